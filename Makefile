@@ -1,8 +1,9 @@
-# Every target is a script in scripts/ (and one in Benchmarks/), which can also be run without make. GNU make.
+# GNU make. Every target runs a script in scripts/ (one in Benchmarks/). The scripts work without
+# make too.
 #
-# SCRATCH=folder builds somewhere else than in .build.
+# SCRATCH=folder builds in that folder instead of .build.
 
-# The steps share one build folder: running two at once would only make them wait for each other.
+# The steps share one build folder, so two at once would only wait for each other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -16,19 +17,19 @@ help: ## Show this list (the default)
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## Install what the build needs and is missing here (Debian, Ubuntu)
+setup: ## Install missing build requirements (Debian, Ubuntu)
 	@scripts/setup
 
 build: ## Build the libraries and the tools
 	@scripts/build
 
-release: ## Build the tools for use: optimised, on Linux with Swift's runtime inside
+release: ## Build the tools for use: optimised, on Linux with Swift's runtime
 	@scripts/release
 
-install: ## Install the tools (and the unit of systemd) into PREFIX (/usr/local), below DESTDIR
+install: ## Install the tools (and the systemd unit) into PREFIX (/usr/local), below DESTDIR
 	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/release --install
 
-run: ## Run the gateway before a sample origin, or before ORIGIN=https://…; Ctrl-C ends it
+run: ## Run the gateway in front of a sample origin, or of ORIGIN=https://…; Ctrl-C ends it
 	@scripts/run
 
 demo: ## See it work: a feed outlives its origin; ends by itself
@@ -43,22 +44,22 @@ test-clients: ## Run curl, requests, Node's fetch and pip against the gateway, o
 simulate: ## Run the engine's simulation with SEEDS seeds (200) from FIRST (1) on
 	@scripts/simulate
 
-crash: ## Kill the store's process, its disk and its power: ROUNDS rounds (1000)
+crash: ## Kill the store's process, fail its disk, cut its power: ROUNDS rounds (1000)
 	@scripts/crash
 
-soak: ## Load the built gateway for SECONDS (600), with faults; every response is judged
+soak: ## Load the built gateway for SECONDS (600), with faults; an oracle judges every response
 	@scripts/soak $(or $(SECONDS),600) $(or $(SEED),1)
 
 fuzz: ## Run every fuzzer for SECONDS each (60)
 	@scripts/fuzz $(or $(SECONDS),60)
 
-benchmark: ## Measure decisions, keys and parsers, side by side with their limits
+benchmark: ## Measure decisions, keys and parsers against their limits
 	@scripts/benchmark
 
 benchmark-gateway: ## Measure the gateway beside nginx, HAProxy, Varnish, Traffic Server
 	@Benchmarks/gateway.sh
 
-benchmark-rules: ## Measure what finding the rules of a request costs
+benchmark-rules: ## Measure the time to find the rules of a request
 	@scripts/benchmark-rules
 
 benchmark-layer: ## Measure the request layer beside plain AsyncHTTPClient
@@ -67,13 +68,13 @@ benchmark-layer: ## Measure the request layer beside plain AsyncHTTPClient
 benchmark-store: ## Measure the store beside C, diskcache and requests-cache
 	@scripts/benchmark-store
 
-unit: ## Check the unit of systemd; installs systemd-analyze where it is missing
+unit: ## Check the systemd unit; installs systemd-analyze if it is missing
 	@scripts/unit
 
-mutants: ## Break rules on purpose and see their tests fail; takes half an hour
+mutants: ## Break rules on purpose and check that their tests fail; takes half an hour
 	@scripts/mutants
 
-docs: ## Write the documentation of the library into SCRATCH/docs
+docs: ## Write the library's documentation into SCRATCH/docs
 	@scripts/docs
 
 lint: ## Check the format of every Swift file
@@ -82,6 +83,6 @@ lint: ## Check the format of every Swift file
 format: ## Correct the format of every Swift file
 	@scripts/lint --fix
 
-clean: ## Remove what was built
+clean: ## Remove the build
 	@swift package --scratch-path "$(SCRATCH)" clean
 	@rm -rf "$(SCRATCH)/consumer"

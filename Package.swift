@@ -82,7 +82,7 @@ let package = Package(
     targets: [
         // zlib of the system, for content codings.
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"]), .yum(["zlib-devel"])]),
-        // What GRDBSQLite cannot say: functions with a variable number of arguments.
+        // Functions with a variable number of arguments, which GRDBSQLite does not declare.
         .systemLibrary(
             name: "CSQLiteConfiguration",
             providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]
@@ -154,9 +154,8 @@ let package = Package(
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [
-                "CommandLineSupport", "Holdfast", "HoldfastConfiguration", "HoldfastGateway", argumentParser, logging,
-                nioCore,
-                nioPosix, serviceLifecycle, unixSignals,
+                "CommandLineSupport", "Holdfast", "HoldfastConfiguration", "HoldfastGateway", argumentParser, crypto,
+                logging, nioCore, nioPosix, serviceLifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),

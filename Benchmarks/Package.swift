@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The benchmarks: a package of their own, so that users of Holdfast do not pay for what they need.
-// The sources that are measured are linked into it, so that measuring the semantics builds neither
-// a network nor a database. 'scripts/benchmark' builds and runs it.
+// The benchmarks. They are a package of their own, so that users of Holdfast do not build their
+// dependencies. The measured sources are linked into it, so that measuring the semantics builds
+// neither a network nor a database. 'scripts/benchmark' builds and runs it.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -24,7 +24,7 @@ let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        // Without its traits: they bring interposers for allocation and reference counts.
+        // Without its traits: they add interposers for allocation and reference counts.
         .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.0", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),

@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
-# Measures the gateway beside nginx, HAProxy, Varnish and Traffic Server; gateway.sh [--check] [--write DATE] [options].
+# Measures the gateway beside nginx, HAProxy, Varnish and Traffic Server:
+# gateway.sh [--check] [--write DATE] [options].
 #
-# --check          fails where a limit is missed; a wrong answer always fails
-# --write DATE     also writes the gateway's part of Benchmarks/RESULTS.md, with the machine and the date that is given
-# --quick          one short round of everything: shows that it runs, and nothing else
-# --only REGEX     cases by name: hit_1k, hit_100k, hit_disk, miss, collapsing, slow_origin, idle, flood, offline
-# --rounds N       runs of each server, in turn: 5
-# --seconds N      for each run: 3
-# --connections N  of wrk: 64
+# --check          fails if a limit is exceeded; a wrong response always fails
+# --write DATE     also writes the gateway's part of Benchmarks/RESULTS.md, with the machine and
+#                  this date
+# --quick          one short round of everything: shows only that it runs
+# --only REGEX     cases by name: hit_1k, hit_100k, hit_disk, miss, collapsing, slow_origin, idle,
+#                  flood, offline
+# --rounds N       runs of each server, in turn: 5 by default
+# --seconds N      length of each run: 3 by default
+# --connections N  connections of wrk: 64 by default
 # --peers NAMES    some of nginx,haproxy,varnish,trafficserver
-# --binary FILE    a 'holdfast' that is built already, in place of this folder's release build
+# --binary FILE    measures this 'holdfast', instead of this folder's release build
 #
-# The server has the first core, wrk and the origin the second. Linux; installs what is missing on Debian and Ubuntu.
+# The server runs on the first core, wrk and the origin on the second. For Linux. Installs missing
+# programs on Debian and Ubuntu.
 set -eu
 . "$(dirname "$0")/../scripts/lib.sh"
 
@@ -41,21 +45,22 @@ done
 command -v python3 >/dev/null || fail "Python 3 is missing. Install it, then try again."
 
 missing=
-# need COMMAND PACKAGE: notes a package whose command is not there.
+# need COMMAND PACKAGE: records a package whose command is missing.
 need() {
     command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
 }
-# Servers are in /usr/sbin, where not every user looks.
+# Servers are in /usr/sbin, which is not in every user's PATH.
 PATH=$PATH:/usr/sbin:/sbin
 need wrk wrk
 need taskset util-linux
-# The origin is one too.
+# The origin is nginx too.
 need nginx nginx-light
 case $peers in *haproxy*) need haproxy haproxy ;; esac
 case $peers in *varnish*) need varnishd varnish ;; esac
 case $peers in *trafficserver*) need traffic_server trafficserver ;; esac
 if [ -n "$missing" ]; then
-    # They may be started by being installed; these runs use other ports, and their processor time would count for the machine.
+    # Installing a server may start it. These runs use other ports, but such a server's processor
+    # time adds to the machine's load.
     # Split on purpose: a list of package names.
     # shellcheck disable=SC2086
     install_packages $missing
@@ -68,7 +73,7 @@ make_temporary_folder
 
 if [ -z "$binary" ]; then
     say "Building (the first build takes some minutes)"
-    # Split on purpose: options. As 'make install' has it.
+    # Split on purpose: a list of options, the same as for 'make install'.
     # shellcheck disable=SC2086
     swift_ build $release_options --product holdfast
     # shellcheck disable=SC2086

@@ -1,4 +1,4 @@
-"""Parts of RESULTS.md: each begins with its heading, and is written by its own script."""
+"""The parts of RESULTS.md: each begins with its heading, and its own script writes it."""
 
 import os
 import re
@@ -7,7 +7,7 @@ RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "RESULTS.md")
 
 
 def replace(heading, text):
-    """Puts a part in the place of the one with this heading, or at the end; the others stay as they are."""
+    """Replaces the part with this heading, or adds it at the end; the others do not change."""
     with open(RESULTS) as file:
         parts = [part.rstrip("\n") for part in re.split(r"(?m)^(?=## )", file.read())]
     place = next((i for i, part in enumerate(parts) if part.split("\n", 1)[0] == heading), len(parts))

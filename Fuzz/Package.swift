@@ -1,10 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The fuzzers: a package of their own, because '-sanitize=fuzzer' instruments everything it is
-// built with, and because it needs little. The sources under test are linked into it.
-// 'scripts/fuzz' builds and runs it. The main package builds the same target functions into
-// 'FuzzReplayTests', which replay recorded inputs.
+// The fuzzers. They are a package of their own, because '-sanitize=fuzzer' instruments everything
+// that is built with it, and because they need few dependencies. The sources under test are linked
+// into it. 'scripts/fuzz' builds and runs it. The main package builds the same target functions
+// into 'FuzzReplayTests', which replay recorded inputs.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -41,8 +41,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     ],
     targets: [
-        // Links to the sources of the main package: of the last two only the folders 'HTTP1' and
-        // 'Coding', under the modules' own names, so that both packages build the same functions.
+        // Links to the sources of the main package. The last two contain only the folders 'HTTP1'
+        // and 'Coding', under the modules' own names, so that both packages build the same
+        // functions.
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
             name: "HTTPCache",

@@ -1,12 +1,13 @@
-/// One step of the store's schema: SQL that takes a database from the version before to this one.
+/// One step of the store's schema: SQL that migrates a database from the version before to this
+/// one.
 ///
-/// The text of a released step is frozen. A test holds its checksum.
+/// The text of a released step is frozen. A test checks its checksum.
 public struct Migration: Sendable, Hashable {
-    /// The schema's version after this step; `PRAGMA user_version` holds it.
+    /// The schema's version after this step, stored in `PRAGMA user_version`.
     ///
-    /// The first one is 1.
+    /// The first version is 1.
     public let version: Int32
-    /// The file's name without its ending, `V001__store`.
+    /// The name of the file without its ending, such as `V001__store`.
     public let name: String
     /// The statements.
     public let sql: String
@@ -20,12 +21,24 @@ public struct Migration: Sendable, Hashable {
 
 /// The store's schema, as frozen SQL steps in the order in which they are applied.
 ///
-/// A new step is a new file `sql/V00n__name.sql` and one line here.
+/// A new step is a new file `sql/V00n__name.sql` and one line here. The latest version has these
+/// tables:
+///
+/// - `store`: one row with the store's secrets, its counters, and the floors below which entries
+///   are treated as invalidated or removed.
+/// - `entry`: a row for each response or object, without its body.
+/// - `chunk`: bodies, in rows of 64 KiB. A row's number is the body's number << 16 | the index.
+/// - `garbage`: the numbers of bodies without an entry, which the sweep removes.
+/// - `invalidation`: the last invalidations, which fills are checked against.
+/// - `tag` and `entry_tag`: the tags, and the entries that have them. `tag.octets` is the sum of
+///   their sizes in bytes.
+/// - `tag_invalidation`, `unsafe_tag_invalidation` and `prefix_invalidation`: invalidations that
+///   the sweep has not applied to the rows yet.
 public enum Migrations {
-    /// What `PRAGMA application_id` holds in every database of ours: `HFST` in ASCII.
+    /// The value of `PRAGMA application_id` in every database of Holdfast: `HFST` in ASCII.
     public static let applicationID: Int32 = 0x4846_5354
 
-    /// Every step, ascending by version, without gaps.
+    /// Every step, in ascending order of versions, without gaps.
     public static let all: [Migration] = [
         Migration(version: 1, name: "V001__store", bytes: PackageResources.V001__store_sql),
         Migration(version: 2, name: "V002__tags", bytes: PackageResources.V002__tags_sql),
@@ -33,6 +46,6 @@ public enum Migrations {
         Migration(version: 4, name: "V004__causes", bytes: PackageResources.V004__causes_sql),
     ]
 
-    /// The version that the last step leads to.
+    /// The version after the last step.
     public static var latestVersion: Int32 { all.last?.version ?? 0 }
 }

@@ -1,60 +1,63 @@
-# What the scripts share: sourced, never run. Bash 3.2 (macOS) is enough.
+# Functions that the scripts share. This file is sourced, never run. Bash 3.2 (macOS) is enough.
 
-# Everything happens in the repository, wherever the script was called from.
+# All scripts work in the repository's root, whatever folder they are called from.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 
-# Where SwiftPM builds. SCRATCH=/elsewhere keeps a second build apart from the first.
+# The folder in which SwiftPM builds. SCRATCH=/elsewhere keeps a second build apart from the first.
 scratch=${SCRATCH:-.build}
 case $scratch in
 /*) ;;
 *) scratch=$root/$scratch ;;
 esac
 
-# say WORDS: a line about what happens, told apart from the output of what happens.
+# say WORDS: prints a heading for the next step, set apart from the step's output.
 say() {
     printf '\n==> %s\n' "$*"
 }
 
-# fail WORDS: says why, on standard error, and ends.
+# fail WORDS: prints the error to standard error, and ends the script.
 fail() {
     printf 'error: %s\n' "$*" >&2
     exit 1
 }
 
-# swift_ COMMAND ARGUMENTS...: a SwiftPM command in the chosen scratch folder.
+# swift_ COMMAND ARGUMENTS...: runs a SwiftPM command in the scratch folder.
 swift_() {
     local command=$1
     shift
     swift "$command" --scratch-path "$scratch" "$@"
 }
 
-# How the tools are built that are installed and measured: on Linux with Swift's runtime inside, so that they run where no Swift is, and what they call in it is called directly.
+# The build options of the tools that are installed and measured. On Linux they contain Swift's
+# runtime: they run without an installed Swift, and their calls into it are direct.
 release_options='--configuration release'
 if [ "$(uname -s)" = Linux ]; then release_options="$release_options --static-swift-stdlib"; fi
 
-# A terminal shows progress in one line; anywhere else each of a thousand files would be a line: only errors there.
+# A terminal shows progress in one line. Elsewhere each of a thousand files would be a line, so only
+# errors are printed.
 if [ -t 1 ]; then
     swift_progress=
 else
     swift_progress=--quiet
 fi
 
-# make_temporary_folder: sets $temporary to a fresh folder. The script removes it in clean_up.
+# make_temporary_folder: sets $temporary to a new folder. The script removes it in clean_up.
 make_temporary_folder() {
     temporary=$(mktemp -d "${TMPDIR:-/tmp}/holdfast.XXXXXX")
 }
 
-# start_origin ARGUMENTS...: starts sample-origin on a free port and sets $origin to its URL and $origin_pid.
+# start_origin ARGUMENTS...: starts sample-origin on a free port, and sets $origin to its URL and
+# $origin_pid.
 #
-# It waits for the line that the origin prints when it listens, not for a while.
+# It waits for the line that the origin prints once it listens, not for a fixed time.
 start_origin() {
     local line=
     rm -f "$temporary/ready"
     mkfifo "$temporary/ready"
     "$bin/sample-origin" --quiet --port 0 "$@" >"$temporary/ready" &
     origin_pid=$!
-    # Reading ends with the line, or, should the origin fail, with the end of its output.
+    # Reading ends with that line, or with the end of the output if the origin fails.
     read -r -t 60 line <"$temporary/ready" || true
     origin=${line#sample-origin listening on }
     case $origin in
@@ -63,7 +66,7 @@ start_origin() {
     esac
 }
 
-# stop_origin: ends the origin, if one runs, and waits until it has ended.
+# stop_origin: stops the origin, if one runs, and waits until it has ended.
 stop_origin() {
     [ -n "${origin_pid:-}" ] || return 0
     kill "$origin_pid" 2>/dev/null || true
@@ -86,7 +89,7 @@ start_gateway() {
     esac
 }
 
-# stop_gateway: ends the gateway, if one runs, and waits until it has ended.
+# stop_gateway: stops the gateway, if one runs, and waits until it has ended.
 stop_gateway() {
     [ -n "${gateway_pid:-}" ] || return 0
     kill "$gateway_pid" 2>/dev/null || true
@@ -94,14 +97,14 @@ stop_gateway() {
     gateway_pid=
 }
 
-# clean_up: what a script leaves behind is nothing. For 'trap clean_up EXIT'.
+# clean_up: stops what the script started and removes its folder. For 'trap clean_up EXIT'.
 clean_up() {
     stop_gateway
     stop_origin
     if [ -n "${temporary:-}" ]; then rm -rf "$temporary"; fi
 }
 
-# install_packages NAMES...: with the system's package manager, where that is apt.
+# install_packages NAMES...: installs packages with apt, on systems that have it.
 install_packages() {
     local privileged=
     if ! command -v apt-get >/dev/null 2>&1; then

@@ -1,5 +1,5 @@
-# How scripts/test reports: one line for a step that passes, the output of a step that fails, and at
-# the end what ran. Sourced after lib.sh. Tests/Scripts/report tests it.
+# The report of scripts/test: one line for a step that passes, the output of a step that fails, and
+# a summary at the end. Sourced after lib.sh. Tests/Scripts/report tests it.
 
 report_folder=$scratch/test-output
 report_started=$SECONDS
@@ -11,8 +11,8 @@ mkdir -p "$report_folder"
 trap 'interrupted 130' INT
 trap 'interrupted 143' TERM
 
-# step NAME COMMAND...: runs the command and keeps its output in a file, which is shown only if the
-# command fails. VERBOSE=1 shows it at once.
+# step NAME COMMAND...: runs the command and writes its output to a file, which is shown only if the
+# command fails. VERBOSE=1 shows the output at once.
 step() {
     local name=$1 started=$SECONDS status=0 log
     shift
@@ -20,7 +20,7 @@ step() {
     log=$report_folder/$report_steps.txt
     if [ -n "${VERBOSE:-}" ]; then
         printf '%s\n' "$name"
-        # Not a condition, so that the command still ends with its first failure.
+        # Not inside a condition, so that the command still ends at its first failure.
         set +e
         (
             set -e
@@ -44,8 +44,8 @@ step() {
     printf 'ok  %4d s\n' "$((SECONDS - started))"
 }
 
-# test_step NAME COMMAND...: a step that runs tests. A filter that no test matches is a failure: it
-# would test nothing for ever.
+# test_step NAME COMMAND...: a step that runs tests. It fails if no test matches its filter, because
+# such a filter would test nothing for ever.
 test_step() {
     local before=$report_passed
     step "$@"
@@ -57,7 +57,7 @@ failed_step() {
     printf 'FAILED\n\n'
     [ -n "${VERBOSE:-}" ] || without_passes <"$4"
     [ -z "${5:-}" ] || printf '%s\n' "$5"
-    # A step that is no test, or whose process ended before its tests did, is one that failed.
+    # A step without tests, or one that ended before its tests did, is one failure.
     local failed
     failed=$(failed_tests "$4")
     [ "$failed" -gt 0 ] || failed=1
@@ -66,20 +66,20 @@ failed_step() {
     exit "$2"
 }
 
-# interrupted STATUS: says where the output of the step is that took too long for somebody.
+# interrupted STATUS: prints where the output of the interrupted step is.
 interrupted() {
     printf '\nInterrupted. The output so far is in %s.\n' "$report_folder/$report_steps.txt"
     exit "$1"
 }
 
-# finish WORDS: what ran. The last line is for programs: it has this form whatever ran.
+# finish WORDS: prints the summary. The last line is for programs: it always has this form.
 finish() {
     printf '\n%d steps in %d s: %d suites, %d tests%s.\n' \
         "$report_steps" "$((SECONDS - report_started))" "$report_suites" "$report_passed" "${1:+, $1}"
     printf '%d passed, %d failed\n' "$report_passed" 0
 }
 
-# count_tests LOG: adds what its test runs say at their end.
+# count_tests LOG: adds the totals that the test runs print at their end.
 count_tests() {
     local counts
     counts=$(awk '
@@ -92,14 +92,15 @@ count_tests() {
     report_passed=$((report_passed + ${counts% *} - $(failed_tests "$1")))
 }
 
-# failed_tests LOG: how many tests failed, each counted once, however many of its cases did.
+# failed_tests LOG: prints the number of failed tests. A test counts once, however many of its cases
+# failed.
 failed_tests() {
     awk '/^✘ Test / && !/^✘ Test (run with|case passing) / && / failed after / { count += 1 } END { print count + 0 }' "$1"
 }
 
-# without_passes: copies the output of tests without the messages of what begins and of what passes.
-# The arguments of a test stand in them as they are, over several lines: such a message goes to where
-# it ends. Another message ends it too, so that no failure is ever taken for a part of it.
+# without_passes: copies the output of tests without the messages about tests that start or pass.
+# Such a message contains the test's arguments unchanged, over several lines, and is skipped up to
+# its end. Another message ends it too, so that no failure is ever skipped with it.
 without_passes() {
     awk '
         /^(◇|✔|✘|↳|━|⚠|➜) / { inside = 0 }

@@ -1,4 +1,4 @@
-"""What is measured: throughput beside the peers, and what must hold under pressure."""
+"""The cases: throughput beside the peers, and limits under pressure."""
 
 import asyncio
 import http.client
@@ -56,9 +56,12 @@ class Cases:
     # MARK: Throughput
 
     def in_turn(self, section, all_servers, options_of, origin, length, hits):
-        """Rounds in which each server takes its turn; returns the reports by server. Bodies of that length are what is read; where all must be hits, the origin sees no request."""
+        """Runs rounds in which each server takes its turn; returns the reports by server.
+
+        Bodies must have that length. If all requests must be hits, the origin must get none.
+        """
         reports = {server.name: [] for server in all_servers}
-        # Sockets that are open, threads that are there, tiers that are warm.
+        # Warm up: sockets, threads and tiers.
         for server in all_servers:
             load.wrk(server, **options_of(1))
         for _ in range(self.options.rounds):
@@ -67,23 +70,23 @@ class Cases:
                 report = load.wrk(server, **options_of(self.options.seconds))
                 reports[server.name].append(report)
                 if report["bytes"] < 0.98 * length * report["requests"]:
-                    raise Failure(f"'{server.name}' sent {report['bytes']:,.0f} bytes in {report['requests']} answers, less than {length} each.")
+                    raise Failure(f"'{server.name}' sent {report['bytes']:,.0f} bytes in {report['requests']} responses, less than {length} each.")
                 seen = load.count_at(origin) - before
                 if hits and seen > 0:
-                    raise Failure(f"'{server.name}' was to answer from its cache, and asked the origin {seen} times.")
+                    raise Failure(f"'{server.name}' had to serve from its cache, and sent the origin {seen} requests.")
         for server in all_servers:
             self.results.measured(section, server.name, reports[server.name])
         return reports
 
     def check_hit(self, server, target, length):
-        """The answer is the origin's own for this very target, and ours says that it is a hit."""
+        """Checks that the response is the origin's for this target, and ours marked as a hit."""
         body = b""
         for _ in range(4):
             status, fields, body = load.get(server.port, target)
         if status != 200 or not body.startswith(f"{target} holdfast".encode()) or not length * 0.98 <= len(body) <= length * 1.02:
-            raise Failure(f"'{server.name}' answers {target} with {status} and {len(body)} bytes, {body[:40]!r}.")
+            raise Failure(f"'{server.name}' responds to {target} with {status} and {len(body)} bytes, {body[:40]!r}.")
         if server.name == "holdfast" and not fields["Cache-Status"].startswith("holdfast; hit"):
-            raise Failure(f"'{server.name}' says 'Cache-Status: {fields['Cache-Status']}' of what must be a hit.")
+            raise Failure(f"'{server.name}' sends 'Cache-Status: {fields['Cache-Status']}' for a request that must be a hit.")
 
     def hit(self, section, target, length, peer, limit):
         origin = self.start(servers.origin(self.folder))
@@ -105,7 +108,7 @@ class Cases:
         self.hit("Hit, 100 KiB, from memory", "/100k/a", 100 * 1024, "varnish", 1)
 
     def hit_disk(self):
-        """Ten times as much as the memory tier holds, asked for at random: nine of ten come from the disk."""
+        """Random reads of ten times what the memory tier holds: nine of ten come from disk."""
         section = "Hit, 8 KiB, from disk"
         origin = self.start(servers.origin(self.folder))
         count, prefix = (8192, "/8k/") if not self.options.quick else (1024, "/8k/")
@@ -113,7 +116,7 @@ class Cases:
         mine = self.ours(origin, memory=f"{memory} B")
         others = [server for server in self.peers(origin) if server.name in ("nginx", "trafficserver")]
         for server in [mine, *others]:
-            # What is stored in passing is there a moment later: until the origin is asked for nothing any more.
+            # Responses are stored a moment later: repeat until the origin gets no more requests.
             for _ in range(10):
                 before = load.count_at(origin)
                 self.fill(server, prefix, count)
@@ -140,11 +143,11 @@ class Cases:
         for number in range(count):
             status, _, body = load.get(server.port, f"{prefix}{number}", connection=connection)
             if status != 200 or not body.startswith(f"{prefix}{number} holdfast".encode()):
-                raise Failure(f"'{server.name}' answers {prefix}{number} with {status}, {body[:40]!r}.")
+                raise Failure(f"'{server.name}' responds to {prefix}{number} with {status}, {body[:40]!r}.")
         connection.close()
 
     def miss(self):
-        """Each request for another target, whose answer nobody may store; and then one that is stored."""
+        """Distinct targets: first with responses that must not be stored, then with storable ones."""
         origin = self.start(servers.origin(self.folder))
         mine = self.ours(origin)
         others = [server for server in self.peers(origin) if server.name != "trafficserver"]
@@ -158,9 +161,9 @@ class Cases:
 
         before = load.count_at(origin)
         reports = self.in_turn(section, [mine, *others], options_of, origin, 1024, hits=False)
-        answered = sum(report["requests"] for some in reports.values() for report in some)
-        if load.count_at(origin) - before < answered:
-            raise Failure("Some of what must be a miss did not come to the origin.")
+        received = sum(report["requests"] for some in reports.values() for report in some)
+        if load.count_at(origin) - before < received:
+            raise Failure("Some requests that must be misses did not reach the origin.")
         for other in others:
             bound = ("at most", limit) if limit and other.name == "nginx" else None
             self.results.limit(f"{section}: CPU of {other.name}'s", ratio(reports[mine.name], reports[other.name], "processor"), bound)
@@ -168,22 +171,22 @@ class Cases:
     # MARK: Pressure
 
     def collapsing(self):
-        """A thousand clients at once for one key that is not stored."""
+        """A thousand concurrent clients for one key without a stored response."""
         slow = self.start(servers.slow_origin(self.folder))
         mine = self.ours(slow)
         clients, size = (1000, 100 * 1024) if not self.options.quick else (100, 1024)
         target = f"/cold?wait=500&size={size}&control=max-age%3D600"
         start = time.monotonic()
-        answers = asyncio.run(crowd(mine.port, target, clients))
+        responses = asyncio.run(crowd(mine.port, target, clients))
         took = time.monotonic() - start
-        right = sum(1 for head, body in answers if head.startswith(b"HTTP/1.1 200 ") and body == body_of("/cold", size))
+        right = sum(1 for head, body in responses if head.startswith(b"HTTP/1.1 200 ") and body == body_of("/cold", size))
         _, _, count = load.get(slow.port, f"/requests?of={urllib.parse.quote(target, safe='')}")
         self.results.limit(f"{clients:,} clients for one cold key: requests at the origin", int(count), ("at most", 1))
-        self.results.limit(f"{clients:,} clients for one cold key: right answers of {size // 1024} KiB", right, ("at least", clients))
+        self.results.limit(f"{clients:,} clients for one cold key: right responses of {size // 1024} KiB", right, ("at least", clients))
         self.results.limit(f"{clients:,} clients for one cold key: until the last has it, the origin's 500 ms included", took * 1000, unit="ms")
 
     def slow_origin(self):
-        """Hits at a steady pace; with and without one request in ten, beside them, that waits 300 ms for an origin."""
+        """Hits at a steady pace, alone and beside one request in ten that waits 300 ms."""
         origin, slow = self.start(servers.origin(self.folder)), self.start(servers.slow_origin(self.folder))
         for server in [self.ours(origin, slow_port=slow.port), *[peer for peer in self.peers(slow) if peer.name == "nginx"]]:
             target = "/1k/a" if server.name == "holdfast" else "/hit?size=1024&control=max-age%3D600"
@@ -217,7 +220,7 @@ class Cases:
         return report, load.report_of(waiting)["requests"] * seconds / (seconds + 1) if waiting else 0
 
     def idle(self):
-        """Clients that have had one answer each and stay."""
+        """Clients that stay connected after one response each."""
         origin = self.start(servers.origin(self.folder))
         count = 10_000 if not self.options.quick else 1000
         for server in [self.ours(origin), *[peer for peer in self.peers(origin) if peer.name == "nginx"]]:
@@ -229,7 +232,7 @@ class Cases:
             self.results.limit(f"{name}, for each, more than without", (asked - alone) / count / 1024, unit="KiB")
 
     def flood(self):
-        """Distinct targets, each to be stored, for longer than store and memory have room for."""
+        """Storable responses for distinct targets, until store and memory are full, and longer."""
         origin = self.start(servers.origin(self.folder))
         seconds, memory, budget = (40, 32, 128) if not self.options.quick else (4, 32, 128)
         mine = self.ours(origin, memory=f"{memory} MiB", budget=f"{budget} MiB")
@@ -250,7 +253,7 @@ class Cases:
     # MARK: Offline
 
     def offline(self):
-        """The origin goes and comes back; the gateway is killed and starts again."""
+        """The origin is stopped and restarted; the gateway is killed and restarted."""
         port = free_port()
         slow = self.start(servers.slow_origin(self.folder, port))
         mine = self.ours(slow, extra="breaker: {first-probe: 200 ms, longest-pause: 2 s}")
@@ -260,7 +263,7 @@ class Cases:
         self.until(lambda: load.get(mine.port, fresh)[1]["Cache-Status"].startswith("holdfast; hit"), "a stored response is a hit")
         slow.stop(signal.SIGKILL)
 
-        def answers(name, target, status, part, within=0.1, body=None):
+        def check(name, target, status, part, within=0.1, body=None):
             start = time.monotonic()
             got, fields, content = load.get(mine.port, target)
             took = time.monotonic() - start
@@ -269,30 +272,30 @@ class Cases:
             self.results.held(name, f"{got} after {took * 1000:.0f} ms, '{said}'", is_so)
 
         body = body_of("/stale", 5000)
-        answers("Origin killed: what is stored and stale", stale, 200, ["holdfast; hit", "detail=offline"], body=body)
-        answers("Origin killed: what is stored and fresh", fresh, 200, ["holdfast; hit"], body=body_of("/fresh", 5000))
-        answers("Origin killed: what is not stored", "/unknown", 504, ["holdfast;", "detail="])
-        answers("Origin killed: what is not stored, again", "/unknown", 504, ["holdfast;", "detail="])
+        check("Origin killed: what is stored and stale", stale, 200, ["holdfast; hit", "detail=offline"], body=body)
+        check("Origin killed: what is stored and fresh", fresh, 200, ["holdfast; hit"], body=body_of("/fresh", 5000))
+        check("Origin killed: what is not stored", "/unknown", 504, ["holdfast;", "detail="])
+        check("Origin killed: what is not stored, again", "/unknown", 504, ["holdfast;", "detail="])
         self.start(servers.slow_origin(self.folder, port))
         start = time.monotonic()
         back = self.until(lambda: load.get(mine.port, "/unknown")[0] == 200, "the gateway finds the origin again")
-        self.results.limit("Origin back: until its answers pass again, without a restart", (back - start) * 1000, ("at most", 5000), "ms")
-        # After a failure a stored response answers for a second before the origin is asked for it again.
+        self.results.limit("Origin back: until its responses pass again, without a restart", (back - start) * 1000, ("at most", 5000), "ms")
+        # After a failure a stored response is served for a second before the origin is asked again.
         self.until(lambda: "fwd=stale" in load.get(mine.port, stale)[1]["Cache-Status"], "what was served stale is validated")
-        answers("Origin back: what was served stale", stale, 200, ["fwd=stale"], body=body)
+        check("Origin back: what was served stale", stale, 200, ["fwd=stale"], body=body)
         mine.stop(signal.SIGKILL)
         self.running[-1].stop(signal.SIGKILL)
         mine.start()
-        answers("Gateway killed and started, origin gone: what is stored and stale", stale, 200, ["holdfast; hit", "detail=offline"], body=body)
-        answers("Gateway killed and started, origin gone: what is stored and fresh", fresh, 200, ["holdfast; hit"], body=body_of("/fresh", 5000))
+        check("Gateway killed and started, origin gone: what is stored and stale", stale, 200, ["holdfast; hit", "detail=offline"], body=body)
+        check("Gateway killed and started, origin gone: what is stored and fresh", fresh, 200, ["holdfast; hit"], body=body_of("/fresh", 5000))
 
     @staticmethod
     def until(condition, what):
-        """When it came to hold."""
+        """Waits until the condition holds, and returns the time."""
         deadline = time.monotonic() + 20
         while not condition():
             if time.monotonic() > deadline:
-                raise Failure(f"It was waited for 20 s that {what}.")
+                raise Failure(f"Waited 20 s in vain until {what}.")
             time.sleep(0.02)
         return time.monotonic()
 
@@ -308,14 +311,14 @@ def disk_use(folder):
 
 
 async def crowd(port, target, count):
-    """All connections stand before the first request goes; then all requests go."""
+    """Opens all connections before it sends the first request; then sends all requests."""
     pairs = []
     for _ in range(0, count, 100):
         pairs += await asyncio.gather(*[asyncio.open_connection("127.0.0.1", port) for _ in range(min(100, count - len(pairs)))])
 
     async def ask(reader, writer):
         writer.write(f"GET {target} HTTP/1.1\r\nHost: cold.test\r\n\r\n".encode())
-        return await answer(reader)
+        return await read_response(reader)
 
     try:
         return await asyncio.wait_for(asyncio.gather(*[ask(*pair) for pair in pairs]), 60)
@@ -324,23 +327,23 @@ async def crowd(port, target, count):
             writer.close()
 
 
-async def answer(reader):
+async def read_response(reader):
     head = await reader.readuntil(b"\r\n\r\n")
     length = next(int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
     return head, await reader.readexactly(length)
 
 
 async def stay(port, target, count, measure):
-    """Opens them all, asks once on each, and measures while all of them are there."""
+    """Opens all connections, sends one request on each, and measures while all are open."""
     writers = []
     try:
         for _ in range(0, count, 200):
             pairs = await asyncio.gather(*[asyncio.open_connection("127.0.0.1", port, limit=4096) for _ in range(min(200, count - len(writers)))])
             for reader, writer in pairs:
                 writer.write(f"GET {target} HTTP/1.1\r\nHost: idle.test\r\n\r\n".encode())
-                head, _ = await answer(reader)
+                head, _ = await read_response(reader)
                 if not head.startswith(b"HTTP/1.1 200 "):
-                    raise Failure(f"One of {count} connections was answered {head[:40]!r}.")
+                    raise Failure(f"One of {count} connections got {head[:40]!r}.")
                 writers.append(writer)
         return measure()
     finally:

@@ -1,4 +1,4 @@
-"""Runs the cases of Benchmarks/gateway.sh, whose head says what the options are."""
+"""Runs the cases of Benchmarks/gateway.sh, whose head describes the options."""
 
 import argparse
 import os
@@ -36,7 +36,7 @@ def arguments():
 
 def main():
     options = arguments()
-    # So that everything that was started is ended, however this ends.
+    # So that every started process is stopped, however this ends.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     found = results.Results()
     cases, loads, failures = Cases(options, found), [os.getloadavg()[0]], []

@@ -1,4 +1,4 @@
-"""Load, and single requests: wrk for the first, sockets for the second."""
+"""Load from wrk, and single requests over sockets."""
 
 import http.client
 import os
@@ -13,7 +13,7 @@ SIZES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 
 
 class Failure(Exception):
-    """An answer was not what it must be: no figure is worth anything then."""
+    """A response was wrong, so no figure is worth anything."""
 
 
 def start_wrk(port, target="/", seconds=3, connections=64, script=None, arguments=()):
@@ -28,7 +28,10 @@ def start_wrk(port, target="/", seconds=3, connections=64, script=None, argument
 
 
 def report_of(process):
-    """What wrk says: requests, bytes read, their rate, latencies in seconds. An error of a socket or a status is a failure."""
+    """Reads wrk's report: requests, bytes read, their rate, latencies in seconds.
+
+    A socket error or an error status is a failure.
+    """
     text, _ = process.communicate()
     counted = re.search(r"(\d+) requests in ([\d.]+)(us|ms|s|m), ([\d.]+)([KMGT]?B) read", text)
     if process.returncode != 0 or not counted or int(counted[1]) == 0:
@@ -49,7 +52,7 @@ def report_of(process):
 
 
 def wrk(server, **options):
-    """Runs wrk against a server, and adds what each request took of its processor time, in seconds."""
+    """Runs wrk against a server, and adds its processor time for each request, in seconds."""
     before = server.processor_time()
     report = report_of(start_wrk(server.port, **options))
     report["processor"] = (server.processor_time() - before) / report["requests"]
@@ -57,7 +60,7 @@ def wrk(server, **options):
 
 
 def get(port, target, fields=None, connection=None, timeout=20):
-    """One GET: status, fields, body."""
+    """Sends one GET; returns status, fields and body."""
     mine = connection or http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     try:
         mine.request("GET", target, headers=fields or {})
@@ -69,7 +72,7 @@ def get(port, target, fields=None, connection=None, timeout=20):
 
 
 def count_at(origin):
-    """Requests that the origin has had so far, those of this function left out."""
+    """The number of requests that the origin got so far, without those of this function."""
     _, _, body = get(origin.port, "/count")
     origin.counted += 1
     return int(re.search(rb"\n +\d+ +\d+ +(\d+)", body)[1]) - origin.counted

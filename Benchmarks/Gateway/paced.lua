@@ -1,4 +1,5 @@
--- The same target with a pause before each request: target, milliseconds (half of it to one and a half).
+-- Requests one target, with a pause before each request. Arguments: target, mean pause in
+-- milliseconds (half of it to one and a half).
 local pause, target = 0, ""
 function init(arguments)
     target, pause = arguments[1], tonumber(arguments[2])

@@ -1,4 +1,7 @@
-"""Processes that are measured: started on one core, waited for, ended; their processor time and resident memory, from /proc."""
+"""Measured processes: starts them on one core, waits for them, stops them.
+
+Reads their processor time and resident memory from /proc.
+"""
 
 import os
 import signal
@@ -11,14 +14,14 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def free_port():
-    """A port that was free a moment ago; none of the servers tells which one it took."""
+    """A port that was free a moment ago, because no server reports the port that it chose."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 def statistics_of(pid):
-    """The fields of /proc/PID/stat behind the command's name, or None where the process has gone."""
+    """The fields of /proc/PID/stat behind the command's name, or None if the process has ended."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()
@@ -36,7 +39,7 @@ class Server:
 
     def start(self):
         if accepts(self.port):
-            raise SystemExit(f"error: Port {self.port} is taken, and '{self.name}' was to have it. Run this again.")
+            raise SystemExit(f"error: Port {self.port} is in use, but '{self.name}' needs it. Run this again.")
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 ["taskset", "-c", str(self.core), *self.command],
@@ -52,12 +55,12 @@ class Server:
                 with open(self.log, errors="replace") as log:
                     tail = "".join(log.readlines()[-20:])
                 self.stop()
-                raise SystemExit(f"error: '{self.name}' does not listen on port {self.port}. It says:\n{tail}")
+                raise SystemExit(f"error: '{self.name}' does not listen on port {self.port}. Its output ends:\n{tail}")
             time.sleep(0.02)
         return self
 
     def pids(self):
-        """The process and all below it."""
+        """The process and all its descendants."""
         parents = {}
         for name in os.listdir("/proc"):
             if name.isdigit() and (fields := statistics_of(name)):
@@ -70,7 +73,7 @@ class Server:
         return found
 
     def processor_time(self):
-        """Seconds, of the system for it too; of children that have ended as well."""
+        """User and system time in seconds, ended children included."""
         total = 0
         for pid in self.pids():
             if fields := statistics_of(pid):
@@ -78,11 +81,11 @@ class Server:
         return total / TICKS
 
     def resident(self):
-        """Bytes, of all its processes; what they share counts once for each."""
+        """Resident bytes of all its processes; shared memory is counted for each process."""
         return sum(int(fields[21]) * PAGE for pid in self.pids() if (fields := statistics_of(pid)))
 
     def stop(self, with_signal=signal.SIGTERM):
-        """Ends it, and what it has started."""
+        """Stops it and everything that it has started."""
         if self.process is None:
             return
         if self.process.poll() is None:
@@ -91,7 +94,7 @@ class Server:
                 self.process.wait(15)
             except subprocess.TimeoutExpired:
                 pass
-        # The session is its own: nobody else is in this group.
+        # The process has its own session, so no other process is in this group.
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:

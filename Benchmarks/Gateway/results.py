@@ -10,14 +10,14 @@ HEADING = "## Gateway"
 
 
 class Results:
-    """What was measured, in the order in which it was."""
+    """The results in the order of measuring."""
 
     def __init__(self):
         self.tables = {}
         self.limits = []
 
     def measured(self, section, server, reports):
-        """One line of a table: the medians of a server's runs."""
+        """Adds a table row: the medians of a server's runs."""
         self.tables.setdefault(section, []).append(
             [
                 server,
@@ -29,7 +29,7 @@ class Results:
         )
 
     def limit(self, name, value, bound=None, unit=""):
-        """One line that a limit may be set for: `("at most", 1.5)`."""
+        """Adds a row that may have a limit: `("at most", 1.5)`."""
         verdict = ""
         if bound:
             held = value <= bound[1] if bound[0] == "at most" else value >= bound[1]
@@ -38,7 +38,7 @@ class Results:
         self.limits.append([name, f"{figure} {unit}".strip(), f"{bound[0]} {bound[1]:g}" if bound else "", verdict])
 
     def held(self, name, fact, is_so):
-        """One line that is so or is not."""
+        """Adds a row for a claim that holds or does not."""
         self.limits.append([name, fact, "must be", "ok" if is_so else "MISSED"])
 
     @property
@@ -51,7 +51,7 @@ def median(reports, name):
 
 
 def ratio(mine, others, name):
-    """The median of the ratios of neighbouring runs: what else goes on meets both alike."""
+    """The median of the ratios of neighbouring runs: other load affects both alike."""
     return statistics.median(a[name] / b[name] for a, b in zip(mine, others))
 
 
@@ -88,7 +88,7 @@ def markdown(results, options, versions, loads):
         "",
         f"Written by `Benchmarks/gateway.sh --write`: release build, one worker each on one core, wrk and the origin on the other, loopback, {options.connections} connections,"
         f" medians of {options.rounds} rounds of {options.seconds} s in each of which all servers take their turn; a ratio is the median of the ratios of one round."
-        " CPU is the server's user and system time over the requests answered. That hits are hits is seen at the origin, which counts.",
+        " CPU is the server's user and system time over the requests served. The origin counts its requests, which proves that hits are hits.",
         "",
         f"* Date: {options.write}",
         f"* Machine: {model()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",

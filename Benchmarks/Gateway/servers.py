@@ -1,4 +1,7 @@
-"""The gateway, its peers and the origin, each configured as its own users would: one worker, no access log, connections kept."""
+"""The gateway, its peers and the origin, each configured as its users would.
+
+Each has one worker, no access log, and keeps connections.
+"""
 
 import os
 import subprocess
@@ -7,7 +10,7 @@ from processes import Server, free_port
 
 SERVER_CORE, LOAD_CORE = 0, 1
 CONNECTIONS = 15_000
-# Runs that last for millions of requests would meet the limits that some set for one connection.
+# Some servers limit the requests of one connection, and a run would reach such a limit.
 ENDLESS = 1_000_000_000
 PEERS = ["nginx", "haproxy", "varnish", "trafficserver"]
 
@@ -27,11 +30,11 @@ def made(*parts):
 
 # MARK: The origin
 
-PAD = "holdfast" * 500  # 4,000 bytes: nginx takes no longer word.
+PAD = "holdfast" * 500  # 4,000 bytes: nginx accepts no longer word.
 
 
 def origin(folder):
-    """The same for all, and cheap: nginx, whose answers begin with the target that was asked for."""
+    """The same cheap origin for all: nginx, whose responses begin with the request's target."""
     folder, port = made(folder, "origin"), free_port()
     fresh = 'add_header Cache-Control "max-age=86400"; add_header ETag "\\"1\\"";'
     text = f"""
@@ -54,13 +57,13 @@ http {{
 """
     command = ["nginx", "-c", written(folder, "nginx.conf", text), "-p", folder]
     server = Server("origin", command, port, LOAD_CORE, os.path.join(folder, "log"))
-    # How often it was asked how many requests there were: see load.count_at.
+    # The number of requests for the count itself: see load.count_at.
     server.counted = 0
     return server
 
 
 def slow_origin(folder, port=None):
-    """An origin that counts, and takes the time that it is told to."""
+    """An origin that counts its requests, and delays each response as the request says."""
     here = os.path.dirname(os.path.abspath(__file__))
     port = port or free_port()
     command = ["python3", os.path.join(here, "slow_origin.py"), str(port)]
@@ -92,9 +95,10 @@ routes:
 
 
 def nginx(folder, origin_port):
-    """With its cache in files, which is what it has; whatever is below /pass/ goes through without it.
+    """nginx with its cache in files, the only kind that it has; /pass/ bypasses the cache.
 
-    Without 'tcp_nopush': on the loopback, with its large segments, that one makes each 100 KiB wait 40 ms for an acknowledgement.
+    Without 'tcp_nopush': on the loopback, with its large segments, that option makes each 100 KiB
+    wait 40 ms for an acknowledgement.
     """
     folder, port = made(folder, "nginx"), free_port()
     proxy = 'proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";'
@@ -121,7 +125,7 @@ http {{
 
 
 def haproxy(folder, origin_port):
-    """Its cache is in memory, and takes small objects only unless it is told otherwise."""
+    """HAProxy, whose cache is in memory, and accepts only small objects by default."""
     folder, port = made(folder, "haproxy"), free_port()
     text = f"""
 global
@@ -152,7 +156,7 @@ backend origin
 
 
 def varnish(folder, origin_port):
-    """In memory, with one pool of threads for the one core, and its log in memory as its manual asks for."""
+    """Varnish in memory, with one thread pool, and its log in memory as its manual asks."""
     folder, port = made(folder, "varnish"), free_port()
     text = f"""vcl 4.1;
 backend origin {{ .host = "127.0.0.1"; .port = "{origin_port}"; }}
@@ -167,10 +171,10 @@ sub vcl_recv {{ if (req.url ~ "^/pass/") {{ return (pass); }} }}
 
 
 def trafficserver(folder, origin_port):
-    """One thread for the net; a store on disk, a tier in memory."""
+    """Traffic Server with one network thread, a store on disk and a tier in memory."""
     folder, port = made(folder, "trafficserver"), free_port()
     configuration, storage = made(folder, "etc"), made(folder, "storage")
-    # Where it looks for everything; programs and modules are where the package put them.
+    # The paths of its files; programs and modules are where the package installed them.
     folders = {"sysconfdir": configuration, "cachedir": storage}
     for name in ("datadir", "localstatedir", "runtimedir", "logdir"):
         folders[name] = made(folder, name)
@@ -211,7 +215,7 @@ MAKERS = {"nginx": nginx, "haproxy": haproxy, "varnish": varnish, "trafficserver
 
 
 def version(name):
-    """What a peer calls itself."""
+    """The version that a peer reports."""
     command = {
         "nginx": ["nginx", "-v"],
         "haproxy": ["haproxy", "-v"],

@@ -1,7 +1,9 @@
-"""An origin that counts its requests by target and answers after a while; slow_origin.py PORT.
+"""An origin that counts its requests by target and delays its responses; slow_origin.py PORT.
 
-GET /any/path?wait=MS&size=N&control=TEXT   N bytes made of the path, after MS milliseconds, with 'Cache-Control: TEXT'
-GET /requests?of=TARGET                     how many requests for that target (percent-encoded) there were, as text
+GET /any/path?wait=MS&size=N&control=TEXT   N bytes made of the path, after MS milliseconds,
+                                            with 'Cache-Control: TEXT'
+GET /requests?of=TARGET                     the number of requests for that target
+                                            (percent-encoded), as text
 """
 
 import asyncio
@@ -26,12 +28,12 @@ class Connection(asyncio.Protocol):
         self.received += data
         while b"\r\n\r\n" in self.received:
             head, _, self.received = self.received.partition(b"\r\n\r\n")
-            self.answer(head.split(b" ", 2)[1].decode("ascii", "replace"))
+            self.respond(head.split(b" ", 2)[1].decode("ascii", "replace"))
 
-    def answer(self, target):
+    def respond(self, target):
         path, _, query = target.partition("?")
         wanted = dict(urllib.parse.parse_qsl(query))
-        # A gateway may take the first part of the path away; who asks for the count tells it all the same.
+        # A gateway may remove the first part of the path, so only the end of the path is compared.
         if path.endswith("/requests"):
             return self.send(str(requests[wanted["of"]]).encode(), "no-store")
         requests[target] += 1

@@ -1,4 +1,4 @@
--- Requests at random among so many targets: prefix, how many.
+-- Requests random targets. Arguments: prefix, number of targets, seed.
 local count, prefix = 1, ""
 function init(arguments)
     prefix, count = arguments[1], tonumber(arguments[2])

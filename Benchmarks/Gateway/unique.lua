@@ -1,4 +1,4 @@
--- Every request for another target: prefix, then a number that begins at the first argument.
+-- Requests another target each time. Arguments: prefix, first number.
 local number, prefix = 0, ""
 function init(arguments)
     prefix, number = arguments[1], tonumber(arguments[2])

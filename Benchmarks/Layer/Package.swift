@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The benchmark of the request layer: a package that uses Holdfast as any other would.
+// The benchmark of the request layer: a package that uses Holdfast like any other.
 // 'scripts/benchmark-layer' builds and runs it.
 
 let settings: [SwiftSetting] = [

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The benchmark of rules: a package of its own, because it needs a YAML parser and the benchmarks
-// of the semantics do not. 'scripts/benchmark-rules' builds and runs it.
+// The benchmark of rules. It is a package of its own, because it needs a YAML parser and the
+// benchmarks of the semantics do not. 'scripts/benchmark-rules' builds and runs it.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),

@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The store's benchmark: a package of its own, because it needs a database and the benchmarks of
-// the semantics do not. The sources that are measured are linked into it, so that measuring them
-// builds no network. 'scripts/benchmark-store' builds and runs it.
+// The store's benchmark. It is a package of its own, because it needs a database and the benchmarks
+// of the semantics do not. The measured sources are linked into it, so that measuring them builds
+// no network. 'scripts/benchmark-store' builds and runs it.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),

@@ -1,22 +1,22 @@
-/// What can be switched without another version of the program. Given to whoever needs it, never
+/// Features that can be switched without a new version of the program. They are passed in, never
 /// looked up.
 public struct FeatureToggles: Sendable, Hashable {
-    /// Requests go out as GraphQL instead of REST.
+    /// Requests are sent as GraphQL instead of REST.
     public var usesGraphQL: Bool
-    /// Moments can be liked.
+    /// Users can like moments.
     public var allowsLikes: Bool
 
-    /// REST, and with likes, unless told otherwise.
+    /// REST and likes by default.
     public init(usesGraphQL: Bool = false, allowsLikes: Bool = true) {
         self.usesGraphQL = usesGraphQL
         self.allowsLikes = allowsLikes
     }
 }
 
-/// A feature that is switched off was asked for.
+/// A caller used a feature that is switched off.
 public struct FeatureIsOff: Error, Sendable, CustomStringConvertible {
-    /// Which one.
+    /// The name of the feature.
     public var feature: String
-    /// A sentence that names it.
+    /// A sentence that names the feature.
     public var description: String { "'\(feature)' is switched off." }
 }

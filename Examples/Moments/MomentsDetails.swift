@@ -4,9 +4,9 @@
     public import Foundation
 #endif
 
-/// A user and what they have shared, as the API answers, whichever way it is asked.
+/// A user and the moments they shared. REST and GraphQL return the same model.
 public struct MomentsDetails: Codable, Sendable, Equatable {
-    /// Whose moments these are.
+    /// The user who shared the moments.
     public var userDetails: UserDetails
     /// Newest first.
     public var moments: [Moment]
@@ -16,7 +16,7 @@ public struct MomentsDetails: Codable, Sendable, Equatable {
 public struct UserDetails: Codable, Sendable, Equatable {
     /// Such as `harbour`.
     public var id: String
-    /// As it is shown.
+    /// The name to display.
     public var name: String
     /// A URL, or a path on the server.
     public var avatar: String
@@ -26,7 +26,7 @@ public struct UserDetails: Codable, Sendable, Equatable {
 
 /// One thing that a user shared.
 public struct Moment: Codable, Sendable, Equatable {
-    /// What it is.
+    /// The kinds of moments.
     public enum Kind: String, Codable, Sendable {
         /// A link: it has a ``Moment/url``.
         case url = "URL"
@@ -34,9 +34,9 @@ public struct Moment: Codable, Sendable, Equatable {
         case photos = "PHOTOS"
     }
 
-    /// As much of the user as a moment shows.
+    /// The part of the user that a moment shows.
     public struct Author: Codable, Sendable, Equatable {
-        /// As it is shown.
+        /// The name to display.
         public var name: String
         /// A URL, or a path on the server.
         public var avatar: String
@@ -44,18 +44,18 @@ public struct Moment: Codable, Sendable, Equatable {
 
     /// Such as `harbour-7`.
     public var id: String
-    /// Who shared it.
+    /// The user who shared it.
     public var userDetails: Author
-    /// What it is.
+    /// The kind of the moment.
     public var type: Kind
-    /// Many have none.
+    /// Many moments have no title.
     public var title: String?
-    /// Where the link leads.
+    /// The target of the link.
     public var url: String?
     /// URLs, or paths on the server.
     public var photos: [String]
-    /// When it was shared.
+    /// The time at which it was shared.
     public var createdDate: Date
-    /// `nil` where the server does not say.
+    /// `nil` if the server does not send it.
     public var isLiked: Bool?
 }

@@ -1,11 +1,13 @@
 public import Holdfast
 
-/// The moments of users, wherever they come from.
+/// The moments of users, over REST or GraphQL, from the store or the network.
 ///
 /// ```swift
 /// let client = try await CachingClient.open(
 ///     store: "moments.store",
-///     configuration: .init(environment: ServerEnvironment("production", baseURL: "https://api.example.com"))
+///     configuration: .init(
+///         environment: ServerEnvironment("production", baseURL: "https://api.example.com")
+///     )
 /// )
 /// let repository = MomentsRepository(session: client)
 /// for try await feed in repository.feed(of: "harbour") {
@@ -18,7 +20,7 @@ public struct MomentsRepository: Sendable {
     private let getMoments: any GetMomentsByUserID
     private let updateLike: any UpdateMomentLike
 
-    /// A repository over requests of one's own.
+    /// A repository over the caller's own requests.
     public init(
         session: any MomentsSession,
         toggles: FeatureToggles = FeatureToggles(),
@@ -31,7 +33,7 @@ public struct MomentsRepository: Sendable {
         self.updateLike = updateLike
     }
 
-    /// A repository over REST or GraphQL, as the toggles say.
+    /// A repository over REST or GraphQL, as the toggles choose.
     public init(session: any MomentsSession, toggles: FeatureToggles = FeatureToggles()) {
         self.init(
             session: session,
@@ -41,27 +43,27 @@ public struct MomentsRepository: Sendable {
         )
     }
 
-    /// The stored feed at once, then the network's. Each says where it comes from, how old it is,
-    /// and whether it is stale.
+    /// Emits the stored feed at once, and then the network's. Each has its source, its age, and
+    /// whether it is stale.
     ///
-    /// Where the network fails after a stored feed the stream just ends: what was stored stands. It
-    /// throws `HoldfastError` only where there was nothing to show.
+    /// If the network fails after a stored feed, the stream ends quietly. It throws `HoldfastError`
+    /// only if it emitted nothing.
     public func feed(of userID: String) -> EmissionStream<MomentsDetails> {
         session.emissions(of: getMoments.call(userID: userID).with { $0.networkFailure = .endingQuietly })
     }
 
-    /// One feed: the stored one while it is fresh, else the network's; the stored one, marked,
-    /// where the network is away.
+    /// One feed: the stored one while it is fresh, otherwise the network's. If the network is
+    /// unreachable, it returns the stored feed, marked as stale.
     ///
     /// - Throws: `HoldfastError`.
     public func currentFeed(of userID: String) async throws -> Emission<MomentsDetails> {
         try await session.current(getMoments.call(userID: userID))
     }
 
-    /// Likes a moment, or no longer. After that no stored feed is taken for fresh.
+    /// Likes a moment, or takes the like back. Afterwards no stored feed is fresh.
     ///
-    /// - Throws: `HoldfastError`, also where the network is away; what is stored is as it was then.
-    ///   ``FeatureIsOff``.
+    /// - Throws: `HoldfastError`, also if the network is unreachable; the stored feeds stay
+    ///   unchanged then. ``FeatureIsOff``.
     @discardableResult
     public func setLiked(_ isLiked: Bool, momentID: String) async throws -> Moment {
         guard toggles.allowsLikes else { throw FeatureIsOff(feature: "likes") }

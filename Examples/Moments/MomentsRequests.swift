@@ -1,20 +1,20 @@
 public import Holdfast
 
-// A protocol per request: the repository is written on these, and does not change when REST becomes
-// GraphQL beneath it.
+// One protocol per request: the repository is written on these, and stays the same when REST
+// becomes GraphQL.
 
 /// The moments of a user.
 public protocol GetMomentsByUserID: Sendable {
-    /// - Returns: the request for them, not yet started.
+    /// - Returns: the call, not yet started.
     func call(userID: String) -> Call<MomentsDetails>
 }
 
-/// Likes a moment, or no longer. Its success makes stored feeds out of date.
+/// Likes a moment, or takes the like back. Its success invalidates the stored feeds.
 public protocol UpdateMomentLike: Sendable {
-    /// - Returns: the moment as it is then.
+    /// - Returns: a call that returns the changed moment.
     func call(momentID: String, isLiked: Bool) -> Call<Moment>
 }
 
-/// What stored feeds are filed under, so that a like finds them, in whichever way and for whichever
-/// user they were asked for.
+/// The tag of all stored feeds, over REST and GraphQL and for every user. A like invalidates the
+/// responses with this tag.
 let momentsTag = "moments"

@@ -1,9 +1,9 @@
 public import Holdfast
 
-/// Likes that show at once: the stored feed has them before the server does, and no longer where it
-/// refuses.
+/// Likes that show at once: the stored feed has them before the server does. If the server rejects
+/// a like, the stored feed loses it again.
 ///
-/// A screen follows the stored feed, and needs to know nothing of likes:
+/// A screen follows the stored feed and needs no code for likes:
 ///
 /// ```swift
 /// let likes = OptimisticLikes(client: client)
@@ -13,14 +13,14 @@ public struct OptimisticLikes: Sendable {
     private let client: CachingClient
     private let toggles: FeatureToggles
 
-    /// Likes over REST or GraphQL, as the toggles say.
+    /// Likes over REST or GraphQL, as the toggles choose.
     public init(client: CachingClient, toggles: FeatureToggles = FeatureToggles()) {
         self.client = client
         self.toggles = toggles
     }
 
-    /// The feed of a user, from now on: what is stored, what the network answers, and every change
-    /// of what is stored.
+    /// The feed of a user, from now on: the stored feed, the network's, and every later change of
+    /// the stored feed.
     public func feed(of userID: String) -> EmissionStream<MomentsDetails> {
         let call: Call<MomentsDetails> =
             toggles.usesGraphQL
@@ -32,11 +32,11 @@ public struct OptimisticLikes: Sendable {
         }.request()
     }
 
-    /// Likes a moment in a user's feed, or no longer.
+    /// Likes a moment in a user's feed, or takes the like back.
     ///
-    /// - Throws: `HoldfastError`: the server refused, or could not be asked. The feed shows the
-    ///   like no longer, and the next feed is asked for anew: a request that broke off may have
-    ///   been carried out.
+    /// - Throws: `HoldfastError` if the server rejects the change or is unreachable. The feed then
+    ///   shows the earlier state, and the next feed is fetched: the server may have executed a
+    ///   request that broke off.
     public func setLiked(_ isLiked: Bool, momentID: String, inFeedOf userID: String) async throws {
         if toggles.usesGraphQL {
             try await setLiked(
@@ -67,7 +67,7 @@ public struct OptimisticLikes: Sendable {
             }
         }
         do {
-            // Its success makes stored feeds out of date, and so the changed one.
+            // Its success invalidates the stored feeds, including the changed one.
             _ = try await client.fetch(mutation)
         } catch {
             try await update.rollBack()

@@ -4,14 +4,14 @@ import Hummingbird
 import MomentsExample
 import NIOCore
 
-/// The service: the whole of it, for the executable and for tests.
+/// The whole service, for the executable and for tests.
 ///
-/// It is a `Service` of swift-service-lifecycle, and shuts down gracefully. The repository's client
-/// stays the caller's to close, afterwards.
+/// It is a `Service` of swift-service-lifecycle, and shuts down gracefully. The caller closes the
+/// repository's client afterwards.
 ///
 /// - Parameters:
 ///   - port: 0 takes a free one.
-///   - onReady: gets the port, when connections are accepted.
+///   - onReady: is called with the port once connections are accepted.
 func buildApplication(
     _ repository: MomentsRepository,
     host: String = "127.0.0.1",
@@ -21,8 +21,8 @@ func buildApplication(
 ) -> some ApplicationProtocol {
     let router = Router()
     router.add(middleware: ProblemMiddleware())
-    // It says nothing of the upstream: a service that is restarted because its upstream is away
-    // helps nobody.
+    // It ignores the upstream: restarting this service would not help while the upstream is
+    // unreachable.
     router.get("/health") { _, _ in Health() }
     router.get("/feed/{user}") { _, context in
         FeedResponse(try await repository.currentFeed(of: try context.segment("user")))
@@ -39,7 +39,7 @@ func buildApplication(
 }
 
 extension RequestContext {
-    /// A segment of the path as it was meant, percent-decoded.
+    /// A segment of the path, percent-decoded.
     fileprivate func segment(_ name: String) throws -> String {
         let segment = try parameters.require(name)
         return segment.removingPercentEncoding ?? segment

@@ -8,17 +8,17 @@ import MomentsExample
 struct MomentsServiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "moments-service",
-        abstract: "An example: a service that answers from another one, also while that one is away.",
+        abstract: "An example: a service that serves the data of another one, even when that one is unreachable.",
         discussion: """
             Prints one line on standard output when it accepts connections,
 
               moments-service listening on http://127.0.0.1:PORT
 
-            and ends, with status 0, on SIGINT (Ctrl-C) or SIGTERM, when the requests under way are answered.
+            and ends with status 0 on SIGINT (Ctrl-C) or SIGTERM, after the requests under way have responses.
 
               GET  /feed/{user}         the user's moments, with 'source', 'age' (seconds) and 'isStale'
               POST /moments/{id}/like   likes a moment
-              GET  /health              whether this service answers, whatever its upstream does
+              GET  /health              whether this service runs; it ignores the upstream
             """
     )
 
@@ -54,14 +54,13 @@ struct MomentsServiceCommand: AsyncParsableCommand {
         )
         let repository = MomentsRepository(session: client, toggles: FeatureToggles(usesGraphQL: usesGraphQL))
         let application = buildApplication(repository, host: host, port: port, logger: logger) { [host] port in
-            // Written past the buffers of standard output: whoever waits for this line waits on a
-            // pipe.
+            // Not buffered: a script waits for this line on a pipe.
             FileHandle.standardOutput.write(Data("moments-service listening on http://\(host):\(port)\n".utf8))
         }
         do {
             try await application.runService()
         } catch {
-            // The store is let go of whatever became of the server.
+            // Closes the store, however the server ended.
             try? await client.close()
             throw error
         }

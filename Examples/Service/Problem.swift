@@ -2,32 +2,32 @@ import Holdfast
 import Hummingbird
 import MomentsExample
 
-/// Why there is no answer, for people and programs. RFC 9457
+/// The reason for an error, for people and programs. RFC 9457
 struct Problem: ResponseEncodable {
     var type = "about:blank"
     let title: String
     let status: Int
     let detail: String
-    /// The error's code, in the words of Holdfast.
+    /// Holdfast's code of the error.
     let code: String
 
-    /// What an error of the request layer means to a caller of this service. The error's own
+    /// Translates an error of the request layer for a caller of this service. The error's own
     /// message is for the log: it names the upstream.
     init(_ error: HoldfastError) {
         let (status, detail): (HTTPResponse.Status, String) =
             switch error.code {
             case .originUnreachable, .offlineMiss, .staleForbidden, .truncated, .transportFailed, .closed:
-                (.serviceUnavailable, "The upstream cannot be reached, and nothing is stored that could stand in.")
+                (.serviceUnavailable, "The upstream is unreachable, and there is no stored response.")
             case .overloaded:
                 (.serviceUnavailable, "Too many requests are under way to the upstream. Try again later.")
             case .timeout:
-                (.gatewayTimeout, "The upstream did not answer in time, and nothing is stored that could stand in.")
+                (.gatewayTimeout, "The upstream did not respond in time, and there is no stored response.")
             case .status where error.status == .notFound:
-                (.notFound, "The upstream knows nothing of that name.")
+                (.notFound, "The upstream does not know that name.")
             case .graphQL where error.graphQLErrors?.errors.first?.code == "NOT_FOUND":
-                (.notFound, "The upstream knows nothing of that name.")
+                (.notFound, "The upstream does not know that name.")
             default:
-                (.badGateway, "The upstream's answer is of no use.")
+                (.badGateway, "The upstream's response is not usable.")
             }
         title = status.reasonPhrase
         self.status = status.code
@@ -36,7 +36,7 @@ struct Problem: ResponseEncodable {
     }
 }
 
-/// Turns errors of the request layer into problem details; all others pass.
+/// Turns errors of the request layer into problem details and passes on all other errors.
 struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
     @concurrent func handle(
         _ request: Request,

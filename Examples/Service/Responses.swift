@@ -2,13 +2,13 @@ import Holdfast
 import Hummingbird
 import MomentsExample
 
-/// What `GET /feed/{user}` answers: the moments, and what to think of them.
+/// The response to `GET /feed/{user}`: the moments, their source and their age.
 struct FeedResponse: ResponseEncodable {
     /// `store` or `network`.
     let source: String
-    /// Seconds since the upstream answered this, or last confirmed it.
+    /// Seconds since the upstream sent or last confirmed this.
     let age: Int64
-    /// Past its time; the upstream could not be asked, or did not answer.
+    /// The lifetime is over, and the upstream was unreachable or did not respond.
     let isStale: Bool
     let userDetails: UserDetails
     let moments: [Moment]
@@ -22,12 +22,12 @@ struct FeedResponse: ResponseEncodable {
     }
 }
 
-/// What `GET /health` answers.
+/// The response to `GET /health`.
 struct Health: ResponseEncodable {
     var status = "ok"
 }
 
-/// What `POST /moments/{id}/like` answers: the moment as it is then.
+/// The response to `POST /moments/{id}/like`: the changed moment.
 struct LikeResponse: ResponseEncodable {
     let moment: Moment
 }

@@ -1,9 +1,9 @@
-// zlib of the system (RFC 1950, 1951, 1952), as a module.
+// The system's zlib (RFC 1950, 1951, 1952), as a module.
 //
-// Swift sees no function-like macros, and zlib's initialisers are just that: they pass on the
-// version and the size of 'z_stream' that the caller was compiled with, so that a library of
-// another layout refuses instead of overwriting memory. The functions below are those macros under
-// a name.
+// Swift cannot call function-like macros, and zlib's initialisers are such macros. They pass the
+// version and the size of 'z_stream' that the caller was compiled with, so that a library with
+// another layout rejects the call instead of overwriting memory. The functions below wrap those
+// macros.
 
 #ifndef HOLDFAST_CZLIB_H
 #define HOLDFAST_CZLIB_H

@@ -11,16 +11,16 @@ package enum StandardStream: Int32, Sendable {
     case output = 1
     case error = 2
 
-    /// Nobody reads it any more.
+    /// The reader closed the stream.
     package struct Closed: Error {}
 
-    /// To be called before anything is opened.
+    /// Prepares the process. Call it before anything is opened.
     package static func prepare() {
-        // Whoever reads the output may stop reading ('| head'): that is an error of a write, not
-        // the end of the process.
+        // The reader may stop reading ('| head'). That is an error of a write, and must not end the
+        // process.
         signal(SIGPIPE, SIG_IGN)
-        // Descriptors that the caller closed would be given to the first files and sockets that are
-        // opened, and output would go there.
+        // The system would give descriptors that the caller closed to the first files and sockets
+        // that are opened, and output would go there.
         while true {
             let descriptor = open("/dev/null", O_RDWR)
             if descriptor < 0 || descriptor > STDERR_FILENO {
@@ -30,10 +30,10 @@ package enum StandardStream: Int32, Sendable {
         }
     }
 
-    /// Writes all of it, by the system's own call: `FileHandle` does not tell a closed pipe from a
-    /// full disk.
+    /// Writes all bytes with the system call: `FileHandle` does not distinguish a closed pipe from
+    /// a full disk.
     ///
-    /// - Throws: ``Closed``, or ``CommandFailure`` (a full disk, say).
+    /// - Throws: ``Closed``, or ``CommandFailure`` (for example for a full disk).
     package func write(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -43,23 +43,23 @@ package enum StandardStream: Int32, Sendable {
             } else if errno == EPIPE {
                 throw Closed()
             } else if errno == EAGAIN {
-                // A terminal or pipe that somebody set to be non-blocking.
+                // Another process made the terminal or pipe non-blocking.
                 var ready = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
                 poll(&ready, 1, -1)
             } else if errno != EINTR {
                 throw CommandFailure(
-                    "Writing to standard \(self) failed: \(String(cString: strerror(errno))). What was written is incomplete."
+                    "Writing to standard \(self) failed: \(String(cString: strerror(errno))). The output is incomplete."
                 )
             }
         }
     }
 
-    /// Writes a line, and is content if nobody reads it.
+    /// Writes a line, and ignores a closed stream.
     package func line(_ text: String) {
         var text = text + "\n"
         try? text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
     }
 }
 
-/// `write(2)`, which has the name of a method here.
+/// `write(2)`, which a method hides here.
 private let systemWrite = write

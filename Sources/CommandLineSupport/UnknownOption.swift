@@ -2,10 +2,10 @@ package import ArgumentParser
 import Foundation
 
 extension ParsableCommand {
-    /// Ends the process because of what parsing the command line threw.
+    /// Ends the process with the error from parsing the command line.
     ///
-    /// An option that the command does not know comes before all else: what the parser finds
-    /// missing is often only misspelt, and it looks for that first.
+    /// An unknown option is reported first: the argument that the parser finds missing is often
+    /// only misspelt, and the parser looks for missing ones first.
     package static func exitAfterParsing(_ error: any Error) -> Never {
         if exitCode(for: error) == .validationFailure,
             let unknown = UnknownOption(in: Array(CommandLine.arguments.dropFirst()), of: self)
@@ -21,10 +21,10 @@ extension ParsableCommand {
 struct UnknownOption {
     var name: String
     var command: any ParsableCommand.Type
-    /// As typed: the command's own name is the last.
+    /// The commands as typed, the innermost last.
     private var path: [String]
 
-    /// - Parameter arguments: without the program's name.
+    /// - Parameter arguments: the arguments without the program's name.
     init?(in arguments: [String], of root: any ParsableCommand.Type) {
         command = root
         path = [root._commandName]
@@ -44,7 +44,7 @@ struct UnknownOption {
         name = String(unknown)
     }
 
-    /// As the parser words its own errors.
+    /// The message, worded like the parser's own errors.
     func message(root: any ParsableCommand.Type) -> String {
         """
         Error: Unknown option '\(name)'
@@ -53,7 +53,7 @@ struct UnknownOption {
         """
     }
 
-    /// The options of a command, as the parser tells tools of them.
+    /// The options of a command, from the description that the parser gives to tools.
     private struct Names: Decodable {
         struct Command: Decodable { var arguments: [Argument]? }
         struct Argument: Decodable { var names: [Name]? }
@@ -70,7 +70,7 @@ struct UnknownOption {
 
         private init(command: Command) { self.command = command }
 
-        /// Short options may stand together: '-ab'.
+        /// Short options may be combined: '-ab'.
         func contain(_ option: Substring) -> Bool {
             let names = (command.arguments ?? []).flatMap { $0.names ?? [] }.map(\.name) + ["help", "h"]
             let word = option.drop { $0 == "-" }

@@ -4,21 +4,36 @@ public import Logging
 import Synchronization
 import Tracing
 
-/// The cache: requests in, responses out, from store or network as RFC 9111, the request's
-/// preference and the mode say.
+/// The cache: takes requests and returns responses, from its store or from the network.
 ///
-/// Both doors, the embedded request layer and the gateway, stand on this one type. It decides
-/// nothing itself: ``ExchangeMachine`` and ``FillDecision`` do, as values, and it performs what
-/// they say.
+/// RFC 9111, the request's preference and the mode decide which. The embedded request layer and the
+/// gateway both use this type. It decides nothing itself: `ExchangeMachine` and `FillDecision`
+/// are values that decide, and the engine performs what they return.
+///
+/// **Serving a hit.** Three functions do it, and ask `ExchangeMachine` for the decision.
+/// - ``respond(to:)`` handles every request. It runs an `Exchange`: `lookup()` asks the store,
+///   `ExchangeMachine.lookedUp(_:)` decides, and `serve(_:isValidated:)` makes the response.
+/// - `residentHit(for:)` and `storedHit(for:_:)` are for the gateway's event loops. They return a
+///   fresh stored response without suspending, or `nil`; then ``respond(to:)`` is called. The
+///   gateway may repeat such a hit as long as `hitAgain(_:status:method:at:)` confirms it.
+/// - `answerAtOnce(to:mayRead:_:)` is for the embedded request layer, on the calling thread.
+///
+/// **Storing a response.** `Fetcher` receives the origin's response, and `FillDecision` decides
+/// whether it is stored. `Fetcher` then calls ``ResponseStore/beginWrite(_:fence:)`` with the head,
+/// key, expiry and tags (a ``ResponseDraft``), ``ResponseWriter/append(_:)`` for each piece of the
+/// body, and ``ResponseWriter/finish()``. Nothing is visible before `finish()`, which makes one
+/// entry visible in one commit. With ``EngineOptions/usesNoVarySearch`` a second, empty entry holds
+/// the path's `No-Vary-Search` rule. A 304 writes only a new head:
+/// ``ResponseStore/freshen(_:with:fence:)``.
 public final class CacheEngine: Sendable {
     let store: any ResponseStore
-    /// The store, where it can be asked on the calling thread.
+    /// The store, if it can be read on the calling thread.
     let blockingStore: (any BlockingLookup)?
     let readingPace = ReadingPace()
-    /// Whether an event loop may write to it.
+    /// Whether an event loop may write to the store.
     let storeSuspends: Bool
     let transport: any Transport
-    /// The transport, where an event loop can use it without a task.
+    /// The transport, if an event loop can use it without a task.
     let callbackTransport: (any CallbackTransport)?
     let policy: CachePolicy
     let clock: any WallClock
@@ -26,7 +41,7 @@ public final class CacheEngine: Sendable {
     let metrics = ExchangeMetrics()
     let fills = FillRegistry()
     let partitions: CredentialPartition
-    let overrides = OverrideCache()
+    let overrides = OverriddenRulesCache()
     let origins: OriginRegistry
     let throttle: FailureThrottle
     let health = OriginHealthMetrics()
@@ -35,23 +50,24 @@ public final class CacheEngine: Sendable {
     let jitter: @Sendable () -> Double
     private let currentMode: Mutex<OfflineMode>
     private let currentSettings: Mutex<EngineSettings>
-    /// Whether anybody traces: a span for nobody costs more than a hit.
+    /// Whether a tracer is installed. Without one no span is made: a span costs more than a hit.
     let isTraced = !(InstrumentationSystem.tracer is NoOpTracer)
-    /// Told of every request, so that it is kept beside the rules.
+    /// ``ExchangeRules/havePaths`` of the rules, kept here because the gateway reads it for every
+    /// request.
     private let hasRulesWithPaths: Atomic<Bool>
-    /// Counts the changes of what answers are decided by, besides requests and what is stored.
+    /// The number of changes to mode, options and rules.
     private let changes = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - policy: private (a client's own cache) or shared, and the heuristics.
-    ///   - credentialSecret: keys the HMAC that takes the place of credentials in cache keys; kept
-    ///     in the store, so that it outlives the process. At least 16 bytes.
+    ///   - credentialSecret: the key of the HMAC that replaces credentials in cache keys. The store
+    ///     keeps it, so that it outlives the process. At least 16 bytes.
     ///   - options: timeouts, limits, breaker and guard.
-    ///   - rules: what holds for single requests and responses in place of policy, options and the
-    ///     responses' own fields; `nil` costs nothing.
-    ///   - clock: read when a request comes in, and when an answer does.
-    ///   - sleeper: what timeouts and probes are timed by.
-    ///   - jitter: a number from 0 to 1 for each probe of an origin that is away.
+    ///   - rules: replace policy, options and the responses' own fields for single requests and
+    ///     responses; `nil` costs nothing.
+    ///   - clock: read when a request arrives, and when a response does.
+    ///   - sleeper: the clock for timeouts and probes.
+    ///   - jitter: returns a number from 0 to 1 for each probe of an unreachable origin.
     public init(
         store: any ResponseStore,
         transport: any Transport,
@@ -86,8 +102,8 @@ public final class CacheEngine: Sendable {
         self.logger = logger
     }
 
-    /// How much of the network may be used. A change counts for requests that come in after it;
-    /// those under way end as they began.
+    /// How much of the network may be used. A change applies to requests that arrive after it.
+    /// Requests under way end as they began.
     public var mode: OfflineMode {
         get { currentMode.withLock { $0 } }
         set {
@@ -104,11 +120,11 @@ public final class CacheEngine: Sendable {
 
     private var settings: EngineSettings { currentSettings.withLock { $0 } }
 
-    /// Takes other options and rules in place of those that it has, for requests that come in after
-    /// it. Breakers, fetches and what is stored stay.
+    /// Replaces options and rules for requests that arrive from now on. Breakers, fetches and
+    /// stored responses stay.
     ///
-    /// A request that is under way goes on under its rules, and may see either options.
-    /// `usesCacheGroups` and `usesNoVarySearch` count for what is stored from now on.
+    /// A request under way keeps its rules, and may see the old or the new options.
+    /// `usesCacheGroups` and `usesNoVarySearch` apply to responses that are stored from now on.
     public func reconfigure(options: EngineOptions, rules: (any ExchangeRules)?) {
         precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
         currentSettings.withLock { $0 = EngineSettings(options: options, rules: rules) }
@@ -118,24 +134,24 @@ public final class CacheEngine: Sendable {
         settingsChanged()
     }
 
-    /// Ends every ``ResidentHit`` so far: to be called after something else than before decides
-    /// about answers.
+    /// Makes every ``ResidentHit`` so far invalid. Call it after a change to anything that decides
+    /// about responses.
     package func settingsChanged() { changes.add(1, ordering: .releasing) }
 
-    /// Grows with every change of mode, options or rules: what was decided under another number may
-    /// be decided otherwise now.
+    /// Grows with every change of mode, options or rules. A decision made under another number may
+    /// be different now.
     package var settingsVersion: UInt64 { changes.load(ordering: .acquiring) }
 
-    /// How much of the network one request may use: the mode, or less where a rule says so.
+    /// How much of the network one request may use: the mode, or less if a rule states so.
     package func mode(for request: CacheRequest) -> OfflineMode {
         guard rules != nil || request.overrides != nil else { return mode }
         return prepare(request)?.mode ?? mode
     }
 
-    /// Answers a request.
+    /// Responds to a request.
     ///
     /// It returns when the head is known; the body streams after it. Cancelling the calling task
-    /// ends this exchange, and the fetch behind it if nobody else waits for that.
+    /// ends this exchange. It also ends the fetch behind it if no other caller waits for that.
     /// - Throws: ``ExchangeError``, or `CancellationError`.
     @concurrent
     public func respond(to request: CacheRequest) async throws -> CacheResponse {
@@ -145,16 +161,16 @@ public final class CacheEngine: Sendable {
         return try await respond(to: prepared)
     }
 
-    /// The same for a request that was prepared already, a moment ago.
+    /// Responds to a request that was prepared a moment ago.
     @concurrent
     package func respond(to prepared: PreparedRequest) async throws -> CacheResponse {
         try await recording(prepared.presented) { try await exchange(prepared) }
     }
 
-    /// The answer to a request whose fetch needs a task after all.
+    /// Responds to a request whose direct fetch turned out to need a task.
     @concurrent
     package func respond(to direct: DirectFetch) async throws -> CacheResponse {
-        // Then the answer is not asked for any more.
+        // A closed engine does not read the response, so the fetch loses its caller here.
         if fills.isClosed { direct.leave() }
         return try await recording(direct.prepared.presented) { try await direct.answer() }
     }
@@ -190,7 +206,7 @@ public final class CacheEngine: Sendable {
         )
     }
 
-    /// Ends every fetch that is under way and takes no more. Returns when the last has ended.
+    /// Ends every fetch that is under way and starts no more. Returns when the last has ended.
     public func shutDown() async {
         await origins.close()
         await fills.close()
@@ -198,35 +214,34 @@ public final class CacheEngine: Sendable {
         settingsChanged()
     }
 
-    /// Fetches under way, those that nobody waits for included.
+    /// Fetches under way, including those without a waiting caller.
     package var fillCount: Int { fills.count }
 
-    /// Callers who wait for fetches that are shared, for tests that must know that somebody has
-    /// joined.
+    /// Callers that wait for shared fetches. Tests use it to see that a caller has joined.
     package var memberCount: Int { fills.memberCount }
 
-    /// The key under which a request's answer is looked up and, unless it may be shared, stored.
+    /// The key under which a request's response is looked up. It is stored under this key too, or
+    /// under the shared key if every user may have it.
     ///
-    /// `nil` where the request names no `http` or `https` target, or its method, its content or a
-    /// rule allows no stored answer.
+    /// `nil` if the request has no `http` or `https` target, or if its method, its content or a
+    /// rule allows no stored response.
     public func key(for request: CacheRequest) -> CacheKey? {
         prepare(request)?.key
     }
 
-    /// The changes from now on to what is stored for a request's target, whoever makes them: so
-    /// that a caller can go on listening.
+    /// The changes to the stored responses of a request's target, from now on, from any source.
     ///
-    /// Every change that may concern the target is told, in order; a listener that is slow sees the
-    /// newest 64. What is stored then is asked for as ever (with
-    /// ``CacheRequest/Preference/storedOnly``, say). Ends with the task that reads it, or when the
-    /// store is closed.
+    /// Every change that may concern the target arrives, in order. A slow listener sees the newest
+    /// 64. To read the stored response after a change, send a request as usual, for example with
+    /// ``CacheRequest/Preference/storedOnly``. The stream ends with the task that reads it, or when
+    /// the store is closed.
     public func changes(for request: CacheRequest) -> AsyncStream<StoreChange> {
         guard let target = prepare(request)?.keyedTarget else { return AsyncStream { $0.finish() } }
         return store.changes.changes(of: .target(target))
     }
 
-    /// The changes from now on to what is stored under a tag. Ends with the task that reads it, or
-    /// when the store is closed.
+    /// The changes to the stored responses with a tag, from now on. The stream ends with the task
+    /// that reads it, or when the store is closed.
     public func changes(tagged tag: String) -> AsyncStream<StoreChange> {
         store.changes.changes(of: .tag(tag))
     }
@@ -237,7 +252,7 @@ public final class CacheEngine: Sendable {
         try await withSpan("cache exchange") { span in
             span.attributes["http.request.method"] = request.head.method.rawValue
             let response = try await exchange()
-            // Its text is made for those who read it.
+            // The text is made only if the span records it.
             if span.isRecording {
                 span.attributes["http.response.status_code"] = response.head.status.code
                 span.attributes["cache.status"] = response.outcome.cacheStatus()
@@ -260,9 +275,10 @@ public final class CacheEngine: Sendable {
 }
 
 extension CacheRequest {
-    /// Whether a stored response may answer: GET, HEAD, and what is keyed with its content.
+    /// Whether a stored response may answer: for GET, HEAD and requests whose content is in the
+    /// key.
     ///
-    /// Content that is read once cannot be in the key, so such a request has none.
+    /// Content that can be read only once cannot be in the key, so such a request has no key.
     var isKeyed: Bool {
         if case .stream = body { return false }
         return head.method == .get || head.method == .head || isContentKeyed

@@ -1,5 +1,5 @@
-/// What may change while an engine runs, in one piece: whoever reads it gets all as it was before a
-/// change, or all as it is after.
+/// The options and rules of a running engine, replaced as one object. A reader sees both from
+/// before a change, or both from after it.
 final class EngineSettings: Sendable {
     let options: EngineOptions
     let rules: (any ExchangeRules)?

@@ -8,7 +8,7 @@ extension UInt8 {
     var isWhitespace: Bool { self == 0x20 || self == 0x09 }
     /// C0 controls and DEL.
     var isControl: Bool { self < 0x20 || self == 0x7F }
-    /// `VCHAR`: ASCII that can be seen.
+    /// `VCHAR`: visible ASCII.
     var isVisible: Bool { self > 0x20 && self < 0x7F }
     var asciiLowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 
@@ -39,7 +39,7 @@ extension UInt8 {
         }
     }
 
-    /// What may stand in a query: RFC 3986 §3.4.
+    /// A byte that RFC 3986 §3.4 allows in a query.
     var isQueryByte: Bool { isPathByte || self == UInt8(ascii: "?") }
 
     /// `tchar` of RFC 9110 §5.6.2.

@@ -1,43 +1,43 @@
-/// How an exchange ended, in the words of RFC 9211: the same in `Cache-Status`, logs, metrics and
-/// the API.
+/// How an exchange ended, in the terms of RFC 9211. `Cache-Status`, logs, metrics and the API all
+/// use it.
 public struct CacheOutcome: Sendable, Hashable {
     /// Why a request was forwarded. RFC 9211 §2.2
     public enum ForwardReason: String, Sendable, Hashable, CaseIterable {
         case bypass, method, uriMiss = "uri-miss", varyMiss = "vary-miss", miss, request, stale, partial
     }
-    /// The stored response answered and nothing was forwarded. RFC 9211 §2.1
+    /// The request was served from a stored response, and nothing was forwarded. RFC 9211 §2.1
     public var isHit: Bool
-    /// RFC 9211 §2.2.
+    /// Why the request was forwarded; `nil` when it was not. RFC 9211 §2.2
     public var forward: ForwardReason?
-    /// The status that the origin answered with, where it differs from what is served (304). RFC
-    /// 9211 §2.3
+    /// The origin's status, if it differs from the status that is served (304). RFC 9211 §2.3
     public var forwardStatus: Int?
     /// Seconds of freshness left, negative when stale. RFC 9211 §2.4
     public var timeToLive: Int64?
     /// The response was stored. RFC 9211 §2.5
     public var isStored: Bool
-    /// Why a response that the origin sent for this request was not stored. `nil` where it was
-    /// stored, where no origin sent one, and where a 304 confirmed what is stored. It is not
-    /// written into `Cache-Status`.
+    /// Why the origin's response to this request was not stored.
+    ///
+    /// `nil` if it was stored, if no origin sent one, and if a 304 confirmed the stored response.
+    /// `Cache-Status` does not contain it.
     public var notStored: StorageRefusal?
-    /// The answer came from another request's fetch. RFC 9211 §2.6
+    /// The response came from a fetch that another request started. RFC 9211 §2.6
     public var isCollapsed: Bool
-    /// A bounded word for people and programs: `offline`, `unreachable`, `stale-if-error`, …  RFC
-    /// 9211 §2.8.
+    /// A word from a fixed set, for people and programs: `offline`, `stale-if-error`, … RFC 9211
+    /// §2.8
     public var detail: Detail?
 
-    /// The details this project uses; each is a token.
+    /// A detail of an outcome: a token of RFC 9110 §5.6.2.
     public struct Detail: Sendable, Hashable, CustomStringConvertible {
         /// The token.
         public let description: String
-        /// Makes a detail; a token of RFC 9110 §5.6.2, so that it needs no quotes.
+        /// Makes a detail. Give a token of RFC 9110 §5.6.2, so that it needs no quotes.
         public init(_ token: StaticString) { description = "\(token)" }
-        /// The network is away: the mode is `offline`, or the origin could not be reached.
+        /// The mode is `offline`, or the origin is unreachable.
         public static let offline = Detail("offline")
-        /// A success of an unsafe method invalidated it, and an operator lets it answer while the
-        /// network is away. RFC 9111 §4.4
+        /// A success of an unsafe method invalidated the stored response, and an operator allows it
+        /// to be served while the origin is unreachable. RFC 9111 §4.4
         public static let invalidated = Detail("invalidated")
-        /// The origin answered with a server error.
+        /// The origin responded with a server error.
         public static let staleIfError = Detail("stale-if-error")
     }
 
@@ -65,9 +65,9 @@ public struct CacheOutcome: Sendable, Hashable {
     /// This outcome as one member of `Cache-Status`: `holdfast; hit; ttl=-3600; detail=offline`.
     /// RFC 9211 §2
     ///
-    /// Of `hit` and `fwd` only one is written, `hit` first; `fwd-status`, `stored` and `collapsed`
-    /// go with `fwd`. A name or detail that is no token is written as a string, with `?` for what a
-    /// string cannot hold.
+    /// It contains either `hit` or `fwd`, and `hit` takes precedence. `fwd-status`, `stored` and
+    /// `collapsed` appear only with `fwd`. A name or detail that is not a token is written as a
+    /// string; `?` replaces each character that a string cannot hold.
     public func cacheStatus(cache name: String = "holdfast") -> String {
         var result = Self.item(name)
         result.reserveCapacity(64)
@@ -89,7 +89,7 @@ public struct CacheOutcome: Sendable, Hashable {
         return result
     }
 
-    /// A token of RFC 9651 §3.3.4 as it is, anything else as a string of §3.3.3.
+    /// Writes a token of RFC 9651 §3.3.4 unchanged, and anything else as a string of §3.3.3.
     private static func item(_ text: String) -> String {
         let bytes = text.utf8
         if let first = bytes.first, first.isAlpha || first == UInt8(ascii: "*"),
@@ -110,6 +110,6 @@ public struct CacheOutcome: Sendable, Hashable {
 }
 
 extension CacheOutcome {
-    /// Nothing was stored for the request, and nothing said of its answer.
+    /// No response was stored for the request, and nothing more is known yet.
     package static let uriMiss = CacheOutcome(forward: .uriMiss)
 }

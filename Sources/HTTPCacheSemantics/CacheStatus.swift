@@ -1,18 +1,18 @@
 public import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// `Cache-Status`, read: how each cache on the way dealt with the request. RFC 9211 §2
+/// A parsed `Cache-Status` field: how each cache on the path handled the request. RFC 9211 §2
 ///
-/// A field that is malformed, or whose members are no tokens or strings, is ignored as a whole; a
-/// parameter that is unknown or of another type is passed over.
+/// A malformed field is ignored as a whole, and so is one with a member that is not a token or
+/// string. An unknown parameter, or one of the wrong type, is skipped.
 public struct CacheStatus: Sendable, Hashable {
-    /// What one cache says.
+    /// The report of one cache.
     public struct Member: Sendable, Hashable {
         /// The cache's name.
         public var cache: String
         /// `hit`. RFC 9211 §2.1
         public var isHit: Bool
-        /// `fwd`, the token as it came. RFC 9211 §2.2
+        /// `fwd`, the token as received. RFC 9211 §2.2
         public var forward: String?
         /// `fwd-status`. RFC 9211 §2.3
         public var forwardStatus: Int?
@@ -27,7 +27,7 @@ public struct CacheStatus: Sendable, Hashable {
         /// `detail`: a token or a string. RFC 9211 §2.8
         public var detail: String?
 
-        /// ``forward`` where it is one of the RFC's words.
+        /// ``forward``, if it is one of the RFC's reasons.
         public var forwardReason: CacheOutcome.ForwardReason? {
             forward.flatMap(CacheOutcome.ForwardReason.init(rawValue:))
         }
@@ -36,12 +36,12 @@ public struct CacheStatus: Sendable, Hashable {
     /// The cache nearest to the origin first.
     public var members: [Member]
 
-    /// The field's members; none where it is absent or to be ignored.
+    /// Parses the field. There are no members if it is absent or must be ignored.
     public init(_ fields: HTTPFields) {
         members = Self.parse(fields) ?? []
     }
 
-    /// `nil` where the field is absent or to be ignored.
+    /// `nil` if the field is absent or must be ignored.
     fileprivate static func parse(_ fields: HTTPFields) -> [Member]? {
         guard let list = StructuredLines.list(.cacheStatus, in: fields) else { return nil }
         var result: [Member] = []
@@ -87,11 +87,11 @@ public struct CacheStatus: Sendable, Hashable {
 }
 
 extension CacheOutcome {
-    /// The fields with this outcome as the last member of `Cache-Status`, behind those of the
-    /// caches nearer to the origin. RFC 9211 §2
+    /// The fields with this outcome as the last member of `Cache-Status`, after those of the caches
+    /// nearer to the origin. RFC 9211 §2
     ///
-    /// It gets a line of its own. A field that came malformed or empty is taken away first, because
-    /// together with it ours would be ignored by everybody.
+    /// The member gets its own line. A field that arrived malformed or empty is removed first,
+    /// because recipients would ignore it together with our member.
     public func appended(to fields: HTTPFields, cache name: String = "holdfast") -> HTTPFields {
         guard fields.count < FieldRules.maximumCount else { return fields }
         var result = fields
@@ -102,8 +102,8 @@ extension CacheOutcome {
 }
 
 extension HTTPFields {
-    /// Takes away a `Cache-Status` that came malformed or empty: together with one more member it
-    /// would be ignored by everybody. RFC 9211 §2
+    /// Removes a `Cache-Status` that arrived malformed or empty: recipients would ignore it
+    /// together with one more member. RFC 9211 §2
     package mutating func dropUnreadableCacheStatus() {
         if contains(.cacheStatus), CacheStatus(self).members.isEmpty { self[fields: .cacheStatus] = [] }
     }

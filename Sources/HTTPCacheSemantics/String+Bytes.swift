@@ -1,8 +1,8 @@
 extension String {
     /// Whether both are the same bytes of UTF-8.
     ///
-    /// `==` compares what is shown: an `é` of one scalar and one of two are equal to it. Keys, tags
-    /// and names are told apart by their bytes, as the store's database does.
+    /// `==` compares characters: it treats an `é` of one scalar and one of two as equal. Keys, tags
+    /// and names are compared by their bytes, as the store's database does.
     package func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }
 
@@ -28,7 +28,7 @@ extension [String] {
 }
 
 extension Hasher {
-    /// Adds a text's bytes: what texts with the same bytes have in common.
+    /// Adds the text's bytes, so that texts with the same bytes have the same hash.
     package mutating func combine(bytesOf text: String) {
         var text = text
         text.withUTF8 { bytes in

@@ -17,7 +17,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, Codable {
         self.milliseconds = overflow ? (seconds < 0 ? .min : .max) : product
     }
 
-    /// Later than every other instant: what never expires, expires here.
+    /// Later than every other instant. A value that never expires has this expiry.
     public static let distantFuture = Timestamp(milliseconds: .max)
     /// Earlier than every other instant.
     public static let distantPast = Timestamp(milliseconds: .min)
@@ -27,14 +27,14 @@ public struct Timestamp: Sendable, Hashable, Comparable, Codable {
         lhs.milliseconds < rhs.milliseconds
     }
 
-    /// How far ahead of the clock an instant may be that the same clock once gave: 5,000 ms.
+    /// How far ahead of the clock a recorded instant may be: 5,000 ms.
     ///
-    /// So much a clock is set back when it is corrected in passing: a leap second, a step of NTP.
-    /// What lies further ahead was taken while the clock was wrong.
+    /// An ordinary correction sets a clock back by at most this much: a leap second, a step of NTP.
+    /// An instant that is further ahead was recorded while the clock was wrong.
     public static let clockTolerance: Int64 = 5000
 
-    /// Whether it lies further ahead of the clock than ``clockTolerance``: how long ago it was is
-    /// not known.
+    /// Whether this instant is ahead of the clock by more than ``clockTolerance``, so that its
+    /// distance from now is unknown.
     package func isAhead(of now: Timestamp) -> Bool { milliseconds(since: now) > Self.clockTolerance }
 
     /// This instant moved by a number of milliseconds, saturating.

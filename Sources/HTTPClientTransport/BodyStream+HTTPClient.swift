@@ -4,10 +4,10 @@ import NIOCore
 import Synchronization
 
 extension BodyStream {
-    /// The content of a response as it comes off the wire, readable once; what breaks it off is a
-    /// ``TransportError``. Letting go of it ends the exchange.
+    /// The content of a response as it arrives; it can be read once. It fails with a
+    /// ``TransportError``. Releasing it ends the exchange.
     ///
-    /// - Parameter length: bytes in all of it, where that is known.
+    /// - Parameter length: the length of the content in bytes, if known.
     init(_ exchange: HTTPClientExchange, length: Int64?, origin: String) {
         let reading = Reading(exchange)
         self.init(length: length) {
@@ -23,7 +23,7 @@ extension BodyStream {
     }
 }
 
-/// What a body holds of its exchange: when nobody can read it any more, nobody needs it.
+/// Keeps the exchange of a body, and cancels it once the body is released.
 private final class Reading: Sendable {
     let exchange: HTTPClientExchange
     private let isStarted = Atomic(false)
@@ -36,7 +36,7 @@ private final class Reading: Sendable {
 }
 
 extension HTTPClient.Body {
-    /// The content of a request. What is read while it is sent, is read off every event loop.
+    /// The content of a request. It is read off every event loop while it is sent.
     init(_ body: BodyStream, on loop: any EventLoop) {
         if let whole = body.whole {
             self = .byteBuffer(whole)

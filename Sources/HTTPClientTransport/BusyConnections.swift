@@ -3,22 +3,23 @@ import HTTPCache
 import NIOHTTP1
 import Synchronization
 
-/// The exchanges that have a connection, by origin: so that a request for which every connection
-/// was in use is told from one for which no connection could be made.
+/// The exchanges that have a connection, by origin.
+///
+/// They distinguish a request that found every connection in use from one that could not connect.
 final class BusyConnections: Sendable {
     private struct Origin {
         var count = 0
-        /// Whether each exchange has a connection to itself; `nil` before that is known.
+        /// Whether each exchange has a connection of its own; `nil` until that is known.
         var isHTTP1: Bool?
     }
 
     private let limit: Int
     private let origins = Mutex<[String: Origin]>([:])
 
-    /// - Parameter limit: connections to one origin over HTTP/1.1.
+    /// - Parameter limit: the most connections to one origin over HTTP/1.1.
     init(limit: Int) { self.limit = limit }
 
-    /// An exchange has a connection, or a part of one.
+    /// Records that an exchange has a connection, or a stream of one.
     func begin(_ origin: String) {
         origins.withLock { origins in
             // Without TLS no other protocol is negotiated.
@@ -27,12 +28,12 @@ final class BusyConnections: Sendable {
         }
     }
 
-    /// An exchange's response tells the protocol.
-    func answered(_ origin: String, _ version: HTTPVersion) {
+    /// Records the protocol of an exchange's response.
+    func recordProtocol(of origin: String, _ version: HTTPVersion) {
         origins.withLock { $0[origin]?.isHTTP1 = version.major < 2 }
     }
 
-    /// An exchange that had a connection has ended.
+    /// Records that an exchange that had a connection has ended.
     func end(_ origin: String) {
         origins.withLock { origins in
             guard let count = origins[origin]?.count, count > 1 else { return origins[origin] = nil }
@@ -40,22 +41,21 @@ final class BusyConnections: Sendable {
         }
     }
 
-    /// Whether one more request waits for a connection.
+    /// Whether one more request would wait for a connection.
     func areAllBusy(_ origin: String) -> Bool {
         guard let known = origins.withLock({ $0[origin] }) else { return false }
         return known.isHTTP1 != false && known.count >= limit
     }
 
-    /// Whether a request that was not sent ended for want of a free connection, or of a free
-    /// stream.
-    func isLack(_ error: any Error, at origin: String) -> Bool {
+    /// Whether a request that was not sent failed because no connection or stream was free.
+    func isShortage(_ error: any Error, at origin: String) -> Bool {
         let known = origins.withLock { $0[origin] }
         switch error as? HTTPClientError {
         case .getConnectionFromPoolTimeout?:
-            // Over HTTP/1.1 and below the limit a connection was tried, and the client's timer was
-            // only earlier than the connection's: the origin took too long.
+            // Over HTTP/1.1 and below the limit the client tried a new connection, and its timer
+            // for the pool ended before the timer for the connection: the origin took too long.
             return !(known.map { $0.isHTTP1 == true && $0.count < limit } ?? false)
-        // The client tells of an earlier failure where it has one.
+        // The client reports an earlier failure if there was one.
         case .connectTimeout?, .cancelled?: break
         default: guard error is CancellationError else { return false }
         }

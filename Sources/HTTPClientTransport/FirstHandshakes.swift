@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Bounds the TLS handshakes with an origin of which nobody knows yet whether its requests can
-/// share a connection.
+/// Bounds the TLS handshakes with an origin until it is known whether its requests can share a
+/// connection.
 ///
-/// The client makes one connection for each request until the first one tells that the origin
-/// speaks HTTP/2; then it closes the others. Only a few requests are handed to it before that, and
-/// the rest with the first connection, or when one of the few has failed.
+/// The client makes one connection for each request until the first one shows that the origin
+/// speaks HTTP/2; then it closes the others. So only a few requests are handed to the client at
+/// first. The rest follow with the first connection, or after one of the few has failed.
 final class FirstHandshakes: Sendable {
     fileprivate struct Origin {
         var trying = 0
@@ -14,24 +14,23 @@ final class FirstHandshakes: Sendable {
 
     fileprivate struct State {
         var origins: [String: Origin] = [:]
-        /// Those to which there was a connection.
+        /// The origins to which there was a connection.
         var known: Set<String> = []
         var next: UInt64 = 0
     }
 
-    /// Handshakes at a time.
+    /// The most handshakes at a time.
     static let limit = 8
-    /// Origins that are remembered; of more, all are forgotten, which costs some handshakes and no
-    /// more.
+    /// The most origins that are remembered. Beyond them all are forgotten, which costs some
+    /// handshakes only.
     private static let memory = 4096
 
     private let state = Mutex(State())
 
-    /// Requests that wait.
+    /// The number of waiting requests.
     var waitingCount: Int { state.withLock { $0.origins.values.reduce(0) { $0 + $1.waiting.count } } }
 
-    /// Returns when a request may be handed to the client; ``leave(_:)`` is to be called once after
-    /// it.
+    /// Waits until a request may be handed to the client. Call ``leave(_:)`` once afterwards.
     ///
     /// - Throws: `CancellationError`.
     func enter(_ origin: String) async throws {
@@ -59,8 +58,8 @@ final class FirstHandshakes: Sendable {
         }
     }
 
-    /// There is a connection: the client knows what it can do.
-    func connected(_ origin: String) {
+    /// Records that there is a connection: the client now knows the origin's protocol.
+    func recordConnection(_ origin: String) {
         guard Self.concerns(origin) else { return }
         let waiting = state.withLock { state -> [CheckedContinuation<Void, any Error>] in
             guard !state.known.contains(origin) else { return [] }
@@ -71,11 +70,11 @@ final class FirstHandshakes: Sendable {
         for waiter in waiting { waiter.resume() }
     }
 
-    /// A request has its response, or has failed.
+    /// Records that a request has its response, or has failed.
     func leave(_ origin: String) {
         guard Self.concerns(origin) else { return }
         let waiting = state.withLock { state -> [CheckedContinuation<Void, any Error>] in
-            // Those that came when it was known are not counted.
+            // Requests that came after the protocol was known are not counted.
             guard let trying = state.origins[origin]?.trying else { return [] }
             state.origins[origin]?.trying = trying - 1
             let waiting = state.release(origin)
@@ -85,7 +84,7 @@ final class FirstHandshakes: Sendable {
         for waiter in waiting { waiter.resume() }
     }
 
-    /// Without TLS no protocol is negotiated.
+    /// Whether the origin negotiates a protocol: without TLS it does not.
     private static func concerns(_ origin: String) -> Bool { origin.hasPrefix("https:") }
 }
 
@@ -98,7 +97,7 @@ extension FirstHandshakes.State {
         return true
     }
 
-    /// Lets all in that wait.
+    /// Releases all waiting requests.
     fileprivate mutating func release(_ origin: String) -> [CheckedContinuation<Void, any Error>] {
         guard let waiting = origins[origin]?.waiting, !waiting.isEmpty else { return [] }
         origins[origin]?.waiting = [:]

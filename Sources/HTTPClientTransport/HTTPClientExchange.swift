@@ -3,37 +3,37 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// One request on its way, and what has come for it until that is read.
+/// One request under way, and the received parts of its response until they are read.
 ///
-/// What came at once is handed over at once: the head with as much of the content as was there with
-/// it. So a short answer wakes who waits for it a single time, where AsyncHTTPClient's own
-/// asynchronous interface wakes it for the head, for each piece and for the end, and the event loop
-/// for each piece that is asked for.
+/// Parts that arrive together are handed over together: the head with all the content that arrived
+/// with it. So a short response wakes its waiting task once. AsyncHTTPClient's own asynchronous
+/// interface wakes it for the head, for each piece and for the end, and wakes the event loop for
+/// each piece that is requested.
 final class HTTPClientExchange: HTTPClientResponseDelegate {
-    /// A head, and the whole content where all of it came with that.
-    struct Answer {
+    /// A head, and the whole content if all of it arrived with the head.
+    struct ResponseStart {
         var head: HTTPResponseHead
         var content: ByteBuffer?
     }
 
     fileprivate struct State {
         var task: HTTPClient.Task<Void>?
-        /// It got a connection.
+        /// Whether the request got a connection.
         var isSent = false
         var isCancelled = false
         var head: HTTPResponseHead?
-        var waiting: CheckedContinuation<Answer, any Error>?
-        /// What came and is not read.
+        var waiting: CheckedContinuation<ResponseStart, any Error>?
+        /// The received chunks that are not read yet.
         var chunks = CircularBuffer<ByteBuffer>(initialCapacity: 1)
         var bytes = 0
-        /// Whoever reads faster than anything comes.
+        /// The reader, if it waits for the next chunk.
         var reader: CheckedContinuation<ByteBuffer?, any Error>?
-        /// Kept while there is more than is to be held.
+        /// The promise of room for more; set while more than ``limit`` bytes are held.
         var room: EventLoopPromise<Void>?
         var end: Result<Void, any Error>?
     }
 
-    /// Bytes that are held before no more are taken from the connection.
+    /// The number of held bytes from which on no more are taken from the connection.
     fileprivate static let limit = 128 << 10
 
     private let loop: any EventLoop
@@ -43,10 +43,10 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - loop: where the client tells of it.
+    ///   - loop: the event loop on which the client calls the delegate.
     ///   - origin: scheme and authority.
-    ///   - connections: counts it while it has a connection.
-    ///   - handshakes: learns that it has one.
+    ///   - connections: counts the exchange while it has a connection.
+    ///   - handshakes: is notified of the connection.
     init(
         on loop: any EventLoop,
         to origin: String,
@@ -61,12 +61,13 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
 
     // MARK: Sending
 
-    /// Sends a request and waits for the head of what answers it.
+    /// Sends a request and waits for the head of its response.
     ///
-    /// - Parameter start: gives it to the client; called on the event loop, so that whatever the
-    ///   client does for it is done where its connection is, and wakes nobody.
+    /// - Parameter start: hands the exchange to the client. It is called on the event loop, so that
+    ///   the client's work happens on the loop of its connection and wakes no other thread.
     /// - Throws: AsyncHTTPClient's errors, `CancellationError`.
-    func answer(_ start: @escaping @Sendable (HTTPClientExchange) -> HTTPClient.Task<Void>) async throws -> Answer {
+    func send(_ start: @escaping @Sendable (HTTPClientExchange) -> HTTPClient.Task<Void>) async throws -> ResponseStart
+    {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 state.withLock { $0.waiting = continuation }
@@ -79,47 +80,48 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
 
     private func begin(_ start: (HTTPClientExchange) -> HTTPClient.Task<Void>) {
         let task = start(self)
-        task.futureResult.whenComplete { self.ended($0) }
+        task.futureResult.whenComplete { self.finish($0) }
         let isCancelled = state.withLock { state in
-            // It may have ended by now.
+            // The exchange may have ended by now.
             if state.end == nil { state.task = task }
             return state.isCancelled
         }
         if isCancelled { task.fail(reason: CancellationError()) }
     }
 
-    /// Ends it where it has not ended: nobody waits for the answer any more, or reads it.
+    /// Ends the exchange if it has not ended: no task waits for the response or reads it any more.
     func cancel() {
         let (task, room) = state.withLock { state in
             state.isCancelled = true
             return (state.task, state.room.take())
         }
         task?.fail(reason: CancellationError())
-        // The client ends only when nothing is being taken.
+        // The client ends only if no chunk is being handled.
         room?.succeed(())
     }
 
-    /// Whether it failed because every connection was in use, and no further one could be tried.
-    func lackedConnection(_ error: any Error) -> Bool {
-        !state.withLock { $0.isSent } && connections.isLack(error, at: origin)
+    /// Whether the request failed because every connection was in use, and no further one could be
+    /// tried.
+    func foundNoConnection(_ error: any Error) -> Bool {
+        !state.withLock { $0.isSent } && connections.isShortage(error, at: origin)
     }
 
-    // MARK: What the client tells, on the event loop
+    // MARK: Calls from the client, on the event loop
 
     func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
         state.withLock { state in
-            // It may have been cancelled by now; then nothing would take it out again.
+            // If the exchange was cancelled by now, nothing would remove it again.
             guard state.end == nil else { return }
             state.isSent = true
             connections.begin(origin)
         }
-        handshakes.connected(origin)
+        handshakes.recordConnection(origin)
     }
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         state.withLock { $0.head = head }
-        connections.answered(origin, head.version)
-        // When all that came with it has been told.
+        connections.recordProtocol(of: origin, head.version)
+        // After all parts that arrived with the head.
         loop.execute { self.handOver() }
         return loop.makeSucceededVoidFuture()
     }
@@ -132,11 +134,11 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
 
     func didFinishRequest(task: HTTPClient.Task<Void>) {}
 
-    private func ended(_ result: Result<Void, any Error>) {
+    private func finish(_ result: Result<Void, any Error>) {
         let (waiting, reader, room, isSent) = state.withLock { state in
             state.end = result
             state.task = nil
-            // A head that came is handed over, whatever became of the rest.
+            // A received head is handed over, even if the rest failed.
             let waiting = state.head == nil ? state.waiting.take() : nil
             return (waiting, state.reader.take(), state.room.take(), state.isSent)
         }
@@ -151,13 +153,13 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
     }
 
     private func handOver() {
-        let (waiting, answer) = state.withLock { state in (state.waiting.take(), state.answer()) }
-        if let answer { waiting?.resume(returning: answer) }
+        let (waiting, start) = state.withLock { state in (state.waiting.take(), state.responseStart()) }
+        if let start { waiting?.resume(returning: start) }
     }
 
     // MARK: Reading
 
-    /// The next of the content; `nil` at its end. For one reader.
+    /// The next chunk of the content; `nil` at its end. For one reader.
     ///
     /// - Throws: AsyncHTTPClient's errors, `CancellationError`.
     func next() async throws -> ByteBuffer? {
@@ -183,16 +185,17 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
         return ready?.result
     }
 
-    /// What can be read without waiting.
+    /// A result that can be read without waiting.
     fileprivate struct Ready {
         var result: Result<ByteBuffer?, any Error>
-        /// To be kept no longer.
+        /// The promise of room, to be fulfilled.
         var room: EventLoopPromise<Void>?
     }
 }
 
 extension HTTPClientExchange.State {
-    /// - Returns: who is to have the chunk, or when there is room for the next one.
+    /// - Returns: the reader that gets the chunk, and the future of room for the next one if the
+    ///   limit is reached.
     fileprivate mutating func received(
         _ chunk: ByteBuffer,
         on loop: any EventLoop
@@ -206,15 +209,15 @@ extension HTTPClientExchange.State {
         return (nil, promise.futureResult)
     }
 
-    fileprivate mutating func answer() -> HTTPClientExchange.Answer? {
+    fileprivate mutating func responseStart() -> HTTPClientExchange.ResponseStart? {
         guard let head else { return nil }
-        guard case .success? = end else { return HTTPClientExchange.Answer(head: head) }
+        guard case .success? = end else { return HTTPClientExchange.ResponseStart(head: head) }
         var content = chunks.popFirst() ?? ByteBuffer()
         while let chunk = chunks.popFirst() { content.writeImmutableBuffer(chunk) }
-        return HTTPClientExchange.Answer(head: head, content: content)
+        return HTTPClientExchange.ResponseStart(head: head, content: content)
     }
 
-    /// `nil`: it is still to come.
+    /// Takes the next result; `nil` if it has not arrived yet.
     fileprivate mutating func take() -> HTTPClientExchange.Ready? {
         if let chunk = chunks.popFirst() {
             bytes -= chunk.readableBytes

@@ -7,39 +7,38 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// The library's way to origin servers: AsyncHTTPClient, told to do nothing that a cache must not
-/// have done behind its back.
+/// The library's transport to origin servers. It uses AsyncHTTPClient and switches off everything
+/// that would hide something from the cache.
 ///
-/// No redirects are followed, no content is decoded, no cookies are kept, no request is repeated.
-/// HTTP/1.1, and HTTP/2 where the origin offers it over TLS.
+/// It follows no redirects, decodes no content, keeps no cookies and repeats no requests. It speaks
+/// HTTP/1.1, and HTTP/2 if the origin offers it over TLS.
 ///
 /// ```swift
 /// let transport = HTTPClientTransport()
 /// defer { … try await transport.shutDown() … }
 /// ```
 public final class HTTPClientTransport: Transport {
-    /// Limits of one exchange. Every one has a default, because without a limit something hangs.
+    /// Limits of one exchange. Each has a default, because without a limit an exchange could hang.
     public struct Configuration: Sendable, Hashable {
-        /// The longest wait for a connection, TLS included. 10 seconds.
+        /// The longest wait for a connection, TLS included. The default is 10 seconds.
         public var connectTimeout: Duration
         /// The longest silence of the origin: before its head, and between two parts of its body.
-        /// 30 seconds.
+        /// The default is 30 seconds.
         public var idleTimeout: Duration
-        /// Connections to one origin at a time over HTTP/1.1. Over HTTP/2 requests share one
-        /// connection.
+        /// The most connections to one origin at a time over HTTP/1.1. Over HTTP/2 requests share
+        /// one connection.
         ///
-        /// `nil`, the default: as many as there are requests under way, so that none waits for a
-        /// connection. The engine bounds those (`inFlightLimit`, 256 for one origin); responses
-        /// that are read and not stored, downloads and streams among them, have theirs beside
-        /// these.
+        /// The default, `nil`, allows one for each request under way, so that no request waits for
+        /// a connection. The engine bounds those (`inFlightLimit`, 256 for one origin). Responses
+        /// that are read and not stored, such as downloads and streams, have a limit of their own.
         ///
-        /// With a number further requests wait for one of so many, for ``connectTimeout`` at most.
-        /// Then they fail as `overloaded`: nothing was sent, and nothing is said against the
-        /// origin.
+        /// With a number, further requests wait for a free connection, for ``connectTimeout`` at
+        /// most. Then they fail as `overloaded`: nothing was sent, and the origin is not considered
+        /// unreachable.
         public var connectionsPerOrigin: Int?
-        /// How long a connection that is not in use is kept. 20 seconds.
+        /// How long an idle connection is kept. The default is 20 seconds.
         ///
-        /// After a burst as many connections are kept as it had requests under way, each with a
+        /// After a burst, as many connections are kept as it had requests under way, each with a
         /// descriptor here and one at the origin.
         public var keptTime: Duration
 
@@ -57,9 +56,9 @@ public final class HTTPClientTransport: Transport {
         }
     }
 
-    /// Fields that belong to the connection or name the target a second time: they are the client's
-    /// to set, or an answer would be stored under a target that it is not from. RFC 9110 §7.6.1,
-    /// §7.2
+    /// Fields that belong to the connection or name the target a second time. Only the client sets
+    /// them: otherwise a response could be stored under a target that it does not come from. RFC
+    /// 9110 §7.6.1, §7.2
     fileprivate static let framing: Set<String> = [
         "connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade",
     ]
@@ -71,9 +70,8 @@ public final class HTTPClientTransport: Transport {
     private let isShutDown = Atomic(false)
     private let logger: Logger
 
-    /// Makes a client of its own on the process's shared event loops. ``shutDown()`` ends it; it
-    /// must be called before the transport is let go, or connections stay open until it is
-    /// collected.
+    /// Makes a client of its own on the process's shared event loops. Call ``shutDown()`` before
+    /// releasing the transport, or connections stay open until it is deallocated.
     public init(
         configuration: Configuration = Configuration(),
         logger: Logger = Logger(label: "holdfast.transport")
@@ -87,10 +85,11 @@ public final class HTTPClientTransport: Transport {
         let limit = max(1, configuration.connectionsPerOrigin ?? .max)
         settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = limit
         settings.connectionPool.idleTimeout = TimeAmount(configuration.keptTime)
-        // An origin that refuses is away: the cache answers now, and does not wait while connecting
-        // is tried again.
+        // An origin that refuses a connection is unreachable: the cache responds now, and does not
+        // wait while the client connects again.
         settings.connectionPool.retryConnectionEstablishment = false
-        // The engine makes the span of each request that is sent; a second one would say the same.
+        // The engine makes the span of each request that is sent; a second one would be a
+        // duplicate.
         settings.tracing.tracer = nil
         self.client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
         self.loops = LeastBusyLoops(client.eventLoopGroup)
@@ -105,8 +104,8 @@ public final class HTTPClientTransport: Transport {
     }
 
     deinit {
-        // A forgotten transport closes its connections all the same; there is nobody left to tell
-        // of a failure.
+        // A transport that was not shut down still closes its connections; no caller is left to get
+        // a failure.
         if !isShutDown.load(ordering: .relaxed) { client.shutdown { _ in } }
     }
 
@@ -118,13 +117,14 @@ public final class HTTPClientTransport: Transport {
                 message: "The request names no http or https target. Set ':scheme', ':authority' and ':path'."
             )
         }
-        // AsyncHTTPClient takes URLs through Foundation, which re-encodes some bytes and loses
-        // paths that are no UTF-8. What is sent must be what was keyed: a target that would not
-        // arrive as it stands is refused. What `TargetURI.init(_:)` lets pass, arrives.
-        guard target.isAsParsed else {
+        // AsyncHTTPClient passes URLs through Foundation, which re-encodes some bytes and loses
+        // paths that are not UTF-8. The transport must send exactly the target in the key, so it
+        // rejects a target that would change on the way. A target that `TargetURI.init(_:)` accepts
+        // does not change.
+        guard target.parsesUnchanged else {
             throw TransportError(
                 code: .invalidRequest,
-                message: "The target '\(target.redacted)' cannot be sent as it stands. Percent-encode it, as UTF-8."
+                message: "The target '\(target.redacted)' cannot be sent unchanged. Percent-encode it, as UTF-8."
             )
         }
         let origin = target.origin
@@ -134,26 +134,26 @@ public final class HTTPClientTransport: Transport {
         defer { loops.give(back: lease) }
         let exchange = HTTPClientExchange(on: lease.loop, to: origin, connections, handshakes)
         if connections.areAllBusy(origin) { request.onWaiting?() }
-        let answer: HTTPClientExchange.Answer
+        let start: HTTPClientExchange.ResponseStart
         do {
             let outgoing = try HTTPClient.Request(request, to: target, on: lease.loop)
-            answer = try await exchange.answer { [client, logger] in
+            start = try await exchange.send { [client, logger] in
                 client.execute(request: outgoing, delegate: $0, eventLoop: .delegate(on: lease.loop), logger: logger)
             }
         } catch {
-            throw exchange.lackedConnection(error) ? .overloaded(origin, error) : TransportError(error, origin: origin)
+            throw exchange.foundNoConnection(error) ? .overloaded(origin, error) : TransportError(error, origin: origin)
         }
-        let head = HTTPResponse(answer.head)
-        if let content = answer.content { return TransportResponse(head: head, body: BodyStream(content)) }
-        // Content-Length of an answer without content is about something else. RFC 9110 §8.6
+        let head = HTTPResponse(start.head)
+        if let content = start.content { return TransportResponse(head: head, body: BodyStream(content)) }
+        // The Content-Length of a response without content describes other content. RFC 9110 §8.6
         let isWithoutContent = request.head.method == .head || head.status.code == 204 || head.status.code == 304
-        let length = isWithoutContent ? 0 : answer.head.headers["content-length"].first.flatMap { Int64($0) }
+        let length = isWithoutContent ? 0 : start.head.headers["content-length"].first.flatMap { Int64($0) }
         return TransportResponse(head: head, body: BodyStream(exchange, length: length, origin: origin))
     }
 }
 
 extension TargetURI {
-    /// For messages; the rest of the URL may hold secrets.
+    /// The origin for messages; the rest of the URL may contain secrets.
     fileprivate var origin: String { "\(scheme)://\(authority)" }
 }
 
@@ -178,8 +178,7 @@ extension HTTPResponse {
         var fields = HTTPFields()
         fields.reserveCapacity(response.headers.count)
         for (name, value) in response.headers {
-            // A field whose name is no token cannot be represented, and says nothing a cache could
-            // act on.
+            // A field whose name is not a token cannot be represented, and no cache could use it.
             guard let name = HTTPField.Name(name) else { continue }
             fields.append(HTTPField(name: name, value: value))
         }

@@ -2,11 +2,11 @@ import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 
-/// Says on which event loop a request is told of: the same one for an origin as long as its
-/// requests follow each other, so that the connection that they find is that loop's; those that are
-/// under way together are spread.
+/// Chooses the event loop of each request. Requests to one origin that follow each other get the
+/// same loop, so that they find that loop's connection. Concurrent requests are spread over the
+/// loops.
 final class LeastBusyLoops: Sendable {
-    /// A request's loop; to be given back when its answer's head is there.
+    /// A request's loop. It must be returned once the response's head has arrived.
     struct Lease: Sendable {
         let loop: any EventLoop
         fileprivate let index: Int

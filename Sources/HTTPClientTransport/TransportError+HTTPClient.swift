@@ -14,19 +14,19 @@ import NIOSSL
 #endif
 
 extension TransportError {
-    /// Says in the cache's words what went wrong in the client's: above all, whether the origin
-    /// could be reached.
+    /// Translates the client's error into the cache's terms: above all, whether the origin is
+    /// reachable.
     ///
-    /// - Parameter origin: scheme and authority, for the message; the rest of the URL may hold
+    /// - Parameter origin: scheme and authority, for the message; the rest of the URL may contain
     ///   secrets.
     init(_ error: any Error, origin: String) {
-        // What a request's own body says of itself is about no origin.
+        // An error from the request's own body does not concern the origin.
         if let error = error as? TransportError {
             self = error
             return
         }
-        let (code, what) = Self.classify(error)
-        self.init(code: code, message: "\(what) '\(origin)'.", cause: error)
+        let (code, phrase) = Self.classify(error)
+        self.init(code: code, message: "\(phrase) '\(origin)'.", cause: error)
     }
 
     private static let outOfDescriptors: (Code, String) = (
@@ -54,7 +54,7 @@ extension TransportError {
         case let error as HTTPParserError:
             return error == .invalidEOFState
                 ? (.connectionClosed, "The connection was closed in the middle of the response from")
-                : (.protocolViolation, "No valid HTTP came from")
+                : (.protocolViolation, "No valid HTTP was received from")
         case let error as ChannelError:
             if case .connectTimeout = error { return (.connectTimeout, "Connecting took too long:") }
             return (.connectionClosed, "The connection was closed by")
@@ -69,17 +69,17 @@ extension TransportError {
         switch error {
         case .connectTimeout, .getConnectionFromPoolTimeout:
             return (.connectTimeout, "Connecting took too long:")
-        // It runs while the connection would take more: whoever sends the content stands still, and
-        // not the origin.
-        case .writeTimeout: return (.cancelled, "The request's content did not go on to")
+        // This timer runs while the connection would accept more: the sender of the content stands
+        // still, not the origin.
+        case .writeTimeout: return (.cancelled, "The request's content stalled on its way to")
         case .readTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
             .socksHandshakeTimeout, .httpProxyHandshakeTimeout:
-            return (.timeout, "No answer came in time from")
+            return (.timeout, "No response came in time from")
         case .remoteConnectionClosed: return (.connectionClosed, "The connection was closed by")
         case .cancelled: return (.cancelled, "The request was cancelled:")
         case .bodyLengthMismatch, .invalidURL, .emptyHost,
             .emptyScheme, .traceRequestWithBody, .missingSocketPath:
-            return (.invalidRequest, "The request cannot be sent as it stands to")
+            return (.invalidRequest, "The request cannot be sent unchanged to")
         case .alreadyShutdown: return (.other, "The transport was shut down before it reached")
         default: return (.other, "The exchange failed with")
         }

@@ -1,99 +1,100 @@
 import HTTPCache
 public import HTTPTypes
 
-/// Why a request of the request layer has no value.
+/// An error of the request layer: the reason why a request has no value.
 public struct HoldfastError: Error, Sendable, CustomStringConvertible {
-    /// What went wrong, for programs. New codes may be added; compare with `==` and keep a way for
+    /// The kind of error, for programs. New codes may be added; compare with `==` and handle
     /// unknown ones.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name.
         public let description: String
-        /// Base URL and path of the endpoint make no `http` or `https` URL.
+        /// Base URL and path of the endpoint do not form an `http` or `https` URL.
         public static let invalidURL = Code(description: "invalidURL")
         /// Neither the endpoint nor the client's environment names a base URL.
         public static let urlMissing = Code(description: "urlMissing")
         /// A task that needs parameters has none.
         public static let parametersMissing = Code(description: "parametersMissing")
-        /// The endpoint's own rule contradicts itself, or is out of bounds; so are its tags.
+        /// The endpoint's own rule contradicts itself or is out of bounds, or its tags are invalid.
         public static let invalidRule = Code(description: "invalidRule")
         /// Parameters or content could not be encoded.
         public static let encodingFailed = Code(description: "encodingFailed")
-        /// Nothing usable is stored, and the network may not be asked.
+        /// Nothing usable is stored, and the mode forbids network use.
         public static let offlineMiss = Code(description: "offlineMiss")
-        /// What is stored is stale, a directive forbids its use, and the origin may not be asked or
-        /// cannot be reached.
+        /// The stored response is stale, a directive forbids its use, and the origin is unreachable
+        /// or must not be contacted.
         public static let staleForbidden = Code(description: "staleForbidden")
-        /// The origin could not be reached, and nothing usable is stored.
+        /// The origin is unreachable, and nothing usable is stored.
         public static let originUnreachable = Code(description: "originUnreachable")
-        /// Too many requests are under way to the origin, or this process has no connection left
-        /// for it. Nothing was sent, and nothing is said of the origin: a later try may succeed.
+        /// Too many requests to the origin are under way, or this process has no connection left
+        /// for it. Nothing was sent, and the origin may be healthy: a later try may succeed.
         public static let overloaded = Code(description: "overloaded")
-        /// The exchange failed in another way: no HTTP came back, or the request could not be sent.
+        /// The exchange failed in another way: the response was not HTTP, or the request could not
+        /// be sent.
         public static let transportFailed = Code(description: "transportFailed")
         /// The response broke off. Nothing of it was stored.
         public static let truncated = Code(description: "truncated")
         /// The response's status is not one that the endpoint accepts; see ``HoldfastError/status``
         /// and ``HoldfastError/body``.
         public static let status = Code(description: "status")
-        /// The origin wants credentials that the request did not have, or no longer takes them
-        /// (401, 407), or none could be had.
+        /// The origin requires credentials that the request did not have, or rejected them (401,
+        /// 407), or no credentials could be obtained.
         public static let authenticationFailed = Code(description: "authenticationFailed")
-        /// No token is to be had any more before the user has logged in again. It is final: the
-        /// source of tokens is not asked again until then.
+        /// No token can be obtained before the user has logged in again. It is final: the token
+        /// source is not called again until then.
         public static let loginRequired = Code(description: "loginRequired")
-        /// The origin no longer serves what was asked for, or not this version of the client (410,
+        /// The origin no longer serves the resource, or not to this version of the client (410,
         /// 426).
         public static let outdated = Code(description: "outdated")
         /// The call took longer than its timeout allows.
         public static let timeout = Code(description: "timeout")
-        /// The content says itself that the request failed; see ``HoldfastError/envelope``.
+        /// The content reports that the request failed; see ``HoldfastError/envelope``.
         public static let envelope = Code(description: "envelope")
-        /// A step found the value not in the form it needs; see ``HoldfastError/rejected``.
+        /// A step rejected the value as malformed; see ``HoldfastError/rejected``.
         public static let dataFormat = Code(description: "dataFormat")
-        /// A call was started without a client: none was passed, and ``CachingClient/current`` is
-        /// not set.
+        /// A call was started without a client: it has none of its own, and
+        /// ``CachingClient/current`` is not set.
         public static let noClient = Code(description: "noClient")
-        /// The response has no content where a value was expected.
+        /// The response has no content, but a value was expected.
         public static let noData = Code(description: "noData")
-        /// The content is no value of the expected type; see ``HoldfastError/codingPath`` and
-        /// ``HoldfastError/body``. What is stored stays.
+        /// The content cannot be decoded as the expected type; see ``HoldfastError/codingPath`` and
+        /// ``HoldfastError/body``. The stored response stays.
         public static let decodingFailed = Code(description: "decodingFailed")
         /// The content is larger than the client accepts.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
-        /// A file could not be made, written or put in its place. What stood there before still
-        /// does.
+        /// A file could not be created, written or moved into place. A file that existed before is
+        /// unchanged.
         public static let fileFailed = Code(description: "fileFailed")
         /// The client was closed.
         public static let closed = Code(description: "closed")
-        /// The caller gave up.
+        /// The caller cancelled the call.
         public static let cancelled = Code(description: "cancelled")
 
-        /// A code of one's own, for the errors of plugins and steps. Its name is what tells it from
-        /// others.
+        /// Creates a code of your own, for the errors of plugins and steps. Codes are distinguished
+        /// by their names.
         public init(_ name: String) { self.init(description: name) }
         private init(description: String) { self.description = description }
     }
 
     /// See ``Code``.
     public var code: Code
-    /// What failed, on what, the limit where there is one, and what to do next. It holds no query
+    /// The failure and its subject, the limit if there is one, and the next step. It holds no query
     /// values or credentials.
     public var message: String
-    /// The response's status, where there was a response.
+    /// The response's status, if there was a response.
     public var status: HTTPResponse.Status?
-    /// The response's content, where it was read: of a refused status, of a failed envelope, or of
-    /// what could not be decoded.
+    /// The response's content, if it was read: with a rejected status, with a failed envelope, or
+    /// if it could not be decoded.
     public var body: [UInt8]?
-    /// Where in the content decoding failed. The top level is an empty path.
+    /// The path in the content where decoding failed. The top level is an empty path.
     public var codingPath: ValuePath?
-    /// What the content says itself of the failure.
+    /// The failure that the content reports.
     public var envelope: EnvelopeResult?
-    /// The value that a step could not use.
+    /// The value that a step rejected.
     public var rejected: (any Sendable)?
-    /// The failure beneath this one.
+    /// The underlying error.
     public var cause: (any Error)?
 
-    /// An error of the request layer.
+    /// Creates an error of the request layer.
     public init(
         code: Code,
         message: String,
@@ -119,9 +120,8 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
 }
 
 extension HoldfastError {
-    /// Whether it says that the origin could not answer, or not in time, or was not asked, rather
-    /// than what it answered.
-    var isOfTheNetwork: Bool {
+    /// Whether the origin did not respond, did not respond in time, or was not contacted.
+    var isNetworkFailure: Bool {
         switch code {
         case .originUnreachable, .overloaded, .truncated, .transportFailed, .timeout, .offlineMiss: true
         case .status: status?.kind == .serverError
@@ -129,17 +129,17 @@ extension HoldfastError {
         }
     }
 
-    /// Whether it says that a response came and its content is not what the call takes: for the
-    /// call that is as if none had come. What the origin says of itself (a status, an envelope,
-    /// GraphQL errors) is none of this.
-    var isOfTheContent: Bool {
+    /// Whether a response came whose content this call cannot use, which is the same as no
+    /// response. Failures that the origin reports itself (a status, an envelope, GraphQL errors)
+    /// are not included.
+    var isContentFailure: Bool {
         switch code {
         case .decodingFailed, .noData, .dataFormat: true
         default: false
         }
     }
 
-    /// The error as the request layer names it.
+    /// Converts any error to one of the request layer.
     init(_ error: any Error, target: String) {
         switch error {
         case let error as HoldfastError: self = error
@@ -184,8 +184,8 @@ extension HoldfastError {
 }
 
 extension HoldfastError {
-    /// Why a request could not be made: nothing was sent. What a plugin waits for may have failed
-    /// as a response does, and is none of this request.
+    /// The reason why a request could not be made; nothing was sent. A plugin may have waited for a
+    /// response that failed, but that was another request's.
     init(preparing error: any Error, for endpoint: any Endpoint) {
         let target = "\(type(of: endpoint))"
         guard error is TransportError || error is BodyStreamError else {

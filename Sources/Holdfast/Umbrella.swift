@@ -1,5 +1,5 @@
-// `import Holdfast` alone is enough for a service: these are the modules whose types its public
-// signatures name.
+// `import Holdfast` alone is enough for a service: these are the modules whose types occur in its
+// public signatures.
 @_exported public import HTTPCache
 @_exported public import HTTPCacheSemantics
 @_exported public import HTTPClientTransport
@@ -8,5 +8,5 @@
 @_exported public import Logging
 @_exported public import OfflineStore
 
-// Contents are buffers of this one type; the rest of its module is no part of the API.
+// Content is a buffer of this one type; the rest of its module is not part of the API.
 @_exported public import struct NIOCore.ByteBuffer

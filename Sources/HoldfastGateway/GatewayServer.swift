@@ -17,19 +17,26 @@ import Synchronization
     #error("The module HoldfastGateway needs the trait 'Gateway' of the package 'holdfast': remove 'traits: []'.")
 #endif
 
-/// A gateway: an HTTP/1.1 server that answers from the cache, or from the origin through it.
+/// A gateway: an HTTP/1.1 server that serves stored responses, and forwards other requests to the
+/// origin.
 ///
 /// ```swift
-/// let server = GatewayServer(configuration: .init(origin: try GatewayOrigin("https://api.example.com")), engine: engine, group: group, logger: logger)
+/// let origin = try GatewayOrigin("https://api.example.com")
+/// let server = GatewayServer(
+///     configuration: .init(origin: origin),
+///     engine: engine,
+///     group: group,
+///     logger: logger
+/// )
 /// let address = try await server.start()
 /// …
 /// await server.stop()
 /// ```
 ///
-/// It runs no task of its own; as a service, ``run()`` serves until its group shuts down or its
-/// task is cancelled. The engine, its store and its transport are the caller's, and outlive it.
+/// It runs no task of its own. As a service, ``run()`` serves until its group shuts down or its
+/// task is cancelled. The engine, its store and its transport belong to the caller, and outlive it.
 public final class GatewayServer: Service {
-    /// Where a gateway listens.
+    /// The address on which a gateway listens.
     public struct Address: Sendable, Hashable, CustomStringConvertible {
         /// An IP address.
         public let host: String
@@ -50,16 +57,16 @@ public final class GatewayServer: Service {
     private let group: any EventLoopGroup
     private let connections: ConnectionRegistry
     private let state = Mutex(State.initial)
-    /// Each loop's answers from memory.
+    /// The hot table of each loop.
     private let tables = Mutex<[(loop: any EventLoop, table: NIOLoopBoundBox<HotTable>)]>([])
 
     /// - Parameters:
-    ///   - engine: with a shared policy, and a transport that reaches the routes' origins: an
-    ///     ``OriginTransport`` that is told the same routes.
+    ///   - engine: an engine with a shared policy, and with a transport that reaches the origins of
+    ///     the routes: an ``OriginTransport`` with the same routes.
     ///   - group: the event loops on which clients are served.
-    ///   - instance: tells this gateway from others of the same pseudonym in the `Via` of requests,
-    ///     so that a request that comes back to it is refused.
-    ///   - clock: for the `Date` of answers that come without one.
+    ///   - instance: a number that differs between gateways with the same pseudonym. It is part of
+    ///     the `Via` of requests, so that a request that comes back to this gateway is rejected.
+    ///   - clock: the clock for the `Date` of responses that have none.
     public init(
         configuration: GatewayConfiguration,
         engine: CacheEngine,
@@ -79,11 +86,11 @@ public final class GatewayServer: Service {
         self.connections = ConnectionRegistry(limits: .init(configuration))
     }
 
-    /// Begins to listen.
+    /// Starts to listen.
     ///
-    /// - Returns: where.
-    /// - Throws: what the system says when the address cannot be listened on; `CancellationError`
-    ///   when the server was started or stopped before.
+    /// - Returns: the address on which it listens.
+    /// - Throws: the system's error if it cannot listen on the address; `CancellationError` if the
+    ///   server was started or stopped before.
     public func start() async throws -> Address {
         let isFirst = state.withLock { state in
             guard case .initial = state else { return false }
@@ -112,8 +119,8 @@ public final class GatewayServer: Service {
         return Address(host: host, port: port)
     }
 
-    /// One listener on each loop, all of one address: the system spreads connections over them, and
-    /// each connection stays where it was accepted.
+    /// Opens one listener on each loop, all on the same address. The system distributes connections
+    /// over them, and each connection stays on the loop that accepted it.
     private func listen() async throws -> [any Channel] {
         let configuration = service.configuration
         let loops = Array(group.makeIterator())
@@ -121,7 +128,8 @@ public final class GatewayServer: Service {
         var channels: [any Channel] = []
         var port = configuration.port
         do {
-            // An address that is shared would be shared with another process, too, without a word.
+            // With address sharing, the system would silently share the address with another
+            // process.
             if isShared, port != 0 { try reserve(configuration.host, port) }
             for loop in loops {
                 let executor = LoopExecutor(loop)
@@ -139,11 +147,12 @@ public final class GatewayServer: Service {
         }
     }
 
-    /// Whether the address is anybody's.
+    /// Checks that no other process uses the address.
     ///
-    /// It is bound and not listened on: who connects meanwhile is refused, and may try again. A
-    /// listener would take their connections, and reset them as soon as it is closed.
-    /// - Throws: what the system says when it is.
+    /// The socket is bound but does not listen. So clients that connect meanwhile are refused, and
+    /// may try again. A listener would accept their connections, and reset them as soon as it is
+    /// closed.
+    /// - Throws: the system's error if another process uses it.
     private func reserve(_ host: String, _ port: Int) throws {
         let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
         #if canImport(Glibc)
@@ -161,7 +170,7 @@ public final class GatewayServer: Service {
         else { throw IOError(errnoCode: errno, reason: "bind") }
     }
 
-    /// Takes no more connections, lets what is under way finish for the configured time, and
+    /// Accepts no more connections, lets exchanges under way finish for the configured time, and
     /// returns when all connections are closed.
     public func stop() async {
         let listeners = state.withLock { state -> [any Channel] in
@@ -173,20 +182,20 @@ public final class GatewayServer: Service {
         await connections.drain(within: service.configuration.timeouts.draining, on: group.any())
     }
 
-    /// Requests that the loops answered from their tables so far.
+    /// The number of requests that the loops have served from their hot tables.
     func hotResponseCount() async -> Int {
         var count = 0
         for (loop, table) in tables.withLock({ $0 }) {
-            count += (try? await loop.submit { table.value.answerCount }.get()) ?? 0
+            count += (try? await loop.submit { table.value.responseCount }.get()) ?? 0
         }
         return count
     }
 
-    /// Takes another configuration for the requests that come from now on: routes, limits, what is
-    /// told and to whom. No connection is closed.
+    /// Applies another configuration to all later requests: routes, limits, and which details
+    /// clients see. No connection is closed.
     ///
-    /// Where the gateway listens stays as it is, and so do the timeouts and the limits of heads for
-    /// connections that are open. The transport must be told of new routes first:
+    /// The address on which the gateway listens stays the same. So do the timeouts and the limits
+    /// of heads for open connections. Pass new routes to the transport first:
     /// ``OriginTransport/reconfigure(routes:)``.
     public func reconfigure(_ configuration: GatewayConfiguration) {
         service.reconfigure(configuration)
@@ -194,9 +203,9 @@ public final class GatewayServer: Service {
     }
 
     /// Serves until its service group shuts down gracefully or the task is cancelled, then stops as
-    /// ``stop()`` does. Starts where it was not started.
+    /// ``stop()`` does. It starts the server if it is not running.
     ///
-    /// - Throws: what ``start()`` throws.
+    /// - Throws: the errors of ``start()``.
     public func run() async throws {
         let isStarted = state.withLock { if case .running = $0 { true } else { false } }
         if !isStarted {
@@ -211,7 +220,7 @@ public final class GatewayServer: Service {
         await stop()
     }
 
-    /// - Parameter isShared: other loops listen on the same address.
+    /// - Parameter isShared: whether other loops listen on the same address.
     private func bootstrap(on loop: any EventLoop, _ executor: LoopExecutor, isShared: Bool) -> ServerBootstrap {
         let service = service
         let connections = connections
@@ -225,8 +234,8 @@ public final class GatewayServer: Service {
                 }
             }
             .serverChannelOption(.backlog, value: 1024)
-            // A port that was named may have connections of an earlier process in TIME_WAIT; a free
-            // one is to be nobody's.
+            // A configured port may still have connections of an earlier process in TIME_WAIT. A
+            // free port must not belong to another process.
             .serverChannelOption(.socketOption(.so_reuseaddr), value: service.configuration.port == 0 ? 0 : 1)
             .serverChannelOption(.socketOption(NIOBSDSocket.Option(rawValue: SO_REUSEPORT)), value: isShared ? 1 : 0)
             .childChannelOption(.autoRead, value: false)

@@ -4,8 +4,8 @@ import HTTPTypes
 import Logging
 import NIOCore
 
-/// Answers requests, whatever protocol they came by: makes the cache's request of a client's, and
-/// the client's answer of the cache's.
+/// Serves requests, whatever protocol they came by. It turns a client's request into one for the
+/// cache, and the cache's response into one for the client.
 final class GatewayService: Sendable {
     let live: LiveConfiguration
     let engine: CacheEngine
@@ -25,7 +25,7 @@ final class GatewayService: Sendable {
         self.logger = logger
     }
 
-    /// What counts now; a request takes it once.
+    /// The current configuration. A request reads it once.
     var configuration: GatewayConfiguration { live.current.configuration }
 
     /// See ``LiveConfiguration/change(to:)``.
@@ -34,12 +34,13 @@ final class GatewayService: Sendable {
         engine.settingsChanged()
     }
 
-    /// Answers one request. It returns when the answer is written, or the client has gone.
+    /// Serves one request. It returns when the response is written, or the client has gone.
     ///
     /// - Parameters:
-    ///   - content: as it comes off the connection.
-    ///   - prepared: what ``prepare(_:from:_:)`` made of it.
-    func answer(
+    ///   - content: the content as the connection reads it.
+    ///   - prepared: the result of ``prepare(_:from:_:like:)`` for this request; `nil` if it was
+    ///     not called or returned `nil`.
+    func serve(
         _ head: RequestHead,
         from client: GatewayClient,
         content: BodyStream?,
@@ -47,67 +48,69 @@ final class GatewayService: Sendable {
         to sink: some ResponseSink
     ) async {
         let inForce = live.current
-        await answer(Answering(inForce, client), to: sink) {
+        await respond(ResponseContext(inForce, client), to: sink) {
             if let prepared { return try await engine.respond(to: prepared) }
             let request = try await cacheRequest(head, inForce, from: client, content: content, sink)
             return try await engine.respond(to: request)
         }
     }
 
-    /// The same for a request that is under way already.
-    func answer(_ direct: DirectFetch, from client: GatewayClient, to sink: some ResponseSink) async {
-        await answer(Answering(live.current, client), to: sink) { try await engine.respond(to: direct) }
+    /// Waits for a fetch that was begun already, and sends its response.
+    func finishFetch(_ direct: DirectFetch, for client: GatewayClient, to sink: some ResponseSink) async {
+        await respond(ResponseContext(live.current, client), to: sink) { try await engine.respond(to: direct) }
     }
 
-    /// The same for a response that is there already.
-    func answer(_ response: CacheResponse, from client: GatewayClient, to sink: some ResponseSink) async {
-        await answer(Answering(live.current, client), to: sink) { response }
+    /// Sends a response that exists already.
+    func sendResponse(_ response: CacheResponse, for client: GatewayClient, to sink: some ResponseSink) async {
+        await respond(ResponseContext(live.current, client), to: sink) { response }
     }
 
-    private func answer(
-        _ answering: Answering,
+    private func respond(
+        _ context: ResponseContext,
         to sink: some ResponseSink,
-        _ respond: () async throws -> CacheResponse
+        with produce: () async throws -> CacheResponse
     ) async {
         do {
             let response: CacheResponse
             do {
-                response = try await respond()
+                response = try await produce()
             } catch let error as ExchangeError {
                 let problem = error.refusedContent.map { Problem($0) } ?? Problem(error)
-                return try await send(problem, answering, to: sink)
+                return try await send(problem, context, to: sink)
             } catch let refusal as MessageRefusal {
-                return try await send(Problem(refusal), answering, to: sink)
-            } catch let problem as Refused {
-                return try await send(problem.problem, answering, to: sink)
-            } catch is AsksGateway {
-                return try await sendOptions(answering, to: sink)
+                return try await send(Problem(refusal), context, to: sink)
+            } catch let rejection as Rejection {
+                return try await send(rejection.problem, context, to: sink)
+            } catch is OptionsForGateway {
+                return try await sendOptions(context, to: sink)
             } catch is CancellationError where Task.isCancelled {
                 return
             } catch {
                 logger.error("Exchange failed unexpectedly", metadata: ["error": "\(error)"])
-                return try await send(.unexpected, answering, to: sink)
+                return try await send(.unexpected, context, to: sink)
             }
-            try await send(response, answering, to: sink)
+            try await send(response, context, to: sink)
         } catch {
-            // The client has gone, or the content broke off: either way it must not look whole.
+            // The client has gone, or the content broke off. In both cases the response must not
+            // look complete.
             await sink.abort()
         }
     }
 
-    /// A request without content, ready for the cache; `nil` where it is refused, or the settings
-    /// change in this moment: ``answer(_:from:content:prepared:to:)`` says why.
+    /// Prepares a request without content for the cache. Returns `nil` if the request is rejected,
+    /// or if the settings change at this moment: ``serve(_:from:content:prepared:to:)`` then sends
+    /// the response.
     ///
-    /// - Parameter known: what was made of the last request with the same fields; what is made of
-    ///   this one takes its place.
+    /// - Parameter known: the result for the last request with the same fields. This request's
+    ///   result replaces it.
     func prepare(
         _ head: RequestHead,
         from client: GatewayClient,
         _ sink: some ResponseSink,
         like known: inout KnownRequest?
     ) -> PreparedRequest? {
-        // Before the configuration, so that nothing that was made under an earlier one passes for
-        // the present one's.
+        // The version is read before the configuration. So a request that was prepared under an
+        // earlier configuration never passes for one of the current configuration.
         let version = engine.settingsVersion
         guard !head.hasContent, let request = try? cacheRequest(head, live.current, from: client, sink, like: &known),
             let prepared = engine.prepare(request), prepared.settingsVersion == version
@@ -115,44 +118,44 @@ final class GatewayService: Sendable {
         return prepared
     }
 
-    /// The answer to a GET or HEAD where memory holds it, or the lookup that would bring one;
-    /// everything else is ``answer(_:from:content:prepared:to:)``'s.
+    /// The response to a GET or HEAD from memory, or the lookup that may find one. All other
+    /// requests are served by ``serve(_:from:content:prepared:to:)``.
     ///
-    /// It waits for nobody: an event loop may call it.
-    func residentResponse(_ prepared: PreparedRequest, for client: GatewayClient) -> ResidentAnswering {
+    /// It never blocks, so an event loop may call it.
+    func residentResponse(_ prepared: PreparedRequest, for client: GatewayClient) -> ResidentResult {
         guard prepared.method == .get || prepared.method == .head else { return .none }
         switch engine.residentSearch(for: prepared) {
-        case .hit(let hit): return .answer(residentResponse(hit, for: client))
+        case .hit(let hit): return .response(makeResident(hit, for: client))
         case .unknown(let lookup): return .unknown(lookup)
         case .nothing(let start): return .nothing(start)
         case .none: return .none
         }
     }
 
-    /// The answer to a GET or HEAD with what was looked up for it; `nil` as with
+    /// The response to a GET or HEAD from the stored responses that a lookup found; `nil` as in
     /// ``residentResponse(_:for:)``.
-    func storedAnswer(
+    func storedResponse(
         _ prepared: PreparedRequest,
         _ found: FoundResponses,
         for client: GatewayClient
     ) -> ResidentResponse? {
-        engine.storedHit(for: prepared, found).map { residentResponse($0, for: client) }
+        engine.storedHit(for: prepared, found).map { makeResident($0, for: client) }
     }
 
-    private func residentResponse(_ hit: ResidentHit, for client: GatewayClient) -> ResidentResponse {
-        ResidentResponse(hit: hit, head: finished(hit.response, Answering(live.current, client)))
+    private func makeResident(_ hit: ResidentHit, for client: GatewayClient) -> ResidentResponse {
+        ResidentResponse(hit: hit, head: responseHead(hit.response, ResponseContext(live.current, client)))
     }
 
-    /// Whether every client is answered so: what is told to one only, or chosen by its address, is
-    /// not written to the next.
-    func answersAll(with hit: ResidentHit) -> Bool {
+    /// Whether every client gets this response. If clients see different details, or the response
+    /// varies by the client's address, the bytes must not be reused.
+    func suitsEveryClient(_ hit: ResidentHit) -> Bool {
         guard !configuration.hidesCacheStatusDetails else { return false }
         guard let fields = hit.response.stored?.head.fields, fields.contains(.vary) else { return true }
         return !fields[values: .vary].contains { $0.lowercased().contains("forwarded") }
     }
 
-    enum ResidentAnswering {
-        case answer(ResidentResponse)
+    enum ResidentResult {
+        case response(ResidentResponse)
         case unknown(StoredLookup)
         case nothing(LookupStart)
         case none
@@ -165,11 +168,11 @@ final class GatewayService: Sendable {
 }
 
 extension ExchangeError {
-    /// Why the client's content could not be forwarded, where that is what the exchange failed for.
+    /// Why the client's content was rejected, if the exchange failed for that reason.
     fileprivate var refusedContent: MessageRefusal? {
         if let refusal = cause as? MessageRefusal { return refusal }
-        // What an origin sends is refused too, as `protocolViolation`: that is not the client's
-        // fault.
+        // An origin's malformed response is a `MessageRefusal` too, with the code
+        // `protocolViolation`. That is not the client's fault.
         guard let error = cause as? TransportError, error.code == .cancelled else { return nil }
         return error.cause as? MessageRefusal
     }
@@ -180,7 +183,7 @@ extension Problem {
         code: "internal",
         title: "The gateway failed",
         status: 500,
-        detail: "The exchange ended in a way it should not. The gateway's log has more.",
+        detail: "The exchange failed unexpectedly. The gateway's log has the error.",
         outcome: CacheOutcome()
     )
 }

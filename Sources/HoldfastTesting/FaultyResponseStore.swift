@@ -3,21 +3,21 @@ public import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 
-/// A store that fails on demand, on top of one that works.
+/// Wraps a working store and fails on demand.
 ///
 /// ```swift
 /// let store = FaultyResponseStore(InMemoryResponseStore())
-/// store.fail([.finish], .afterwards)                    // torn: it happened, and the caller is told that it failed
-/// store.failRandomly(seed: seed, probability: 0.05)     // the same failures for the same seed and calls
+/// store.fail([.finish], .afterwards)                    // torn: done, reported as failed
+/// store.failRandomly(seed: seed, probability: 0.05)     // the same for a seed
 /// store.hold([.lookup], at: gate)                       // slow: until the test opens the gate
 /// ```
 public final class FaultyResponseStore: ResponseStore {
-    /// What can fail.
+    /// The operations that can fail.
     public enum Operation: String, Sendable, Hashable, CaseIterable {
         case lookup, openBody, beginWrite, append, finish, freshen, invalidate
     }
 
-    /// What of a failing operation is done.
+    /// How much of a failing operation is done.
     public enum Moment: String, Sendable, Hashable, CaseIterable {
         /// Nothing: it fails before it begins.
         case beforehand
@@ -26,7 +26,7 @@ public final class FaultyResponseStore: ResponseStore {
         case afterwards
     }
 
-    /// What a failing operation throws.
+    /// The error of a failing operation.
     public struct Failure: Error, Sendable, Hashable {
         /// The operation that failed.
         public let operation: Operation
@@ -48,7 +48,8 @@ public final class FaultyResponseStore: ResponseStore {
         mutating func moment(of operation: Operation) -> Moment? {
             var moment = failing[operation]
             if moment == nil, var chance, chance.operations.contains(operation) {
-                // Drawn in the same number whatever comes out, so that a run can be repeated.
+                // Each operation draws the same number of random values, so that a run can be
+                // repeated.
                 let isFailing = Double.random(in: 0..<1, using: &chance.random) < chance.probability
                 let drawn: Moment = Bool.random(using: &chance.random) ? .beforehand : .afterwards
                 self.chance = chance
@@ -62,10 +63,10 @@ public final class FaultyResponseStore: ResponseStore {
     private let base: any ResponseStore
     private let state = Mutex(State())
 
-    /// Works like `base` until it is told to fail.
+    /// A store that works like `base` until failures are set.
     public init(_ base: any ResponseStore) { self.base = base }
 
-    /// From now on exactly these operations fail, besides those that fail by chance.
+    /// Makes exactly these operations fail from now on, besides those that fail by chance.
     public func fail(_ operations: Set<Operation>, _ moment: Moment = .beforehand) {
         state.withLock { state in
             state.failing = [:]
@@ -96,13 +97,13 @@ public final class FaultyResponseStore: ResponseStore {
         }
     }
 
-    /// From now on every body that is opened throws after so many bytes, if it has more; `nil` for
-    /// whole bodies.
+    /// Makes every body that is opened from now on throw after this number of bytes, if it has
+    /// more; `nil` for whole bodies.
     public func breakBodies(after bytes: Int64?) {
         state.withLock { $0.bodyLimit = bytes }
     }
 
-    /// Fails no more, neither on demand nor by chance, and holds nobody who comes from now on.
+    /// Stops all failures, on demand and by chance, and holds no further operations.
     public func recover() {
         state.withLock { $0 = State(failures: $0.failures) }
     }

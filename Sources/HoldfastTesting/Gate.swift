@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Holds whoever waits until it is opened: for tests that decide what happens first.
+/// Holds waiting tasks until it is opened: for tests that determine an order of events.
 public final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -13,7 +13,7 @@ public final class Gate: Sendable {
     /// A closed gate.
     public init() {}
 
-    /// Lets through everyone who waits, and everyone after them.
+    /// Resumes all waiting tasks, and lets later ones pass.
     public func open() {
         let waiting = state.withLock { state in
             state.isOpen = true

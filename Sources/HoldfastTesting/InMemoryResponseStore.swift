@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// A store without a disk, by the same contract: for tests of what stands on a store.
+/// A store without a disk, by the same contract: for tests of code that uses a store.
 public final class InMemoryResponseStore: ResponseStore {
     fileprivate struct State {
         var responses: [CacheKey: [StoredResponse]] = [:]
@@ -24,9 +24,9 @@ public final class InMemoryResponseStore: ResponseStore {
 
     /// An empty store.
     ///
-    /// - Parameter hasResidentBodies: bodies come with what is looked up
-    ///   (``StoredResponse/content``), as they do from a store with a memory tier; otherwise they
-    ///   are opened.
+    /// - Parameter hasResidentBodies: whether a found response carries its body
+    ///   (`StoredResponse.content`), as in a store with a memory tier; otherwise the body must be
+    ///   opened.
     public init(hasResidentBodies: Bool = false) {
         self.hasResidentBodies = hasResidentBodies
     }
@@ -49,7 +49,8 @@ public final class InMemoryResponseStore: ResponseStore {
     /// Everything that is stored, in no particular order.
     public var all: [StoredResponse] { state.withLock { $0.responses.values.flatMap { $0 } } }
 
-    /// Whether a stored response is kept from eviction. This store evicts nothing; it remembers.
+    /// Whether a stored response is protected from eviction. This store evicts nothing; it only
+    /// records the pin.
     public func isPinned(_ response: StoredResponse) -> Bool { state.withLock { $0.pinned.contains(response.id) } }
 
     /// See `ResponseStore`.
@@ -185,11 +186,11 @@ public final class InMemoryResponseStore: ResponseStore {
     }
 }
 
-/// What a writer throws that is used after it was finished or abandoned.
+/// Thrown by a writer that is used after it was finished or abandoned.
 private struct WriterEnded: Error {}
 
 extension InMemoryResponseStore.State {
-    /// Puts a response where its variant was, and where it was itself.
+    /// Puts a response in the place of its variant and of its earlier version.
     fileprivate mutating func put(_ response: StoredResponse, tags: [String], isPinned: Bool) {
         var isPinned = isPinned
         var others: [StoredResponse] = []
@@ -197,7 +198,7 @@ extension InMemoryResponseStore.State {
             if other.head.selectingFields == response.head.selectingFields,
                 other.head.fields[.vary] == response.head.fields[.vary]
             {
-                // What takes the place of something pinned is pinned.
+                // A response that replaces a pinned one is pinned.
                 isPinned = isPinned || pinned.contains(other.id)
                 forget(other)
             } else {
@@ -209,7 +210,7 @@ extension InMemoryResponseStore.State {
         if isPinned { pinned.insert(response.id) }
     }
 
-    /// Forgets what belongs to a response that is no longer listed. Streams of its body have their
+    /// Removes the data of a response that is no longer listed. Open streams of its body have their
     /// own copy.
     fileprivate mutating func forget(_ response: StoredResponse) {
         bodies[response.bodyID] = nil

@@ -6,12 +6,12 @@ import Synchronization
 public final class ManualClock: WallClock {
     private let instant: Mutex<Timestamp>
 
-    /// - Parameter start: 2026-01-01T00:00:00Z unless told otherwise.
+    /// - Parameter start: 2026-01-01T00:00:00Z by default.
     public init(_ start: Timestamp = Timestamp(seconds: 1_767_225_600)) {
         instant = Mutex(start)
     }
 
-    /// Where it stands.
+    /// The clock's current instant.
     public func now() -> Timestamp { instant.withLock { $0 } }
 
     /// Moves it, backwards for a negative duration.

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// A clock for timeouts and pauses that stands still until it is moved: whoever sleeps on it wakes
-/// when a test says so.
+/// A clock for timeouts and pauses that stands still until it is moved: tasks that sleep on it wake
+/// when a test moves it.
 ///
 /// It starts at zero. ``ManualClock`` is for dates, this one for durations.
 ///
 /// ```swift
 /// let clock = ManualDurationClock()
-/// async let answer = engine.exchange(request)  // its timeout sleeps on `clock`
+/// async let response = engine.exchange(request)  // its timeout sleeps on `clock`
 /// await clock.sleepers(atLeast: 1)
 /// clock.advance(by: .seconds(30))
 /// ```
@@ -38,19 +38,19 @@ public final class ManualDurationClock: Clock {
     /// A clock at zero.
     public init() {}
 
-    /// Where it stands.
+    /// The clock's current instant.
     public var now: Instant { state.withLock { $0.now } }
 
-    /// Exact: nobody wakes but by ``advance(by:)``.
+    /// Exact: only ``advance(by:)`` wakes a task.
     public var minimumResolution: Duration { .zero }
 
     /// How many tasks sleep on it now.
     public var sleeperCount: Int { state.withLock { $0.sleeping.count } }
 
-    /// The instants at which those who sleep now will wake, ascending.
+    /// The instants at which the sleeping tasks will wake, ascending.
     public var deadlines: [Instant] { state.withLock { $0.sleeping.values.map(\.deadline).sorted() } }
 
-    /// Suspends until the clock stands at `deadline` or after it; the tolerance changes nothing.
+    /// Suspends until the clock reaches `deadline`; the tolerance has no effect.
     ///
     /// - Throws: `CancellationError` when the task is cancelled first.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
@@ -60,7 +60,7 @@ public final class ManualDurationClock: Clock {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                // Who is cancelled before this point is seen here; after it, by the handler below.
+                // A cancellation before this point is seen here; a later one by the handler below.
                 let result: Result<Void, any Error>?
                 let observers: [CheckedContinuation<Void, Never>]
                 (result, observers) = state.withLock { state in
@@ -80,10 +80,10 @@ public final class ManualDurationClock: Clock {
         }
     }
 
-    /// Moves it forward and wakes everyone whose time has come, those who wait longest overdue
-    /// first.
+    /// Moves the clock forward and wakes the tasks that are due, the earliest deadline first.
     ///
-    /// What wakes may sleep again: wait for that with ``sleepers(atLeast:)`` before the next move.
+    /// A woken task may sleep again: wait for that with ``sleepers(atLeast:)`` before the next
+    /// move.
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "A clock for durations does not go back.")
         let due = state.withLock { state in
@@ -95,9 +95,9 @@ public final class ManualDurationClock: Clock {
         for sleeper in due { sleeper.value.continuation.resume() }
     }
 
-    /// Waits until at least so many tasks sleep at the same time.
+    /// Waits until at least this number of tasks sleep at the same time.
     ///
-    /// Returns at once when the task that waits is cancelled.
+    /// Returns at once if the waiting task is cancelled.
     public func sleepers(atLeast count: Int) async {
         let id = state.withLock { state in
             defer { state.next += 1 }

@@ -4,7 +4,7 @@
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// - Parameter seed: any number; print it where a test fails, and the run can be repeated.
+    /// - Parameter seed: any number; print it if a test fails, so that the run can be repeated.
     public init(seed: UInt64) { state = seed }
 
     /// The next 64 bits.

@@ -1,11 +1,11 @@
-/// What a store could not do, and why.
+/// A failure of the store.
 ///
-/// The message names the thing in single quotes, states the limit where there is one, gives the
-/// next step, and holds no query values, credentials or stored content.
+/// The message names the affected thing in single quotes, states the limit if there is one, and
+/// gives the next step. It holds no query values, credentials or stored content.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     ///
-    /// More may be added: a `switch` needs a `default`.
+    /// More codes may be added: a `switch` needs a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name.
         public let description: String
@@ -14,11 +14,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
         /// The store has been closed.
         public static let closed = Code("closed")
-        /// The store was opened read-only and the call would change it.
+        /// The store was opened for reading alone, and the call would change it.
         public static let readOnly = Code("readOnly")
         /// A setting is out of its range.
         public static let invalidConfiguration = Code("invalidConfiguration")
-        /// The path is no store: a file, or a folder with other things in it.
+        /// The path is not a store: it is a file, or a folder with other content.
         ///
         /// Nothing was changed.
         public static let notAStore = Code("notAStore")
@@ -32,44 +32,44 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let newerSchema = Code("newerSchema")
         /// Another process, or this one, has the store open for writing.
         public static let inUse = Code("inUse")
-        /// The folder or a file in it cannot be written, or not be read.
+        /// The folder or a file in it cannot be written or read.
         public static let unwritable = Code("unwritable")
         /// The database is damaged, or a stored body is.
         ///
-        /// A store that is open for writing leaves the database under its number and goes on with a
-        /// new one. A damaged body is a miss from then on.
+        /// A store that is open for writing sets the database aside and continues with a new one. A
+        /// damaged body is a miss from then on.
         public static let damaged = Code("damaged")
-        /// The value cannot be encoded; what was stored before is still there.
+        /// The value cannot be encoded; the former value is still stored.
         public static let notEncodable = Code("notEncodable")
-        /// More bytes than one stored thing may have, or than a quota allows.
+        /// The entry has more bytes than one entry may have, or than a quota allows.
         public static let tooLarge = Code("tooLarge")
         /// The body ended before its announced length.
         public static let incomplete = Code("incomplete")
-        /// Something that is under way has to end first.
+        /// Another operation has to end first.
         ///
-        /// Other bodies that are being stored or read, removals by prefix, or another process's
-        /// transaction: the message says which. It may work when tried again.
+        /// This can be other bodies that are being stored or read, removals by prefix, or another
+        /// process's transaction; the message states which. A retry may succeed.
         public static let busy = Code("busy")
-        /// The disk is full, or the store's budget is, with what is pinned, being read or being
-        /// written.
+        /// The disk is full, or the store's budget is used up by pinned entries and by bodies that
+        /// are being read or written.
         public static let full = Code("full")
-        /// An operation on the disk failed.
+        /// A disk operation failed.
         ///
-        /// It may work when tried again.
+        /// A retry may succeed.
         public static let io = Code("io")
         /// An object's key is empty or too long.
         public static let invalidKey = Code("invalidKey")
         /// A response has too many tags, or one that is too long.
         public static let invalidTag = Code("invalidTag")
-        /// A body was read that the writing process has removed meanwhile.
+        /// The writing process removed the body that was being read.
         public static let gone = Code("gone")
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public var code: Code
-    /// What failed, on what, and what to do.
+    /// The failed operation, its subject, and the next step.
     public var message: String
-    /// The failure beneath, where there is one.
+    /// The underlying failure, if there is one.
     public var cause: (any Error)?
 
     /// Makes an error.

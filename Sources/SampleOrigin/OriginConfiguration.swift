@@ -1,21 +1,21 @@
 public import Logging
 
-/// Where an origin listens and what it says about freshness.
+/// An origin's address, and the freshness of its responses.
 public struct OriginConfiguration: Sendable {
-    /// The largest `max-age`: RFC 9111 §1.2.2 asks caches for at least 2³¹, and everything above
-    /// means the same.
+    /// The largest `max-age`: RFC 9111 §1.2.2 requires caches to support at least 2³¹, and larger
+    /// values mean the same.
     public static let largestMaxAge = 2_147_483_648
 
-    /// The address to listen on; loopback unless told otherwise.
+    /// The address to listen on; loopback by default.
     public var host: String
-    /// The port to listen on; 0 takes a free one.
+    /// The port to listen on; 0 selects a free one.
     public var port: Int
-    /// The `max-age` of the feed and of whatever has no lifetime of its own, in seconds; at most
-    /// 2³¹.
+    /// The `max-age` in seconds of the feed, and of all responses without a lifetime of their own;
+    /// at most 2³¹.
     public var maxAge: Int
     /// Receives one line per request at `info`, without the query; `nil` logs nothing.
     public var logger: Logger?
-    /// The origin's clock, in seconds since 1970: what its `Date` fields say.
+    /// The origin's clock, in seconds since 1970, for its `Date` fields.
     ///
     /// `nil` is the real time. It affects nothing but the `Date` field, so that content and
     /// validators stay deterministic.

@@ -10,7 +10,7 @@ public struct OriginError: Error, CustomStringConvertible {
 
         /// A value of the configuration is out of range.
         public static let configuration = Code("configuration")
-        /// The address could not be bound: taken, not allowed, or not of this machine.
+        /// The address could not be bound: it is in use, not allowed, or not one of this machine.
         public static let bind = Code("bind")
         /// The server ended, or was stopped, before it listened.
         public static let ended = Code("ended")
@@ -18,7 +18,7 @@ public struct OriginError: Error, CustomStringConvertible {
 
     /// The kind of failure.
     public let code: Code
-    /// What failed and what to do next.
+    /// The failure and its remedy.
     public let message: String
     /// The error beneath, if there is one.
     public let cause: (any Error)?

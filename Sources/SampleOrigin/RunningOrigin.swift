@@ -1,9 +1,9 @@
-/// The handle of an origin in this process: where it listens, what it was asked, and how it
-/// misbehaves.
+/// The handle of an origin in this process: its address, its recorded requests, and its forced
+/// behaviour.
 ///
-/// It is `Sendable`, and everything on it may be called at any time. What the origin knows (likes,
-/// counts, forced behaviours) outlives ``stop()`` and is there again after ``restart()``. An origin
-/// that is dropped while it runs is stopped, some time later; a test stops it itself.
+/// It is `Sendable`, and all its methods may be called at any time. The origin's state (likes,
+/// counts, forced behaviours) survives ``stop()`` and ``restart()``. An origin that is released
+/// while it runs stops some time later; a test should stop it itself.
 public final class RunningOrigin: Sendable {
     let state: OriginState
     private let server: OriginServer
@@ -18,7 +18,7 @@ public final class RunningOrigin: Sendable {
         Task { await server.stop() }
     }
 
-    // MARK: Where it is
+    // MARK: Address
 
     /// The port it listens on, or listened on before it was stopped.
     public var port: Int { server.port }
@@ -39,7 +39,8 @@ public final class RunningOrigin: Sendable {
 
     // MARK: Coming and going
 
-    /// Stops at once: closes every connection, mid-answer ones too, and refuses new ones.
+    /// Stops at once: closes every connection, even in the middle of a response, and refuses new
+    /// ones.
     ///
     /// Returns when that is done. Calling it again does nothing.
     public func stop() async {
@@ -50,12 +51,12 @@ public final class RunningOrigin: Sendable {
     ///
     /// Does nothing while it runs.
     ///
-    /// - Throws: ``OriginError`` when the port was taken meanwhile.
+    /// - Throws: ``OriginError`` if the port is in use by now.
     public func restart() async throws {
         try await server.start()
     }
 
-    // MARK: What it was asked
+    // MARK: Requests
 
     /// How many requests it has received, on all paths; the control plane (`/_…`) is not counted.
     public var requestCount: Int { state.ledger.statistics.total }
@@ -77,8 +78,8 @@ public final class RunningOrigin: Sendable {
     /// How many access tokens `POST /auth/token` has given: refused requests are not among them.
     public var tokenRefreshCount: Int { state.ledger.statistics.refreshes }
 
-    /// How many connections it has accepted since it was made: 0 proves that nobody opened a socket
-    /// to it.
+    /// How many connections it has accepted since it was made: 0 proves that no client opened a
+    /// socket to it.
     public var acceptedConnections: Int { state.connections.accepted }
 
     /// How many connections are open; one whose peer has closed its side counts as closed.
@@ -86,7 +87,7 @@ public final class RunningOrigin: Sendable {
 
     /// Returns when no more than `count` connections are open, or when the task is cancelled.
     ///
-    /// That is how a test sees that a cancelled request was closed on the wire.
+    /// With it, a test checks that a cancelled request was closed on the wire.
     public func waitForOpenConnections(atMost count: Int) async {
         await state.connections.waitUntilOpen(atMost: count)
     }
@@ -101,8 +102,7 @@ public final class RunningOrigin: Sendable {
         state.script.force(behaviour, times: times, path: path)
     }
 
-    /// Forgets all forced behaviours; requests that are already held stay so until their gate
-    /// opens.
+    /// Removes all forced behaviours. Requests that already wait for a gate still wait for it.
     public func behaveNormally() {
         state.script.clear()
     }
@@ -118,8 +118,8 @@ public final class RunningOrigin: Sendable {
         state.tokens.expire()
     }
 
-    /// Forgets likes, counts, recorded requests, forced behaviours, tokens, persisted queries and
-    /// named gates, which are opened; connections stay as they are.
+    /// Removes likes, counts, recorded requests, forced behaviours, tokens and persisted queries.
+    /// Opens and removes named gates. Connections stay as they are.
     public func reset() {
         state.feed.reset()
         state.ledger.reset()

@@ -1,10 +1,10 @@
 /// A small, real HTTP origin server with a JSON API worth caching, for tests, examples and
 /// benchmarks.
 ///
-/// Everything it answers is deterministic: the same requests in the same order give the same bytes,
-/// whatever the machine or the time (`Date` excepted, and that can be replaced:
-/// ``OriginConfiguration/date``). Every answer carries `X-Origin-Request`, the number of the
-/// request it answers, so that a test can tell a stored answer from a fetched one.
+/// All its responses are deterministic: the same requests in the same order get the same bytes, on
+/// any machine and at any time. Only `Date` differs, and ``OriginConfiguration/date`` replaces
+/// that. Every response carries `X-Origin-Request`, the number of its request, so that a test can
+/// distinguish a stored response from a fetched one.
 ///
 /// ```swift
 /// let origin = try await SampleOrigin.start()
@@ -13,11 +13,11 @@
 /// await origin.stop()
 /// ```
 ///
-/// ``SampleOrigin/routes`` describes what it answers; `sample-origin --help` prints that.
+/// ``SampleOrigin/routes`` describes its routes; `sample-origin --help` prints that.
 public enum SampleOrigin {
     /// Starts an origin on loopback and returns when it accepts connections.
     ///
-    /// - Parameter port: The port to listen on; 0, the default, takes a free one.
+    /// - Parameter port: The port to listen on; 0, the default, selects a free one.
     /// - Throws: ``OriginError`` when the address cannot be bound.
     public static func start(port: Int = 0) async throws -> RunningOrigin {
         try await start(OriginConfiguration(port: port))
@@ -34,9 +34,9 @@ public enum SampleOrigin {
         return origin
     }
 
-    /// Runs `body` with an origin of its own, which is stopped when `body` returns or throws.
+    /// Runs `body` with a new origin, which is stopped when `body` returns or throws.
     ///
-    /// - Throws: ``OriginError`` when the origin cannot start, else what `body` throws.
+    /// - Throws: ``OriginError`` if the origin cannot start, else the error of `body`.
     public nonisolated(nonsending) static func withOrigin<Value>(
         _ configuration: OriginConfiguration = OriginConfiguration(),
         _ body: (RunningOrigin) async throws -> Value
@@ -52,8 +52,7 @@ public enum SampleOrigin {
         }
     }
 
-    /// Runs an origin until the process is asked to end by SIGINT or SIGTERM: the whole of
-    /// `sample-origin`.
+    /// Runs an origin until the process receives SIGINT or SIGTERM: the body of `sample-origin`.
     ///
     /// - Parameter onReady: Called once, when the origin accepts connections.
     /// - Throws: ``OriginError`` when the origin cannot start.
@@ -61,8 +60,8 @@ public enum SampleOrigin {
         _ configuration: OriginConfiguration,
         onReady: @Sendable (RunningOrigin) -> Void
     ) async throws {
-        // Caught before the start, so that a signal that comes at any time after the first line
-        // ends this in order.
+        // Signals are caught before the start, so that one that comes at any time after the first
+        // line of output ends the origin in order.
         let signals = TerminationSignals()
         let origin = try await start(configuration)
         onReady(origin)

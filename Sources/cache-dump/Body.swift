@@ -38,7 +38,7 @@ struct Body {
             || ["application/json", "application/xml", "application/graphql", "application/javascript"].contains(type)
     }
 
-    /// A cut in the middle of a character is no reason to call a text binary.
+    /// A cut in the middle of a character does not make a text binary.
     private static func dropUnfinishedCharacter(_ bytes: inout [UInt8]) {
         for length in 1...3 where length <= bytes.count {
             let lead = bytes[bytes.count - length]

@@ -1,14 +1,14 @@
 import ArgumentParser
 import CommandLineSupport
 
-/// `cache-dump`: what is in a store, for people and for programs.
+/// `cache-dump`: shows the content of a store, for people and for programs.
 @main
 struct CacheDump: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache-dump",
-        abstract: "Shows, examines and recovers what an offline store of Holdfast holds.",
+        abstract: "Shows, examines and recovers the content of an offline store of Holdfast.",
         discussion: """
-            Reads a store and changes nothing in it, also while another process writes it; 'recover' copies one to a \
+            Reads a store without changing it, even while another process writes it; 'recover' copies one to a \
             new folder. Secrets are not shown: \
             values of parameters such as 'token' in URLs, credentials, cookies. Data goes to standard output, \
             everything else to standard error. The exit status is 0, 1 when something failed or was not found, 64 \

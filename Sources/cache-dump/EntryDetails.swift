@@ -9,7 +9,7 @@ struct EntryDetails: Encodable {
     private let head: StoredResponseHead?
     private let tags: [String]
     private let preview: (text: String, isWhole: Bool)?
-    /// Why there is no preview although there should be one.
+    /// Why the preview is missing.
     private let bodyProblem: String?
 
     init(_ entry: StoreEntry, in store: CacheManager, at now: Timestamp) async throws {
@@ -20,7 +20,7 @@ struct EntryDetails: Encodable {
             preview = try await Body(store: store, entry: entry).preview()
             bodyProblem = nil
         } catch let error as StoreError {
-            // A damaged body is a reason to look at its entry, not a reason to hide it.
+            // An entry with a damaged body is shown all the same.
             preview = nil
             bodyProblem = error.message
         }
@@ -59,7 +59,7 @@ struct EntryDetails: Encodable {
         for (name, value) in facts(at: now) {
             lines.append("  " + Formatting.padded(name, to: 14) + Formatting.printable(value))
         }
-        lines += section("request fields it was selected by", selectingFields)
+        lines += section("request fields that select it", selectingFields)
         lines += section("response fields", fields)
         return lines + bodyLines
     }
@@ -83,7 +83,7 @@ struct EntryDetails: Encodable {
         facts.append(("stored", moment(entry.storedAt, at: now) ?? ""))
         facts.append(("last used", moment(entry.lastUsedAt, at: now) ?? ""))
         if entry.invalidation == .unsafeMethod {
-            facts.append(("invalidated", "by a success of an unsafe method, not by a purge"))
+            facts.append(("invalidated", "by a successful unsafe method, not by a purge"))
         }
         if entry.isPinned { facts.append(("pinned", "not evicted")) }
         if !tags.isEmpty { facts.append(("tags", tags.joined(separator: ", "))) }
@@ -107,7 +107,7 @@ struct EntryDetails: Encodable {
         if let bodyProblem { return ["", "body cannot be read", "  \(bodyProblem)"] }
         guard let preview else { return [] }
         var lines = preview.text.split(separator: "\n", omittingEmptySubsequences: false)
-        // Text files end with a line end, which begins no line of its own.
+        // The line end at the end of a text begins no further line.
         if lines.last?.isEmpty == true { lines.removeLast() }
         return [
             "", preview.isWhole ? "body" : "body, its first \(preview.text.utf8.count) bytes ('--body' writes all)",
@@ -117,7 +117,7 @@ struct EntryDetails: Encodable {
 }
 
 extension InvalidationCause {
-    /// As JSON says it.
+    /// The word for it in JSON.
     fileprivate var word: String {
         switch self {
         case .unspecified: "unspecified"
@@ -127,17 +127,17 @@ extension InvalidationCause {
 }
 
 extension FreshnessLifetime.Source {
-    /// What the lifetime comes from, in words.
+    /// The source of the lifetime, in words.
     fileprivate var words: String {
         switch self {
         case .explicitExpiry: "set by the caller"
         case .rule: "a rule"
-        case .ruleDefault: "a rule, for want of one by the origin"
+        case .ruleDefault: "a rule, because the origin sets none"
         case .sMaxage: "s-maxage"
         case .maxAge: "max-age"
         case .expires: "Expires"
         case .heuristic: "guessed from Last-Modified"
-        case .none: "the origin gave it none"
+        case .none: "none set by the origin"
         }
     }
 }

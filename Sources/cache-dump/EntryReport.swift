@@ -3,15 +3,15 @@ import HTTPCacheSemantics
 import HTTPTypes
 import OfflineStore
 
-/// An entry as JSON: the keys of `list --format json`, all of them always there, null where there
-/// is nothing to say.
+/// An entry as JSON: the keys of `list --format json`, all of them always present, null if there is
+/// no value.
 struct EntryReport: Encodable {
     let entry: StoreEntry
     let state: EntryState
     /// Milliseconds: the current age of a response (RFC 9111 §4.2.3), the time since it was stored
     /// for an object.
     let age: Int64
-    /// Milliseconds until it is no longer fresh, negative afterwards; `nil` when that never comes.
+    /// Milliseconds until it becomes stale, negative afterwards; `nil` if it never does.
     let timeToLive: Int64?
 
     enum CodingKeys: String, CodingKey {
@@ -36,7 +36,7 @@ struct EntryReport: Encodable {
         return objectKey ?? "(damaged key)"
     }
 
-    /// An object's key is its owner's choice; one that is a URL is redacted like one.
+    /// The owner of an object chooses its key. A key that is a URL is redacted like one.
     private var objectKey: String? {
         guard case .object(let key) = entry.key else { return nil }
         return key.contains("://") ? Redaction.uriText(key) : key
@@ -72,7 +72,7 @@ func seconds(_ milliseconds: Int64) -> Double {
 }
 
 extension CacheManager {
-    /// An entry with what is known of its head.
+    /// An entry with the data of its head.
     func report(_ entry: StoreEntry, at now: Timestamp) async throws -> EntryReport {
         let head = entry.kind == .response ? try await response(of: entry)?.head : nil
         return EntryReport(entry, head: head, at: now)

@@ -1,18 +1,17 @@
 import HTTPCacheSemantics
 import OfflineStore
 
-/// What an entry is good for at an instant, in one word.
+/// The state of an entry at an instant, in one word.
 enum EntryState: String, Encodable, CaseIterable {
     /// May be used as it is.
     case fresh
     /// Past its lifetime, and still good when the origin cannot be reached.
     case stale
-    /// Past its lifetime, and not to be used without asking the origin.
+    /// Past its lifetime, and not usable without validation by the origin.
     case expired
-    /// Declared outdated (by a purge, or by a write that went through), and kept for when the
-    /// origin cannot be reached.
+    /// Invalidated by a purge or a successful write, and kept for when the origin is unreachable.
     case invalidated
-    /// Something of it does not fit its checksum: it does not answer any more.
+    /// A part of it does not match its checksum: it is not served any more.
     case damaged
 
     init(_ entry: StoreEntry, at now: Timestamp) {
@@ -29,11 +28,11 @@ enum EntryState: String, Encodable, CaseIterable {
 
     var explanation: String {
         switch self {
-        case .fresh: "may be used as it is"
-        case .stale: "to be validated first; good when the origin cannot be reached"
-        case .expired: "past its time"
-        case .invalidated: "declared outdated; kept for when the origin cannot be reached"
-        case .damaged: "something of it does not fit its checksum; it answers no more"
+        case .fresh: "may be served without validation"
+        case .stale: "to be validated first; usable when the origin is unreachable"
+        case .expired: "past its lifetime"
+        case .invalidated: "declared outdated; kept for when the origin is unreachable"
+        case .damaged: "a part does not match its checksum; it is not served any more"
         }
     }
 }

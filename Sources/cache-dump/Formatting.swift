@@ -16,7 +16,7 @@ enum Formatting {
         return tenths < 100 ? "\(tenths / 10).\(tenths % 10) \(unit)" : "\(Int(value.rounded())) \(unit)"
     }
 
-    /// The two largest units: `12s`, `3m 20s`, `5h 1m`, `2d 4h`; what is less than a second in
+    /// The two largest units: `12s`, `3m 20s`, `5h 1m`, `2d 4h`; durations under a second in
     /// milliseconds.
     static func duration(milliseconds: Int64) -> String {
         guard milliseconds >= 0 else {
@@ -33,7 +33,7 @@ enum Formatting {
 
     /// ISO 8601 in UTC with milliseconds: `2026-01-01T00:00:00.000Z`; years 1 to 9999.
     static func date(_ timestamp: Timestamp) -> String {
-        // Outside these years the format has no words for it, and nothing is really stored there.
+        // The format cannot express years outside these, and no real entry has one.
         let seconds = min(max(Double(timestamp.milliseconds) / 1_000, -62_135_596_800), 253_402_300_799.999)
         return Date(timeIntervalSince1970: seconds).formatted(.iso8601WithMilliseconds)
     }
@@ -49,7 +49,7 @@ enum Formatting {
     static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control: true
-        // These reverse what follows; the two joiners do no harm, and many scripts need them.
+        // These reverse the following text; the two joiners do no harm, and many scripts need them.
         case .format: scalar != "\u{200C}" && scalar != "\u{200D}"
         default: false
         }

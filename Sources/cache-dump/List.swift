@@ -9,15 +9,15 @@ struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists the entries of a store, in the order in which they were stored.",
         discussion: """
-            STATE is 'fresh', 'stale' (to be validated first; good when the origin cannot be reached), 'expired' (past \
-            its time), 'invalidated' (declared outdated, kept for when the origin cannot be reached) or 'damaged'. AGE \
+            STATE is 'fresh', 'stale' (to be validated first; usable when the origin is unreachable), 'expired' (past \
+            its lifetime), 'invalidated' (declared outdated, kept for when the origin is unreachable) or 'damaged'. AGE \
             counts from when the origin made or confirmed a response, or from when an object was stored. ID is enough \
             for 'cache-dump show'; variants of one URL share it.
 
-            JSON: one object per entry, with the keys id, entry (the number that tells variants apart), kind (response \
+            JSON: one object per entry, with the keys id, entry (the number that distinguishes variants), kind (response \
             or object), state, method, url, key (an object's), partition (shared, principal or credentials), status, \
             contentType, bodyLength, storedAt, expiresAt, lastUsedAt (ISO 8601), ageSeconds, timeToLiveSeconds \
-            (negative once stale), usableStale, pinned, vary (names of request fields). All are always there; null \
+            (negative once stale), usableStale, pinned, vary (names of request fields). All are always present; null \
             means that there is none.
 
             EXAMPLES
@@ -32,7 +32,7 @@ struct List: AsyncParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    @Option(help: ArgumentHelp("Only responses whose URL begins like this.", valueName: "prefix"))
+    @Option(help: ArgumentHelp("Only responses whose URL begins with this.", valueName: "prefix"))
     var urlPrefix: String?
 
     @Option(help: "Only entries of this kind.")
@@ -47,7 +47,7 @@ struct List: AsyncParsableCommand {
     func validate() throws {
         if let limit, limit < 1 { throw ValidationError("'--limit' is a number from 1; '\(limit)' is not.") }
         if urlPrefix != nil, kind == .objects {
-            throw ValidationError("Objects have no URL: leave out '--url-prefix'.")
+            throw ValidationError("Objects have no URL: omit '--url-prefix'.")
         }
     }
 
@@ -70,7 +70,7 @@ struct List: AsyncParsableCommand {
         }
     }
 
-    /// A URL is a response's, so a prefix of one leaves nothing else.
+    /// Only responses have a URL, so a prefix of one excludes other entries.
     private var storedKind: StoreEntry.Kind? {
         switch kind {
         case .responses: .response
@@ -104,7 +104,7 @@ private enum Table {
         )
     }
 
-    /// What tells entries with the same URL apart.
+    /// The difference between entries with the same URL.
     private static func remark(_ entry: StoreEntry) -> String {
         var remarks: [String] = []
         if let partition = entry.partition, partition != .shared { remarks.append("of a \(partition.word)") }

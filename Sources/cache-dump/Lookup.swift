@@ -2,33 +2,33 @@ import CommandLineSupport
 import HTTPCacheSemantics
 import OfflineStore
 
-/// Finds what a word on the command line means: a URL, an object's key, or an ID.
+/// Finds the entries for an argument of the command line: a URL, an object's key, or an ID.
 struct Lookup {
     private static let shortestID = 4
 
     let store: CacheManager
     let key: String
 
-    /// The entries that the word names, never none.
+    /// The entries that the argument names: at least one.
     ///
     /// - Throws: ``CommandFailure``, or `StoreError`.
     func entries(number: Int64?) async throws -> [StoreEntry] {
         let found = try await candidates()
         guard !found.isEmpty else {
             throw CommandFailure(
-                "Nothing is stored under '\(shownKey)' in '\(store.folder)'. 'cache-dump list' shows what is there."
+                "Nothing is stored under '\(shownKey)' in '\(store.folder)'. 'cache-dump list' shows the entries."
             )
         }
         guard let number else { return found }
         let chosen = found.filter { $0.id == number }
         guard !chosen.isEmpty else {
-            throw CommandFailure("No entry of '\(shownKey)' has the number \(number). Leave out '--entry' to see them.")
+            throw CommandFailure("No entry of '\(shownKey)' has the number \(number). Omit '--entry' to see them.")
         }
         return chosen
     }
 
-    /// An exact match comes before one by its beginning; a key that looks like an ID or a URL is
-    /// still a key.
+    /// An exact match comes before a match of the beginning. A key that looks like an ID or a URL
+    /// is still a key.
     private func candidates() async throws -> [StoreEntry] {
         var found: [StoreEntry] = []
         if let object = try await store.entry(forObjectKey: key) { found.append(object) }

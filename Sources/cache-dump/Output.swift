@@ -13,7 +13,7 @@ struct Output {
         if buffer.count >= Self.capacity { try flush() }
     }
 
-    /// One JSON object on a line of its own, its keys sorted.
+    /// Writes one JSON object on one line, its keys sorted.
     mutating func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -26,7 +26,7 @@ struct Output {
         if buffer.count >= Self.capacity { try flush() }
     }
 
-    /// Writes out what is buffered; to be called once at the end.
+    /// Writes the buffered output; to be called once at the end.
     mutating func flush() throws {
         defer { buffer.removeAll(keepingCapacity: true) }
         try buffer.withUnsafeBytes { try StandardStream.output.write($0) }

@@ -5,13 +5,13 @@ import OfflineStore
 /// `cache-dump recover STORE NEW`.
 struct Recover: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Copies everything that is whole in a damaged store to a new one.",
+        abstract: "Copies all undamaged entries of a store to a new one.",
         discussion: """
             STORE is a store's folder, or one database file in it. It is read page by page, so that damage in one place \
-            hides nothing in another, and nothing is written to it; no process may be writing it meanwhile. An entry is \
-            copied when its head and its whole body check out. Of several databases in the folder (damaged ones that \
-            were set aside) the live one comes first, then the newest; what comes from the others, and everything where \
-            it is not known what was invalidated, is copied as invalidated: good when the origin cannot be reached.
+            hides nothing in another. It is not changed; no process may write it meanwhile. An entry is \
+            copied if its head and its whole body match their checksums. Of several databases in the folder (damaged ones that \
+            were set aside) the live one comes first, then the newest; entries of the others, and all entries if \
+            the invalidations are not known, are copied as invalidated: usable when the origin is unreachable.
 
             The exit status is 0 when everything was copied, 1 when something was lost.
 
@@ -106,7 +106,7 @@ private struct RecoveryReport: Encodable {
         let hidden = recovery.lossCount - recovery.losses.count
         if hidden > 0 { lines.append("and \(hidden) more") }
         if recovery.lostBodies > 0 {
-            lines.append("lost       \(recovery.lostBodies) entries that cannot be read, but for their bodies")
+            lines.append("lost       \(recovery.lostBodies) entries of which only the bodies can be read")
         }
         if recovery.lostTags > 0 { lines.append("lost       \(recovery.lostTags) tags of entries") }
         if recovery.unreadablePages > 0 {
@@ -114,12 +114,12 @@ private struct RecoveryReport: Encodable {
         }
         if !recovery.hasCredentialSecret {
             lines.append(
-                "lost       the secret for credentials: what was stored for requests with credentials is not found any more"
+                "lost       the secret for credentials: responses to requests with credentials are not found any more"
             )
         }
         if !recovery.hasInvalidations {
             lines.append(
-                "uncertain  what was invalidated: everything is copied as invalidated, good when the origin cannot be reached"
+                "uncertain  invalidations: everything is copied as invalidated, usable when the origin is unreachable"
             )
         }
         for source in recovery.sources { lines.append("read       \(source.name), \(source.entries) entries") }

@@ -7,7 +7,7 @@ import OfflineStore
 /// `cache-dump show STORE KEY-OR-URL`.
 struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows one entry: what is known of it, its fields, and the beginning of its body.",
+        abstract: "Shows one entry: its data, its fields, and the beginning of its body.",
         discussion: """
             KEY is a URL, an object's key, or an ID from 'cache-dump list' (its first four digits or more). A URL may \
             have several entries: variants, methods, principals. All are shown; '--entry' chooses one.
@@ -33,7 +33,7 @@ struct Show: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only this entry of several, by its number.", valueName: "number"))
     var entry: Int64?
 
-    @Flag(help: "Write the body as it is stored, whole, and nothing else.")
+    @Flag(help: "Write only the body, whole, as it is stored.")
     var body = false
 
     func run() async throws {

@@ -8,7 +8,7 @@ struct Stats: AsyncParsableCommand {
         discussion: """
             JSON: one object, with the keys folder, database, schemaVersion, sqliteVersion, responses, objects, \
             expired, usableStale, invalidated, damaged, pinned (counts of entries), storedBytes (bodies, heads and keys), \
-            databaseBytes, logBytes, freeBytes (sizes of files and of unused room in them), unreferencedBodies, \
+            databaseBytes, logBytes, freeBytes (sizes of files and of unused space in them), unreferencedBodies, \
             invalidationSequence, setAside (damaged databases that were left in the folder: name and bytes).
 
             EXAMPLE
@@ -76,7 +76,7 @@ struct StatisticsReport: Encodable {
         let facts: [(String, String)] = [
             ("responses", "\(statistics.responses)"),
             ("objects", "\(statistics.objects)"),
-            ("expired", "\(statistics.expired), of which \(statistics.usableStale) are good offline"),
+            ("expired", "\(statistics.expired), of which \(statistics.usableStale) are usable offline"),
             ("invalidated", "\(statistics.invalidated)"),
             ("damaged", "\(statistics.damagedEntries)"),
             ("pinned", "\(statistics.pinned)"),

@@ -1,14 +1,14 @@
 import ArgumentParser
 import OfflineStore
 
-/// What every command takes: the store, and how to write what was found.
+/// The options of every command: the store, and the format of the output.
 struct StoreOptions: ParsableArguments {
     /// How output is written.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json
     }
 
-    @Argument(help: "The store's folder.")
+    @Argument(help: "The store's folder. 'holdfast serve' prints the folder that it chooses without '--store'.")
     var store: String
 
     @Option(help: "For people (text), or for programs (json): one JSON object per line.")

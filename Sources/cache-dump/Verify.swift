@@ -5,18 +5,18 @@ import OfflineStore
 /// `cache-dump verify STORE`.
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Examines whether a store is whole.",
+        abstract: "Examines a store for damage.",
         discussion: """
-            Reads alone, also while another process writes the store. The quick examination looks at the files, at what \
-            says what the store is, and at some entries; '--full' reads every entry, every body and every index. The \
-            exit status is 0 when nothing was found, 1 when something is damaged.
+            Only reads, even while another process writes the store. The quick examination checks the files, the \
+            store's description, and some entries; '--full' reads every entry, every body and every index. The \
+            exit status is 0 when no damage was found, 1 when there is some.
 
-            A damaged entry does no harm: it is a miss, and the next response takes its place. 'cache-dump recover' \
-            copies what is whole to a new store.
+            A damaged entry does no harm: it is a miss, and the next response replaces it. 'cache-dump recover' \
+            copies the undamaged entries to a new store.
 
             JSON: one object per finding, with the keys finding (current, database, structure, unreadable, sequence, \
             known, row, key, head, body, duplicate, size, index, orphan or tag), entry, id, url (null where \
-            it is about none), detail; then one with the keys folder, database, schemaVersion, full, \
+            it concerns none), detail; then one with the keys folder, database, schemaVersion, full, \
             structureExamined, entries, examinedEntries, examinedBytes, findings (how many), whole, setAside.
 
             EXAMPLES

@@ -7,14 +7,14 @@ import HoldfastGateway
 /// `holdfast check --config FILE`
 struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Examines a configuration file, and says what it makes of everything.",
+        abstract: "Checks a configuration file, and shows all its effective settings.",
         discussion: """
-            All that is wrong is written to standard error, a line for each finding, and the exit status is 1. A file with nothing wrong is shown with the \
-            effective value of each setting, defaults included, and with what its routes cannot answer when no origin may be asked, because a directive \
-            forbids it that no rule lifts: must-revalidate, proxy-revalidate, no-cache, s-maxage. With '--store' that is counted over what is stored, which is \
-            opened for reading alone. The exit status is then 0; it is 1 when the store cannot be read, and 64 when the command line is wrong. Nothing is sent anywhere.
+            Findings are written to standard error, one line each, and the exit status is 1. A valid file is shown with the \
+            effective value of each setting, defaults included, and with the responses that its routes cannot serve offline, because a directive \
+            forbids it that no rule lifts: must-revalidate, proxy-revalidate, no-cache, s-maxage. With '--store' the stored responses are counted; the store is \
+            opened read-only. The exit status is then 0; it is 1 when the store cannot be read, and 64 when the command line is wrong. Nothing is sent anywhere.
 
-            JSON: one object, with the keys valid and findings, and where it is valid settings and offline.
+            JSON: one object, with the keys valid and findings; for a valid file also settings and offline.
 
             Examples:
               holdfast check --config holdfast.yaml
@@ -31,14 +31,17 @@ struct Check: AsyncParsableCommand {
     var file: String
 
     @Option(
-        help: "A store's folder: what it holds is counted. The file's own is not looked at unless it is named here."
+        help: """
+            A store's folder, whose responses are counted. The file's own store is examined only if it is named here. \
+            'holdfast serve' prints the folder that it chooses without '--store'.
+            """
     )
     var store: String?
 
     @Option(help: "For people (text), or for programs (json): one JSON object.")
     var format = Format.text
 
-    /// What is written as JSON.
+    /// The output as JSON.
     private struct Report: Encodable {
         var valid: Bool
         var findings: [ConfigurationError.Finding]
@@ -69,7 +72,7 @@ struct Check: AsyncParsableCommand {
 
     private func examine() async throws -> Report {
         let configuration = try Configuration(contentsOf: file)
-        // Without routes it is a library's.
+        // A configuration without routes is for the library.
         let routes = configuration.routes.isEmpty ? [] : try GatewayConfiguration(configuration).routes.routes
         var offline = OfflineResponses(routes, configuration.rules)
         if let store {
@@ -105,7 +108,7 @@ struct Check: AsyncParsableCommand {
         do {
             try text.withUTF8 { try StandardStream.output.write(UnsafeRawBufferPointer($0)) }
         } catch is StandardStream.Closed {
-            // Whoever reads has enough.
+            // The reader closed the pipe and needs no more.
         }
     }
 }

@@ -9,10 +9,10 @@ struct Get: AsyncParsableCommand {
         abstract: "Fetches a URL through a store.",
         discussion: """
             The body goes to stdout as it arrives; a line for each emission (source, status, age, Cache-Status) goes to stderr. \
-            The exit status is 0 when a body was delivered whole, 1 when not, 64 when the command line is wrong.
+            The exit status is 0 when a whole body was delivered, 1 when not, 64 when the command line is wrong.
 
-            Of a configuration file, the store, the mode, the rules and what is said of timeouts and origins count; its routes are a gateway's. '--store' and \
-            '--offline' go before what it says. All that is wrong with it is written to stderr, a line for each finding, and the exit status is 1.
+            Of a configuration file, the store, the mode, the rules, the timeouts and the settings of origins are used; its routes are a gateway's. '--store' and \
+            '--offline' override the file. Findings in it are written to stderr, one line each, and the exit status is 1.
 
             Examples:
               holdfast get https://api.example.com/feed --store feed.store
@@ -31,7 +31,7 @@ struct Get: AsyncParsableCommand {
         case storedOnly = "stored-only"
         case networkOnly = "network-only"
 
-        /// What is asked for, in this order; `start-with` asks twice.
+        /// The preferences of the requests, in this order; `start-with` makes two.
         var preferences: [CacheRequest.Preference] {
             switch self {
             case .standard: [.standard]
@@ -47,7 +47,7 @@ struct Get: AsyncParsableCommand {
     @Argument(help: "An absolute http or https URL.")
     var url: String
 
-    @Option(help: "The store's folder; made where there is none, unless offline.")
+    @Option(help: "The store's folder; created if it does not exist, unless offline.")
     var store: String?
 
     @Option(
@@ -56,17 +56,17 @@ struct Get: AsyncParsableCommand {
     )
     var file: String?
 
-    @Flag(help: "Open no socket: what is stored answers, or nothing does.")
+    @Flag(help: "Open no socket: serve a stored response, or none.")
     var offline = false
 
     @Option(
         help: ArgumentHelp(
-            "Which of store and network answers.",
+            "Whether the store or the network responds.",
             discussion: """
-                standard: a fresh stored response at once, a stale one validated first, any when the origin cannot be reached. \
-                start-with: what is stored, then what the network answers (not printed again when it is unchanged). \
-                stored-first: whatever is stored, else the network. network-first: the network, else what is stored. \
-                stored-only, network-only: just that.
+                standard: a fresh stored response at once, a stale one after validation, any if the origin is unreachable. \
+                start-with: the stored response, then the network's (not printed again if it is unchanged). \
+                stored-first: any stored response, else the network. network-first: the network, else any stored response. \
+                stored-only, network-only: only that source.
                 """
         )
     )
@@ -155,12 +155,12 @@ struct Get: AsyncParsableCommand {
     private func deliver(_ head: HTTPRequest, through client: CachingClient) async throws {
         var delivered: StoredResponse.ID?
         var hasDelivered = false
-        // Offline, the network's turn would be the store's once more.
+        // Offline, the second request would read the store once more.
         for preference in offline ? [.storedOnly] : strategy.preferences {
             do {
                 let response = try await client.respond(to: CacheRequest(head: head, preference: preference))
                 StandardStream.error.line(response.emissionLine)
-                // The network confirmed what was printed already.
+                // The network confirmed the body that was already printed.
                 if response.isValidated, let delivered, delivered == response.stored?.bodyID { continue }
                 for try await chunk in response.body {
                     try chunk.withUnsafeReadableBytes { try StandardStream.output.write($0) }
@@ -168,7 +168,8 @@ struct Get: AsyncParsableCommand {
                 delivered = response.stored?.bodyID
                 hasDelivered = true
             } catch is StandardStream.Closed {
-                // Whoever reads has enough, and knows it; but the body was not delivered.
+                // The reader closed the pipe, so it needs no message. But the body was not
+                // delivered.
                 throw ExitCode.failure
             } catch let error as ExchangeError where strategy == .startWith && preference == .storedOnly && error.isMiss
             {
@@ -184,7 +185,7 @@ struct Get: AsyncParsableCommand {
 }
 
 extension ExchangeError {
-    /// Nothing in the store may answer.
+    /// Whether the store has no usable response.
     fileprivate var isMiss: Bool { code == .offlineMiss || code == .staleForbidden }
 }
 
@@ -203,11 +204,11 @@ extension HTTPFields {
         for line in lines {
             guard let colon = line.firstIndex(of: ":"), let name = HTTPField.Name(String(line[..<colon])) else {
                 let shown = line.prefix { $0 != ":" }
-                throw ValidationError("'--header' takes 'Name: value', and '\(shown)' begins no such field.")
+                throw ValidationError("'--header' takes 'Name: value', and '\(shown)' is not the beginning of one.")
             }
             let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
             guard HTTPField.isValidValue(String(value)) else {
-                throw ValidationError("The value of '--header \(name)' holds a character that no field value may hold.")
+                throw ValidationError("The value of '--header \(name)' contains a character that is not allowed there.")
             }
             append(HTTPField(name: name, value: String(value)))
         }

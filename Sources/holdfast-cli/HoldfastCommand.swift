@@ -6,10 +6,10 @@ import CommandLineSupport
 struct HoldfastCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "holdfast",
-        abstract: "Keeps a service answering when the network does not.",
+        abstract: "Keeps a service responding when the network does not.",
         discussion: """
-            Responses are kept in a store, a folder of your choice, by the rules of HTTP caching (RFC 9111), and answer when the origin \
-            cannot be reached. Look into a store with 'cache-dump'.
+            Responses are kept in a store, a folder of your choice, by the rules of HTTP caching (RFC 9111), and are served when the origin \
+            is unreachable. 'cache-dump' shows the content of a store.
             """,
         subcommands: [Get.self, Serve.self, Explain.self, Check.self, RulesCommand.self]
     )

@@ -5,12 +5,12 @@ import HTTPTypes
 import Holdfast
 import HoldfastGateway
 
-/// What cannot be answered when no origin may be asked: a directive forbids stale use and no rule
-/// lifts that, so a gateway answers 504. RFC 9111 §4.2.4
+/// The responses that are not served offline: a directive forbids stale use and no rule lifts that,
+/// so a gateway returns 504. RFC 9111 §4.2.4
 struct OfflineResponses {
     /// One route.
     struct Route: Encodable {
-        /// What messages call it.
+        /// Its name in messages.
         var route: String
         var origin: String
         /// Directives with which responses are refused once they are stale, wherever no rule of
@@ -18,31 +18,31 @@ struct OfflineResponses {
         var forbidding: [String]
         /// Rules that may lift directives for some of the route's targets.
         var lifting: [Lifting]
-        /// What is stored; `nil` where no store was examined.
+        /// The stored responses; `nil` if no store was examined.
         var stored: Stored?
     }
 
-    /// A rule that lifts directives where it matches.
+    /// A rule that lifts directives for the requests that it matches.
     struct Lifting: Encodable {
         var rule: String
         var directives: [String]
     }
 
-    /// What is stored for a route.
+    /// The stored responses of a route.
     struct Stored: Encodable {
         var responses = 0
         var refused = 0
-        /// How many are refused by each directive.
+        /// The number that each directive refuses.
         var refusedBy: [String: Int] = [:]
-        /// Some of those that are refused; their secrets replaced.
+        /// Some of the refused ones; their secrets are replaced.
         var examples: [String] = []
 
         static let exampleLimit = 5
     }
 
     private(set) var routes: [Route]
-    /// What is stored and goes no route's way; `nil` where no store was examined, or there is
-    /// nothing of that kind.
+    /// The stored responses that belong to no route; `nil` if there are none, or no store was
+    /// examined.
     private(set) var others: Stored?
     private let gateway: [GatewayRoute]
     private let rules: RuleSet
@@ -52,9 +52,9 @@ struct OfflineResponses {
         (.sMaxage, "s-maxage"),
     ]
 
-    /// What rules say, whatever is stored.
+    /// The effect of the rules, without a store.
     ///
-    /// - Parameter gateway: its routes; none for a library, which is a private cache.
+    /// - Parameter gateway: the gateway's routes; none for a library, which is a private cache.
     init(_ gateway: [GatewayRoute], _ rules: RuleSet) {
         self.gateway = gateway
         self.rules = rules
@@ -78,8 +78,8 @@ struct OfflineResponses {
         }
     }
 
-    /// Whether a pattern may be about what is asked of a route's origin: `false` only where it
-    /// names another.
+    /// Whether a pattern may match requests to a route's origin: `false` only if it names another
+    /// origin.
     private static func mayBe(_ pattern: URLPattern, about route: GatewayRoute) -> Bool {
         let text = pattern.text
         guard !route.preservesHost, let begin = text.range(of: "://")?.upperBound else { return true }
@@ -90,8 +90,7 @@ struct OfflineResponses {
         return target.scheme == route.origin.scheme && target.authority == route.origin.authority
     }
 
-    /// What is lifted for a target on a route that nobody has thought of: by rules that are about
-    /// all of it.
+    /// The directives that are lifted for every target of a route, by rules that match all of it.
     private static func lifted(on route: GatewayRoute, _ rules: RuleSet) -> PolicyOverrides.Directives {
         let authority = route.preservesHost ? route.host?.replacing("*.", with: "holdfast-check.") : nil
         var lifted = PolicyOverrides.Directives(rawValue: .max)
@@ -108,7 +107,7 @@ struct OfflineResponses {
         return lifted
     }
 
-    /// Counts what is stored.
+    /// Counts the stored responses.
     ///
     /// - Throws: `StoreError`
     mutating func count(_ store: CacheManager) async throws {
@@ -125,7 +124,7 @@ struct OfflineResponses {
                 authority: components.target.authority,
                 path: components.target.requestTarget
             )
-            // What a rule stores for one principal is a private cache's.
+            // A response that a rule stores for one principal is treated as in a private cache.
             var policy = CachePolicy(kind: gateway.isEmpty || entry.partition == .principal ? .private : .shared)
             policy.overriding = rules.rules(for: request)
             let refused: String? =
@@ -140,9 +139,9 @@ struct OfflineResponses {
         if others.responses > 0 || gateway.isEmpty { self.others = others }
     }
 
-    /// The route that most likely brought what is stored for a target.
+    /// The route that most likely fetched the stored response of a target.
     private func route(of target: TargetURI) -> Int? {
-        let routes = gateway.indices.filter { gateway[$0].mayHaveAsked(for: target) }
+        let routes = gateway.indices.filter { gateway[$0].mayLead(to: target) }
         // With the client's host in the target, only a request without one has the origin's.
         return routes.first { !gateway[$0].preservesHost || gateway[$0].origin.host != target.host } ?? routes.first
     }
@@ -151,16 +150,18 @@ struct OfflineResponses {
     var lines: [String] {
         guard !routes.isEmpty || others != nil else { return [] }
         var lines = [
-            "Offline: what is stored answers while it is fresh, and stale where no directive forbids that, within 'stale.offline'."
+            "Offline: a stored response is served while it is fresh, and stale if no directive forbids that, within 'stale.offline'."
         ]
         for route in routes {
             let name = route.route
             if route.forbidding.isEmpty {
-                lines.append("  \(name): rules lift all that forbids stale use")
+                lines.append("  \(name): rules lift all directives that forbid stale use")
             } else {
-                let rules = route.lifting.map { "rule '\($0.rule)' lifts \(Self.list($0.directives)) where it matches" }
+                let rules = route.lifting.map {
+                    "rule '\($0.rule)' lifts \(Self.list($0.directives)) for matching requests"
+                }
                 lines.append(
-                    "  \(name): \(Self.list(route.forbidding)) make 504 of a stale response"
+                    "  \(name): \(Self.list(route.forbidding)) turn a stale response into a 504"
                         + (rules.isEmpty ? "" : "; " + rules.joined(separator: "; "))
                 )
             }
@@ -185,16 +186,16 @@ extension OfflineResponses.Stored {
         if let uri, examples.count < Self.exampleLimit { examples.append("\(uri) (\(directive))") }
     }
 
-    /// `api: 12 of 340 stored responses answer 504 offline: 9 by must-revalidate, 3 by s-maxage`,
+    /// `api: 12 of 340 stored responses become a 504 offline: 9 by must-revalidate, 3 by s-maxage`,
     /// and examples.
     fileprivate func lines(_ name: String) -> [String] {
         guard responses > 0 else {
-            return ["  \(name): nothing is stored, or it is counted with another route to the same origin"]
+            return ["  \(name): no stored responses, or they are counted with another route to the same origin"]
         }
-        guard refused > 0 else { return ["  \(name): none of \(responses) stored responses answers 504 offline"] }
+        guard refused > 0 else { return ["  \(name): none of \(responses) stored responses becomes a 504 offline"] }
         let reasons = refusedBy.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         return [
-            "  \(name): \(refused) of \(responses) stored responses answer 504 offline: "
+            "  \(name): \(refused) of \(responses) stored responses become a 504 offline: "
                 + reasons.map { "\($0.value) by \($0.key)" }.joined(separator: ", ")
         ] + examples.map { "    \($0)" }
     }

@@ -7,15 +7,15 @@ import SampleOrigin
 struct SampleOriginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sample-origin",
-        abstract: "A small HTTP server with a JSON API worth caching, for trying things out.",
+        abstract: "A small HTTP server with a JSON API worth caching, for experiments and tests.",
         discussion: """
             Prints one line on standard output when it accepts connections,
 
               sample-origin listening on http://127.0.0.1:PORT
 
             and ends, with status 0, on SIGINT (Ctrl-C) or SIGTERM. Requests are logged to standard error, without \
-            their queries. Every answer carries 'X-Origin-Request', the number of the request it answers. The same \
-            requests in the same order get the same answers.
+            their queries. Every response carries 'X-Origin-Request', the number of its request. The same requests \
+            in the same order get the same responses.
 
             \(SampleOrigin.routes)
             """
@@ -24,7 +24,7 @@ struct SampleOriginCommand: AsyncParsableCommand {
     @Option(help: "The address to listen on.")
     var host = "127.0.0.1"
 
-    @Option(help: "The port to listen on; 0 takes a free one.")
+    @Option(help: "The port to listen on; 0 selects a free one.")
     var port = 0
 
     @Option(help: "How long the feed is fresh, in seconds: the 'max-age' of its Cache-Control.")
@@ -42,8 +42,8 @@ struct SampleOriginCommand: AsyncParsableCommand {
         )
         do {
             try await SampleOrigin.run(configuration) { origin in
-                // Written past the buffers of standard output: whoever waits for this line waits on
-                // a pipe.
+                // Written without the buffers of standard output, because a process that waits for
+                // this line reads a pipe.
                 FileHandle.standardOutput.write(Data("sample-origin listening on \(origin.baseURL)\n".utf8))
             }
         } catch let error as OriginError {

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# curl: GET, HEAD, ranges, conditions, uploads of every kind, connections that are kept, HTTP/1.0; offline the same reads again.
+# curl: GET, HEAD, ranges, conditions, uploads of every kind, kept connections, HTTP/1.0.
+# Offline, it repeats the reads.
 # curl.sh online|offline GATEWAY ORIGIN FOLDER
 set -u
 phase=$1 gateway=$2 memory=$4
 body=$memory/body head=$memory/head
 
-# Stale at once: while there is an origin it is asked each time.
+# Stale at once: the gateway validates it each time while the origin is reachable.
 stale='/respond?field=Cache-Control:max-age%3D0&body=old'
 
 done_() {
@@ -25,7 +26,7 @@ get() {
     touch "$body"
 }
 
-# settled ARGUMENTS...: the same, until nothing is joined that is still being stored: what was read to its end a moment ago may be.
+# settled ARGUMENTS...: repeats 'get' until its response joins none that is still being stored.
 settled() {
     local tries
     for ((tries = 0; tries < 200; tries++)); do
@@ -35,14 +36,14 @@ settled() {
     wrong 'still being stored after 200 requests'
 }
 
-# status CODE: of the last answer, interim ones left out.
+# status CODE: checks the status of the last response, without interim ones.
 status() {
     local got
     got=$(grep '^HTTP/' "$head" | tail -n 1 | cut -d ' ' -f 2)
     [ "$got" = "$1" ] || wrong "expected the status $1, got $got"
 }
 
-# has REGEX, lacks REGEX: about the lines of the last head.
+# has REGEX, lacks REGEX: check the lines of the last head.
 has() {
     tr -d '\r' <"$head" | grep -Eiq -- "$1" || wrong "expected a line like '$1'"
 }
@@ -51,7 +52,7 @@ lacks() {
     ! tr -d '\r' <"$head" | grep -Eiq -- "$1" || wrong "expected no line like '$1'"
 }
 
-# bytes COUNT: of the last body.
+# bytes COUNT: checks the length of the last body.
 bytes() {
     local got
     got=$(wc -c <"$body")
@@ -91,7 +92,7 @@ online() {
     settled "$gateway$stale"
     has '^Cache-Status: holdfast; fwd=stale'
     contains 'old'
-    done_ 'GET: a miss, then a hit; what is stale is asked for again'
+    done_ 'GET: a miss, then a hit; stale responses are validated'
 
     get --head "$gateway/bytes/100000?seed=1"
     status 200
@@ -99,10 +100,10 @@ online() {
     get --head "$gateway/bytes/4321?seed=1"
     status 200
     has '^Content-Length: 4321$'
-    # A HEAD is no GET: the next one has a body.
+    # A HEAD is not a GET: the next GET has a body.
     get "$gateway/bytes/4321?seed=1"
     bytes 4321
-    done_ 'HEAD, stored and not'
+    done_ 'HEAD, stored and not stored'
 
     get --range 100-199 "$gateway/bytes/100000?seed=1"
     status 206
@@ -121,17 +122,17 @@ online() {
     get --header 'If-Range: "other"' --range 0-0 "$gateway/bytes/100000?seed=1"
     status 200
     same "$memory/bytes"
-    # curl's own way to go on after an interruption.
+    # curl's own resumption after an interruption.
     head -c 60000 "$memory/bytes" >"$memory/resumed"
     curl --silent --show-error --max-time 20 --continue-at - --output "$memory/resumed" "$gateway/bytes/100000?seed=1" || wrong "resuming failed"
-    cmp -s "$memory/resumed" "$memory/bytes" || wrong "what was resumed is not the whole"
+    cmp -s "$memory/resumed" "$memory/bytes" || wrong "the resumed download is not the whole content"
     get --range 5-9 "$gateway/bytes/3000?seed=2"
     status 206
     bytes 5
     get "$gateway/bytes/3000?seed=2"
     status 200
     bytes 3000
-    done_ 'ranges, of what is stored and what is not; an interrupted download'
+    done_ 'ranges of stored and other responses; an interrupted download'
 
     get --header "If-None-Match: $tag" "$gateway/bytes/100000?seed=1"
     status 304
@@ -168,7 +169,7 @@ online() {
     get --data-binary "@$memory/content" "$gateway/upload"
     status 200
     contains "$sum"
-    # curl asks before it sends so much, and goes on when it is told to.
+    # curl sends Expect: 100-continue before so much content, and waits for the 100.
     has '^HTTP/1.1 100'
     get --header 'Expect:' --data-binary "@$memory/content" "$gateway/upload"
     lacks '^HTTP/1.1 100'
@@ -189,9 +190,9 @@ online() {
     contains '"length":0'
     get --request DELETE "$gateway/moments/harbour-3/like"
     lacks '^HTTP/1.1 5'
-    done_ 'uploads: with a length, chunked, asked for, as a form; PUT, POST without content, DELETE'
+    done_ 'uploads: with a length, chunked, with Expect, as a form; PUT, POST without content, DELETE'
 
-    # A GET with content, on a hit: what follows on the connection is the next request, not the content.
+    # A GET with content, on a hit: the gateway must not read the content as the next request.
     get --request GET --data 'GET /echo HTTP/1.1' "$gateway/bytes/100000?seed=1" --next --silent --dump-header "$head" --output "$body" "$gateway/html"
     contains '<'
     local connects
@@ -200,7 +201,7 @@ online() {
     [ "$connects" = '1 0 0 0 ' ] || wrong "four requests took these connections: $connects"
     connects=$(curl --silent --max-time 20 --output /dev/null --output /dev/null --write-out '%{num_connects} ' --header 'Connection: close' "$gateway/html" "$gateway/html")
     [ "$connects" = '1 1 ' ] || wrong "two requests that close took these connections: $connects"
-    done_ 'connections: kept, used again, closed when asked'
+    done_ 'connections: kept, reused, closed on request'
 
     for target in "bytes/100000?seed=1" "bytes/100000?seed=1&chunked=true" "bytes/100000?seed=1&chunked=true"; do
         get --http1.0 "$gateway/$target"
@@ -213,7 +214,7 @@ online() {
     lacks '^Transfer-Encoding'
     connects=$(curl --http1.0 --silent --max-time 20 --output /dev/null --output /dev/null --write-out '%{num_connects} ' --header 'Connection: keep-alive' "$gateway/html" "$gateway/html")
     [ "$connects" = '1 0 ' ] || wrong "two requests of HTTP/1.0 that keep their connection took these: $connects"
-    done_ 'HTTP/1.0: nothing chunked, nothing cut off, kept when asked'
+    done_ 'HTTP/1.0: nothing chunked, nothing cut off, kept on request'
 
     get "$gateway/no-store"
     has '^Cache-Status: holdfast; fwd=uri-miss$'
@@ -221,7 +222,7 @@ online() {
     status 200
     get "$gateway/failing?status=503"
     status 503
-    # The end that is missing is missing here too, and is no hit the second time.
+    # The client sees the missing end too, and the second request is not a hit.
     for _ in 1 2; do
         curl --silent --max-time 20 --output /dev/null "$gateway/truncated?announced=1000&sent=100"
         [ $? -eq 18 ] || wrong 'a body without its end was taken for whole'
@@ -231,7 +232,7 @@ online() {
     has '^Content-Type: application/problem\+json'
     get --path-as-is --globoff "$gateway/echo/a%2Fb/..%2F;x=1?q=%7C|[]&&=&a"
     contains '"target":"/echo/a%2Fb/..%2F;x=1?q=%7C|[]&&=&a"'
-    done_ 'what is not stored, redirected, failed, cut off; targets byte for byte'
+    done_ 'responses that are not stored, redirected, failed, cut off; targets byte for byte'
 }
 
 offline() {
@@ -254,7 +255,7 @@ offline() {
     status 200
     contains 'old'
     has '^Cache-Status: holdfast; hit; ttl=-?[0-9]+; detail=offline$'
-    done_ 'all that was read is there; HEAD, a range and HTTP/1.0 of it too; what is stale says that it is'
+    done_ 'all earlier responses are served, to HEAD, ranges and HTTP/1.0 too; stale ones are marked'
 
     get --max-time 5 "$gateway/never-read"
     status 504
@@ -269,7 +270,7 @@ offline() {
     status 504
     get --max-time 5 --header 'Expect:' --header 'Transfer-Encoding: chunked' --data-binary "@$memory/content" "$gateway/upload"
     status 504
-    done_ 'what is not stored, and what must reach the origin, fails at once'
+    done_ 'requests that need the origin fail at once'
 }
 
 "$phase"

@@ -1,4 +1,5 @@
-// Node's fetch (undici): connections that are kept, streams both ways, giving up half-way; offline the same reads again.
+// Node's fetch (undici): kept connections, streams in both directions, cancelled requests.
+// Offline, it repeats the reads.
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
@@ -7,19 +8,19 @@ import { join } from "node:path";
 const [phase, gateway, , memory] = process.argv.slice(2);
 const digest = (bytes) => createHash("sha256").update(bytes).digest("hex");
 const bytesOf = async (response) => Buffer.from(await response.arrayBuffer());
-const said = (response) => response.headers.get("cache-status") ?? "";
+const cacheStatus = (response) => response.headers.get("cache-status") ?? "";
 const done = (what) => console.log(`    ok  ${what}`);
 const remember = (name, bytes) => writeFile(join(memory, name), bytes);
 const remembered = (name) => readFile(join(memory, name));
-// Stale at once: while there is an origin it is asked each time.
+// Stale at once: the gateway validates it each time while the origin is reachable.
 const stale = "/respond?field=Cache-Control:max-age%3D0&body=old";
 const get = (path, options = {}) => fetch(gateway + path, { signal: AbortSignal.timeout(20_000), ...options });
 
-// Asks until nothing is joined that is still being stored: what was read to its end a moment ago may be.
+// Repeats a request until its response joins none that is still being stored.
 async function settled(path) {
     for (let tries = 0; tries < 1000; tries += 1) {
         const response = await get(path);
-        if (!said(response).includes("collapsed")) return response;
+        if (!cacheStatus(response).includes("collapsed")) return response;
         await response.arrayBuffer();
     }
     assert.fail(`still being stored after 1,000 requests: ${path}`);
@@ -28,34 +29,34 @@ async function settled(path) {
 async function online() {
     const first = await get("/moments?userID=harbour&page=1");
     assert.equal(first.status, 200);
-    assert.match(said(first), /^holdfast; fwd=uri-miss; stored/);
+    assert.match(cacheStatus(first), /^holdfast; fwd=uri-miss; stored/);
     const feed = await bytesOf(first);
     const second = await settled("/moments?userID=harbour&page=1");
-    assert.match(said(second), /^holdfast; hit; ttl=/);
+    assert.match(cacheStatus(second), /^holdfast; hit; ttl=/);
     assert.ok(Number(second.headers.get("age")) >= 0);
     assert.deepEqual(await bytesOf(second), feed);
     assert.ok(JSON.parse(feed).moments.length > 0);
     await remember("feed", feed);
     for (const expected of [/fwd=uri-miss; stored/, /fwd=stale/]) {
         const response = await settled(stale);
-        assert.match(said(response), expected);
+        assert.match(cacheStatus(response), expected);
         assert.equal(await response.text(), "old");
     }
-    done("a miss, a hit, and what is asked for again");
+    done("a miss, a hit, and a validation");
 
-    // undici asks for what is coded, and decodes it.
+    // undici requests coded content, and decodes it.
     const text = await bytesOf(await get("/gzip/50000"));
     const again = await settled("/gzip/50000");
-    assert.match(said(again), /^holdfast; hit/);
+    assert.match(cacheStatus(again), /^holdfast; hit/);
     assert.deepEqual(await bytesOf(again), text);
     assert.equal(text.length, 50_000);
     await remember("gzip", text);
     done("coded content, decoded");
 
-    // More at once than undici keeps connections, twice, so that connections are used again.
+    // More requests at once than undici keeps connections, twice, so that connections are reused.
     for (let round = 0; round < 2; round += 1) {
-        const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => get(`/bytes/${2000 + (i % 7)}`).then(bytesOf)));
-        answers.forEach((bytes, i) => assert.equal(bytes.length, 2000 + (i % 7)));
+        const responses = await Promise.all(Array.from({ length: 100 }, (_, i) => get(`/bytes/${2000 + (i % 7)}`).then(bytesOf)));
+        responses.forEach((bytes, i) => assert.equal(bytes.length, 2000 + (i % 7)));
     }
     done("two hundred requests, a hundred at a time");
 
@@ -77,7 +78,7 @@ async function online() {
     }
     assert.equal(count, 5_000_000);
     const stored = await settled("/bytes/5000000?seed=3");
-    assert.match(said(stored), /^holdfast; hit/);
+    assert.match(cacheStatus(stored), /^holdfast; hit/);
     assert.equal(digest(await bytesOf(stored)), hash.digest("hex"));
     done("a stream of 5 MB, and its stored copy");
 
@@ -112,10 +113,10 @@ async function online() {
     const whole = await bytesOf(await get("/drip?count=20&size=5000&pause=20"));
     assert.equal(whole.length, 100_000);
     const kept = await settled("/drip?count=20&size=5000&pause=20");
-    assert.match(said(kept), /^holdfast; hit/);
+    assert.match(cacheStatus(kept), /^holdfast; hit/);
     assert.equal(digest(await bytesOf(kept)), digest(whole));
     await remember("drip", whole);
-    done("giving up: what others read and what is stored stays whole");
+    done("cancelled requests: other readers and the store get whole bodies");
 
     await assert.rejects(get("/truncated?announced=1000&sent=10").then(bytesOf));
     await assert.rejects(get("/truncated?announced=1000&sent=10&chunked=true").then(bytesOf));
@@ -123,34 +124,34 @@ async function online() {
     assert.equal(refused.status, 502);
     assert.equal(refused.headers.get("content-type"), "application/problem+json");
     assert.equal((await refused.json()).status, 502);
-    done("an origin that breaks off: the client can tell");
+    done("an origin that breaks off: the client gets an error");
 }
 
 async function offline() {
     for (const [path, name] of [["/moments?userID=harbour&page=1", "feed"], ["/gzip/50000", "gzip"], ["/drip?count=20&size=5000&pause=20", "drip"]]) {
         const response = await get(path);
         assert.equal(response.status, 200);
-        assert.match(said(response), /^holdfast; hit/);
+        assert.match(cacheStatus(response), /^holdfast; hit/);
         assert.deepEqual(await bytesOf(response), await remembered(name));
     }
     const range = await get("/drip?count=20&size=5000&pause=20", { headers: { range: "bytes=99990-", "accept-encoding": "identity" } });
     assert.equal(range.status, 206);
     assert.deepEqual(await bytesOf(range), (await remembered("drip")).subarray(99_990));
     const old = await get(stale);
-    assert.match(said(old), /^holdfast; hit; ttl=-?\d+; detail=offline$/);
+    assert.match(cacheStatus(old), /^holdfast; hit; ttl=-?\d+; detail=offline$/);
     assert.deepEqual([old.status, await old.text()], [200, "old"]);
-    done("all that was read is there, ranges of it too; what is stale says that it is");
+    done("all earlier responses are served, ranges too; stale ones are marked");
 
     const start = performance.now();
     const missing = await get("/unknown");
     assert.deepEqual([missing.status, missing.headers.get("content-type")], [504, "application/problem+json"]);
     assert.equal((await missing.json()).status, 504);
     const truncated = await get("/truncated?announced=1000&sent=10");
-    assert.equal(truncated.status, 504, "what was never whole was not stored");
+    assert.equal(truncated.status, 504, "an incomplete response was not stored");
     const posted = await get("/upload", { method: "POST", body: "content" });
     assert.equal(posted.status, 504);
     assert.ok(performance.now() - start < 2000);
-    done("what is not stored, and what must reach the origin, fails at once");
+    done("requests that need the origin fail at once");
 }
 
 await (phase === "online" ? online() : offline());

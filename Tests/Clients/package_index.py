@@ -1,6 +1,7 @@
-"""A package index as companies have them: pypiserver, on a free port; package_index.py FOLDER.
+"""A private package index: pypiserver, on a free port; package_index.py FOLDER.
 
-It says nothing of how long its answers are fresh. Here its files are for good, as those of the public index are; its pages are stale at once, so that offline they are what one has an hour later.
+pypiserver states no lifetimes. Here its files are immutable, like those of the public index. Its pages are stale
+at once, so that offline they are like pages of an hour ago.
 """
 
 import socketserver

@@ -38,10 +38,10 @@ def installed(target):
 
 
 def status_of(url):
-    """What the gateway says of its answer, and the answer's status."""
+    """The status of a response, and its Cache-Status."""
     try:
-        with urllib.request.urlopen(url, timeout=20) as answer:
-            return answer.status, answer.headers["Cache-Status"]
+        with urllib.request.urlopen(url, timeout=20) as response:
+            return response.status, response.headers["Cache-Status"]
     except urllib.error.HTTPError as error:
         return error.code, error.headers["Cache-Status"]
 
@@ -55,24 +55,24 @@ def main():
     equal(installed(target), f"1.4.2 {65 * 20_000}", "the package")
     done(f"pip install {PACKAGE} {phase}")
 
-    status, said = settled(lambda: status_of(f"{gateway}/simple/{PACKAGE}/"), lambda answer: answer[1])
+    status, cache_status = settled(lambda: status_of(f"{gateway}/simple/{PACKAGE}/"), lambda response: response[1])
     equal(status, 200, "the page")
     if phase == "online":
-        check(said.startswith("holdfast; fwd=stale") and "stored" in said, said)
+        check(cache_status.startswith("holdfast; fwd=stale") and "stored" in cache_status, cache_status)
     else:
-        check(said.startswith("holdfast; hit") and said.endswith("detail=offline"), said)
-    status, said = settled(lambda: status_of(f"{gateway}/packages/holdfast_sample-1.4.2-py3-none-any.whl"), lambda answer: answer[1])
+        check(cache_status.startswith("holdfast; hit") and cache_status.endswith("detail=offline"), cache_status)
+    status, cache_status = settled(lambda: status_of(f"{gateway}/packages/holdfast_sample-1.4.2-py3-none-any.whl"), lambda response: response[1])
     equal(status, 200, "the file")
-    check(said.startswith("holdfast; hit"), said)
+    check(cache_status.startswith("holdfast; hit"), cache_status)
     done("page and file are stored")
 
     if phase == "offline":
         result = install(gateway, os.path.join(memory, "nothing"), "holdfast-unknown")
         check(result.returncode != 0, result.stdout)
-        status, said = status_of(f"{gateway}/simple/holdfast-unknown/")
+        status, cache_status = status_of(f"{gateway}/simple/holdfast-unknown/")
         equal(status, 504, "a page that is not stored")
-        check("hit" not in said, said)
-        done("what is not stored cannot be installed, and pip is told at once")
+        check("hit" not in cache_status, cache_status)
+        done("a package that is not stored cannot be installed, and pip fails at once")
 
 
 if __name__ == "__main__":

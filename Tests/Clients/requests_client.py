@@ -1,4 +1,7 @@
-"""Python requests: sessions that keep their connection, streaming, compression, conditions, uploads; offline the same reads again."""
+"""Python requests: sessions on one connection, streaming, compression, conditions, uploads.
+
+Offline, it repeats the reads.
+"""
 
 import io
 import json
@@ -11,16 +14,16 @@ import requests
 from checks import check, digest, done, equal, settled
 
 LONG = 20
-# Stale at once: while there is an origin it is asked each time.
+# Stale at once: the gateway validates it each time while the origin is reachable.
 STALE = "/respond?field=Cache-Control:max-age%3D0&body=old"
 
 
-def said(response):
+def cache_status(response):
     return response.headers.get("Cache-Status", "")
 
 
 def stored(ask):
-    return settled(ask, said)
+    return settled(ask, cache_status)
 
 
 def remember(memory, name, body):
@@ -38,27 +41,27 @@ def online(gateway, memory):
         feed = f"{gateway}/moments"
         first = session.get(feed, params={"userID": "harbour", "page": 1}, timeout=LONG)
         equal(first.status_code, 200, "the feed")
-        check("fwd=uri-miss" in said(first) and "stored" in said(first), said(first))
+        check("fwd=uri-miss" in cache_status(first) and "stored" in cache_status(first), cache_status(first))
         second = stored(lambda: session.get(feed, params={"userID": "harbour", "page": 1}, timeout=LONG))
-        check(said(second).startswith("holdfast; hit; ttl="), said(second))
+        check(cache_status(second).startswith("holdfast; hit; ttl="), cache_status(second))
         equal(second.content, first.content, "the feed's second copy")
         check(int(second.headers["Age"]) >= 0, second.headers)
         check(second.json()["moments"], "no moments")
         remember(memory, "feed", first.content)
         other = session.get(feed, params={"userID": "lighthouse", "page": 1}, timeout=LONG)
-        check("fwd=uri-miss" in said(other) and other.content != first.content, said(other))
+        check("fwd=uri-miss" in cache_status(other) and other.content != first.content, cache_status(other))
         done("Session: a miss, a hit with its age, another query's miss")
 
         for number in range(50):
-            answer = session.get(f"{gateway}/bytes/{1000 + number % 3}", timeout=LONG)
-            equal(len(answer.content), 1000 + number % 3, "bytes")
-        # A session opens another one where the first cannot be used any more.
+            response = session.get(f"{gateway}/bytes/{1000 + number % 3}", timeout=LONG)
+            equal(len(response.content), 1000 + number % 3, "bytes")
+        # A session opens another connection if the first cannot be used any more.
         pools = session.get_adapter(gateway).poolmanager.pools
         equal([pools.get(key).num_connections for key in pools.keys()], [1], "connections of the session")
         done("Session: fifty requests on one connection")
 
         not_modified = session.get(feed, params={"userID": "harbour", "page": 1}, headers={"If-None-Match": first.headers["ETag"]}, timeout=LONG)
-        equal((not_modified.status_code, not_modified.content), (304, b""), "the answer to a validator that holds")
+        equal((not_modified.status_code, not_modified.content), (304, b""), "the response to a current validator")
         head = session.head(feed, params={"userID": "harbour", "page": 1}, timeout=LONG)
         equal((head.status_code, head.content, head.headers["Content-Length"]), (200, b"", str(len(first.content))), "HEAD")
         done("conditional GET and HEAD")
@@ -66,14 +69,14 @@ def online(gateway, memory):
         packed = session.get(f"{gateway}/gzip/100000", timeout=LONG)
         equal((packed.headers["Content-Encoding"], len(packed.content)), ("gzip", 100_000), "gzip")
         again = stored(lambda: session.get(f"{gateway}/gzip/100000", timeout=LONG))
-        check(said(again).startswith("holdfast; hit"), said(again))
+        check(cache_status(again).startswith("holdfast; hit"), cache_status(again))
         equal(again.content, packed.content, "gzip's second copy")
         plain = session.get(f"{gateway}/gzip/100000", headers={"Accept-Encoding": "identity"}, timeout=LONG)
         check("Content-Encoding" not in plain.headers, plain.headers)
-        check("fwd=vary-miss" in said(plain), said(plain))
+        check("fwd=vary-miss" in cache_status(plain), cache_status(plain))
         equal(plain.content, packed.content, "the text, uncoded")
         remember(memory, "gzip", packed.content)
-        done("gzip: decoded, stored, and not given to who cannot read it")
+        done("gzip: decoded, stored, and not served to clients that cannot decode it")
 
         size = 5_000_000
         for chunked in ("false", "true"):
@@ -81,18 +84,18 @@ def online(gateway, memory):
             bodies = []
             for expected in ("fwd=uri-miss", "hit"):
                 with stored(lambda: session.get(url, stream=True, timeout=LONG)) as streamed:
-                    check(expected in said(streamed), said(streamed))
+                    check(expected in cache_status(streamed), cache_status(streamed))
                     bodies.append(b"".join(streamed.iter_content(65_536)))
             equal([len(body) for body in bodies], [size, size], "streamed bytes")
-            equal(digest(bodies[0]), digest(bodies[1]), "the stored copy of what was streamed")
+            equal(digest(bodies[0]), digest(bodies[1]), "the stored copy of the streamed body")
         remember(memory, "bytes", bodies[0])
         done("streaming 5 MB, with a length and chunked, from the origin and stored")
 
         with session.get(f"{gateway}/bytes/{size}?seed=8", stream=True, timeout=LONG) as streamed:
             next(streamed.iter_content(1000))
         whole = session.get(f"{gateway}/bytes/{size}?seed=8", timeout=LONG)
-        equal(len(whole.content), size, "bytes after another reader gave up")
-        done("a reader who gives up truncates nothing")
+        equal(len(whole.content), size, "bytes after another reader stopped")
+        done("a reader that stops truncates no other response")
 
         content = os.urandom(300_000)
         for body, way in ((content, "bytes"), (io.BytesIO(content), "a file"), ((content[i : i + 7000] for i in range(0, len(content), 7000)), "chunks")):
@@ -107,7 +110,7 @@ def online(gateway, memory):
         check(liked.ok, liked.status_code)
         for expected in ("fwd=uri-miss; stored", "fwd=stale"):
             stale = stored(lambda: session.get(gateway + STALE, timeout=LONG))
-            check(stale.content == b"old" and expected in said(stale), said(stale))
+            check(stale.content == b"old" and expected in cache_status(stale), cache_status(stale))
         missing = session.get(f"{gateway}/status/404?body=none", timeout=LONG)
         equal(missing.status_code, 404, "the origin's own 404")
         moved = session.get(f"{gateway}/redirect?to=/html", timeout=LONG)
@@ -120,7 +123,7 @@ def offline(gateway, memory):
     with requests.Session() as session:
         feed = session.get(f"{gateway}/moments", params={"userID": "harbour", "page": 1}, timeout=LONG)
         equal((feed.status_code, feed.content), (200, remembered(memory, "feed")), "the feed")
-        check(said(feed).startswith("holdfast; hit"), said(feed))
+        check(cache_status(feed).startswith("holdfast; hit"), cache_status(feed))
         packed = session.get(f"{gateway}/gzip/100000", timeout=LONG)
         equal((packed.status_code, packed.content), (200, remembered(memory, "gzip")), "gzip")
         with session.get(f"{gateway}/bytes/5000000?seed=7&chunked=true", stream=True, timeout=LONG) as streamed:
@@ -128,13 +131,13 @@ def offline(gateway, memory):
         moved = session.get(f"{gateway}/html", timeout=LONG)
         equal(moved.content, remembered(memory, "html"), "a page")
         stale = session.get(gateway + STALE, timeout=LONG)
-        equal((stale.status_code, stale.content), (200, b"old"), "what is stale")
-        check(said(stale).startswith("holdfast; hit; ttl=") and said(stale).endswith("detail=offline"), said(stale))
-        done("all that was read is there, and what is stale says that it is")
+        equal((stale.status_code, stale.content), (200, b"old"), "the stale response")
+        check(cache_status(stale).startswith("holdfast; hit; ttl=") and cache_status(stale).endswith("detail=offline"), cache_status(stale))
+        done("all earlier responses are served, and stale ones are marked")
 
         start = time.monotonic()
         missing = session.get(f"{gateway}/moments", params={"userID": "tides", "page": 1}, timeout=LONG)
-        equal(missing.status_code, 504, "what is not stored")
+        equal(missing.status_code, 504, "a response that is not stored")
         equal(missing.headers["Content-Type"], "application/problem+json", "its type")
         equal(missing.json()["status"], 504, "its problem")
         posted = session.post(f"{gateway}/upload", data=b"0123456789", timeout=LONG)
@@ -144,7 +147,7 @@ def offline(gateway, memory):
         check(time.monotonic() - start < 2, "it took", time.monotonic() - start)
         again = session.get(f"{gateway}/html", timeout=LONG)
         equal(again.content, remembered(memory, "html"), "a page, on the same connection")
-        done("what is not stored, and what must reach the origin, fails at once and as a problem that can be read")
+        done("requests that need the origin fail at once, with a readable problem")
 
 
 if __name__ == "__main__":

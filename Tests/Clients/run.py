@@ -1,7 +1,8 @@
 """Runs every client against the built gateway, first with its origin and then without; run.py --bin FOLDER --python FILE [--only REGEX].
 
-A client is a program that is told 'online' or 'offline', the gateway's URL, the origin's, and a folder of its own for what it wants to remember from
-one to the other. It checks what it gets, and ends with a status that is not 0 when that is wrong.
+A client is a program with four arguments: 'online' or 'offline', the gateway's URL, the origin's URL,
+and a folder for the data that it keeps between the two runs. It checks the responses, and ends with a
+status other than 0 if one is wrong.
 """
 
 import argparse
@@ -16,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Process:
-    """A program that says in one line where it listens."""
+    """A program that prints the address that it listens on, in one line."""
 
     def __init__(self, command, log):
         self.log = open(log, "ab")
@@ -30,7 +31,7 @@ class Process:
         self.url = found[1]
 
     def stop(self):
-        """Without notice, as a machine ends that loses its power."""
+        """Kills the process, like a power failure."""
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
@@ -49,7 +50,7 @@ class Origin:
 
 
 class Index:
-    """A package index of pip's with one package that is made here."""
+    """A package index for pip with one package, which is built here."""
 
     def __init__(self, options, folder):
         self.python, self.folder = options.python, os.path.join(folder, "packages")
@@ -96,7 +97,7 @@ def run(name, command, kind, options):
                     origin.stop()
                 start = time.monotonic()
                 print(f"  {name}, {phase}", flush=True)
-                # Whatever proxy the surroundings name, these clients talk to the gateway itself.
+                # The clients connect to the gateway directly, whatever proxy the environment names.
                 environment = {key: value for key, value in os.environ.items() if not re.match(r"(?i)(https?|all|no)_proxy$|PIP_", key)}
                 status = subprocess.run([*command, phase, gateway.url, origin.url, memory], env=environment, timeout=300, check=False).returncode
                 if status != 0:
@@ -121,10 +122,10 @@ def main():
     options = parser.parse_args()
     chosen = {name: client for name, client in clients(options.python).items() if re.search(options.only, name)}
     if not chosen:
-        sys.exit(f"error: No client is called '{options.only}'. There are {', '.join(clients(''))}.")
+        sys.exit(f"error: No client is called '{options.only}'. The clients are {', '.join(clients(''))}.")
     failed = [name for name, (command, kind) in chosen.items() if not run(name, command, kind, options)]
     if failed:
-        sys.exit(f"error: {', '.join(failed)} got something wrong; see above.")
+        sys.exit(f"error: {', '.join(failed)} failed; see above.")
     print(f"  all of {', '.join(chosen)}")
 
 

@@ -1,4 +1,4 @@
-"""Makes a package with nothing but a version in it, as a wheel; wheel.py FOLDER."""
+"""Builds a wheel of a package that contains a version and some data; wheel.py FOLDER."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ import zipfile
 NAME, VERSION = "holdfast_sample", "1.4.2"
 FILES = {
     f"{NAME}/__init__.py": f'VERSION = "{VERSION}"\n',
-    # Large enough to come in more than one piece.
+    # Large enough to arrive in more than one piece.
     f"{NAME}/data.txt": "".join(f"{hashlib.sha256(str(line).encode()).hexdigest()}\n" for line in range(20_000)),
     f"{NAME}-{VERSION}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {VERSION}\n",
     f"{NAME}-{VERSION}.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: holdfast\nRoot-Is-Purelib: true\nTag: py3-none-any\n",

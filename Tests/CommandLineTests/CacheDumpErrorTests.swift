@@ -26,7 +26,7 @@ struct CacheDumpErrorTests {
     }
 
     @Test(arguments: ["list", "stats"])
-    func pathThatIsNoStoreIsAClearErrorAndStaysAsItIs(command: String) async throws {
+    func rejectsPathThatIsNotAStoreAndLeavesIt(command: String) async throws {
         try await TemporaryFolder.with { folder in
             let empty = folder.appendingPathComponent("empty")
             try FileManager.default.createDirectory(at: empty, withIntermediateDirectories: true)
@@ -37,7 +37,7 @@ struct CacheDumpErrorTests {
                 let outcome = try await Tool.cacheDump.run(command, path)
                 #expect(outcome.status == 1)
                 #expect(outcome.text == "")
-                #expect(outcome.error.contains("'\(path)' is no store: "), "\(outcome.error)")
+                #expect(outcome.error.contains("'\(path)' is not a store: "), "\(outcome.error)")
             }
             let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
             #expect(left == ["empty", "file"])
@@ -45,9 +45,9 @@ struct CacheDumpErrorTests {
         }
     }
 
-    @Test func foreignDatabaseIsAClearErrorAndStaysAsItIs() async throws {
+    @Test func rejectsForeignDatabaseAndLeavesIt() async throws {
         try await TemporaryFolder.with { folder in
-            // The header of an SQLite database of nobody in particular.
+            // The header of an SQLite database of an unknown program.
             var header = Data("SQLite format 3\0".utf8)
             header.append(contentsOf: [0x10, 0x00, 1, 1, 0, 64, 32, 32])
             header.append(Data(count: 4_096 - header.count))
@@ -61,8 +61,8 @@ struct CacheDumpErrorTests {
         }
     }
 
-    @Test func newerStoreIsAClearError() async throws {
-        try await SampleStore.closed { store in
+    @Test func rejectsNewerStore() async throws {
+        try await SampleStore.withClosed { store in
             // SQLite keeps 'user_version', the number of our schema, in four bytes at offset 60.
             let database = URL(fileURLWithPath: store).appendingPathComponent("0001.sqlite")
             var bytes = try Data(contentsOf: database)
@@ -75,7 +75,7 @@ struct CacheDumpErrorTests {
     }
 
     @Test(arguments: ["http://a.example/unknown", "nothing", "00000000ffff", "x", "http://", "ftp://a.example/"])
-    func unknownKeyIsAClearError(key: String) async throws {
+    func rejectsUnknownKey(key: String) async throws {
         try await SampleStore.with { store in
             for format in ["text", "json"] {
                 let outcome = try await Tool.cacheDump.run("show", store, key, "--format", format)

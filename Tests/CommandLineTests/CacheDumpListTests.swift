@@ -77,7 +77,7 @@ struct CacheDumpListTests {
     }
 
     @Test(arguments: ["text", "json"])
-    func noSecretIsShown(format: String) async throws {
+    func hidesSecrets(format: String) async throws {
         try await SampleStore.with { store in
             let list = try await Tool.cacheDump.run("list", store, "--format", format)
             #expect(list.text.contains("https://a.example/me?token=REDACTED&page=2"))
@@ -93,7 +93,7 @@ struct CacheDumpListTests {
         }
     }
 
-    @Test func readerWhoStopsReadingIsNoError() async throws {
+    @Test func endsQuietlyWhenReaderClosesPipe() async throws {
         try await SampleStore.with { store in
             let pipe = Pipe()
             try pipe.fileHandleForReading.close()
@@ -104,7 +104,7 @@ struct CacheDumpListTests {
         }
     }
 
-    @Test func entriesAreSeenWhileTheStoreIsBeingWritten() async throws {
+    @Test func listsWhileTheStoreIsWritten() async throws {
         // SampleStore keeps its store open for writing meanwhile; reading it twice changes nothing.
         try await SampleStore.with { store in
             let first = try await Tool.cacheDump.run("list", store, "--format", "json")

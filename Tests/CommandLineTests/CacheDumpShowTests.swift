@@ -19,18 +19,18 @@ struct CacheDumpShowTests {
         }
     }
 
-    @Test func textTellsStateFieldsAndBody() async throws {
+    @Test func textShowsStateFieldsAndBody() async throws {
         try await SampleStore.with { store in
             let text = try await Tool.cacheDump.run("show", store, SampleStore.feed).text
             #expect(text.hasPrefix("GET \(SampleStore.feed)\n"))
-            #expect(text.contains("stale: to be validated first; good when the origin cannot be reached"))
+            #expect(text.contains("stale: to be validated first; usable when the origin is unreachable"))
             #expect(text.contains("1m (max-age)"))
             #expect(text.contains("\n  ETag: \"1\"\n"))
             #expect(text.hasSuffix("\nbody\n  {\"moments\":[]}\n"))
         }
     }
 
-    @Test func jsonTellsFreshnessAndFields() async throws {
+    @Test func jsonShowsFreshnessAndFields() async throws {
         try await SampleStore.with { store in
             let outcome = try await Tool.cacheDump.run("show", store, SampleStore.feed, "--format", "json")
             let feed = try #require(try outcome.objects().first)
@@ -80,7 +80,7 @@ struct CacheDumpShowTests {
         }
     }
 
-    @Test func statsCountsWhatIsThere() async throws {
+    @Test func statsCountEntries() async throws {
         try await SampleStore.with { store in
             let outcome = try await Tool.cacheDump.run("stats", store, "--format", "json")
             let stats = try #require(try outcome.objects().first)

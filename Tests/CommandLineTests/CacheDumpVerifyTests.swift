@@ -13,7 +13,7 @@ struct CacheDumpVerifyTests {
     }
 
     @Test(arguments: [[], ["--full"]])
-    func aWholeStoreIsSaidToBeWhole(options: [String]) async throws {
+    func verifyReportsWholeStore(options: [String]) async throws {
         try await SampleStore.with { store in
             let outcome = try await Tool.cacheDump.run(arguments: ["verify", store] + options)
             #expect(outcome.status == 0)
@@ -28,8 +28,8 @@ struct CacheDumpVerifyTests {
         }
     }
 
-    @Test func damageIsALineAndAStatus() async throws {
-        try await SampleStore.closed { store in
+    @Test func verifyReportsDamageByLineAndStatus() async throws {
+        try await SampleStore.withClosed { store in
             try damage(store, #"{"moments":[]}"#)
             let outcome = try await Tool.cacheDump.run("verify", store, "--full")
             #expect(outcome.status == 1)
@@ -48,7 +48,7 @@ struct CacheDumpVerifyTests {
     }
 
     @Test func secretsInURLsAreNotShown() async throws {
-        try await SampleStore.closed { store in
+        try await SampleStore.withClosed { store in
             try damage(store, "guarded")
             for arguments in [["verify", store, "--full"], ["recover", store, store + ".new"]] {
                 let outcome = try await Tool.cacheDump.run(arguments: arguments)
@@ -58,8 +58,8 @@ struct CacheDumpVerifyTests {
         }
     }
 
-    @Test func whatIsWholeIsCopied() async throws {
-        try await SampleStore.closed { store in
+    @Test func recoverCopiesUndamagedEntries() async throws {
+        try await SampleStore.withClosed { store in
             let copied = try await Tool.cacheDump.run("recover", store, store + ".whole")
             #expect(copied.status == 0)
             #expect(copied.text.contains("6 responses and 2 objects"))
@@ -79,7 +79,7 @@ struct CacheDumpVerifyTests {
         }
     }
 
-    @Test func aStoreThatIsWrittenIsNotRecovered() async throws {
+    @Test func recoverRejectsStoreInUse() async throws {
         try await SampleStore.with { store in
             let outcome = try await Tool.cacheDump.run("recover", store, store + ".new")
             #expect(outcome.status == 1)
@@ -96,7 +96,7 @@ struct CacheDumpVerifyTests {
     }
 
     @Test(arguments: ["verify", "recover"])
-    func whatIsNoStoreIsAClearError(command: String) async throws {
+    func rejectsPathThatIsNotAStore(command: String) async throws {
         try await TemporaryFolder.with { folder in
             let path = folder.appendingPathComponent("missing").path
             let new = folder.appendingPathComponent("new").path
@@ -104,7 +104,7 @@ struct CacheDumpVerifyTests {
                 arguments: [command, path] + (command == "recover" ? [new] : [])
             )
             #expect(outcome.status == 1)
-            #expect(outcome.error.contains("'\(path)' is no store: "), "\(outcome.error)")
+            #expect(outcome.error.contains("'\(path)' is not a store: "), "\(outcome.error)")
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
         }
     }

@@ -3,13 +3,13 @@ import Synchronization
 
 /// A process of one executable, started with `posix_spawn`.
 ///
-/// Foundation's `Process` crashes now and then on Linux when several are started while other
-/// threads are busy, which tests are.
+/// Foundation's `Process` sometimes crashes on Linux if several start while other threads are busy,
+/// as in tests.
 final class ChildProcess: Sendable {
-    /// What a process left behind.
+    /// The output and status of a process.
     struct Ending: Sendable {
         let status: Int32
-        /// Ended by a signal rather than by itself.
+        /// Whether a signal ended the process.
         let wasKilled: Bool
     }
 
@@ -21,9 +21,9 @@ final class ChildProcess: Sendable {
     let identifier: pid_t
     private let ending: Task<Ending, Never>
 
-    /// Starts it, with nothing to read. The descriptors stay the caller's.
+    /// Starts the process without input. The caller keeps ownership of the descriptors.
     ///
-    /// - Parameter environment: beside the test's own.
+    /// - Parameter environment: added to the test's own.
     init(
         _ executable: URL,
         _ arguments: [String],
@@ -37,13 +37,14 @@ final class ChildProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, error, 2)
-        // Sockets of other tests are none of its business: one that listens would go on listening
+        // The child must not inherit sockets of other tests: a listening one would keep listening
         // in the child.
         for descriptor in 3..<CInt(1024) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Threads of a pool block signals; a process that inherited that could not be asked to end.
+        // Threads of a pool block signals. A process that inherited that would ignore a signal to
+        // end.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -72,8 +73,8 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Returns when it has ended. Cancellation, which is what a test's time limit does, ends it,
-    /// and so does an error of `afterStart`.
+    /// Returns when the process has ended. Cancellation (a test's time limit) ends it, and so does
+    /// an error of `afterStart`.
     func end(afterStart: () async throws -> Void = {}) async throws -> Ending {
         try await withTaskCancellationHandler {
             do {

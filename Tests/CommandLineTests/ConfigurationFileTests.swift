@@ -6,7 +6,7 @@ import Testing
 struct ConfigurationFileTests {
     private static let holdfast = Tool("holdfast")
 
-    /// A file in a folder of its own.
+    /// A file in a new folder.
     private func withFile(_ text: String, _ body: (_ file: String, _ folder: URL) async throws -> Void) async throws {
         try await TemporaryFolder.with { folder in
             let file = folder.appendingPathComponent("holdfast.yaml")
@@ -15,7 +15,7 @@ struct ConfigurationFileTests {
         }
     }
 
-    /// A rule that gives what says nothing of its freshness five minutes of it.
+    /// A rule that makes responses without a stated lifetime fresh for five minutes.
     private static let freshRespond = """
         rules:
           - name: respond
@@ -28,7 +28,7 @@ struct ConfigurationFileTests {
 
     // MARK: serve
 
-    @Test func routesAndRulesOfAFileAreServed() async throws {
+    @Test func servesRoutesAndRulesOfFile() async throws {
         try await SampleOrigin.withOrigin { one in
             try await SampleOrigin.withOrigin { two in
                 let text = """
@@ -59,14 +59,14 @@ struct ConfigurationFileTests {
                         #expect(refused.hasPrefix("HTTP/1.1 431 "))
                     }
                     #expect(ending.status == 0 && !ending.wasKilled)
-                    // The store stands beside the file, wherever the process was started.
+                    // The store is beside the file, regardless of the working directory.
                     #expect(FileManager.default.fileExists(atPath: folder.appendingPathComponent("a.store").path))
                 }
             }
         }
     }
 
-    @Test func aQueryOfGraphQLIsStoredWhereARuleSaysSo() async throws {
+    @Test func storesGraphQLQueriesIfARuleAllows() async throws {
         try await SampleOrigin.withOrigin { origin in
             let text = """
                 version: 1
@@ -83,9 +83,9 @@ struct ConfigurationFileTests {
                         #"{"query":"mutation { likeMoment(momentID: \"harbour-1\") { id } }"}"#,
                     ] {
                         let before = origin.requestCount
-                        var answers: [String] = []
+                        var responses: [String] = []
                         for _ in 0..<2 {
-                            answers.append(
+                            responses.append(
                                 try await ServerProcess.send(
                                     "POST /graphql HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\n"
                                         + "Content-Length: \(query.utf8.count)\r\nConnection: close\r\n\r\n\(query)",
@@ -93,9 +93,9 @@ struct ConfigurationFileTests {
                                 )
                             )
                         }
-                        #expect(answers[0].hasPrefix("HTTP/1.1 200 "))
+                        #expect(responses[0].hasPrefix("HTTP/1.1 200 "))
                         let isQuery = query.hasPrefix(#"{"query":"{"#)
-                        #expect(answers[1].contains("; hit;") == isQuery, "\(query)")
+                        #expect(responses[1].contains("; hit;") == isQuery, "\(query)")
                         #expect(origin.requestCount == before + (isQuery ? 1 : 2))
                     }
                 }
@@ -103,7 +103,7 @@ struct ConfigurationFileTests {
         }
     }
 
-    @Test func theCommandLineGoesBeforeTheFile() async throws {
+    @Test func commandLineOverridesFile() async throws {
         try await SampleOrigin.withOrigin { origin in
             let text = """
                 version: 1
@@ -116,12 +116,12 @@ struct ConfigurationFileTests {
                 let store = folder.appendingPathComponent("named.store").path
                 let named = ["--origin", base(origin), "--store", store]
                 _ = try await ServerProcess.with(["--config", file] + named) { port in
-                    let answer = try await ServerProcess.get("/counter", at: port)
-                    #expect(answer.hasPrefix("HTTP/1.1 200 "))
+                    let response = try await ServerProcess.get("/counter", at: port)
+                    #expect(response.hasPrefix("HTTP/1.1 200 "))
                 }
                 _ = try await ServerProcess.with(["--config", file, "--mode", "offline"] + named) { port in
-                    let answer = try await ServerProcess.get("/greeting", at: port)
-                    #expect(answer.hasPrefix("HTTP/1.1 504 "))
+                    let response = try await ServerProcess.get("/greeting", at: port)
+                    #expect(response.hasPrefix("HTTP/1.1 504 "))
                 }
                 #expect(origin.requestCount == 1)
                 #expect(!FileManager.default.fileExists(atPath: folder.appendingPathComponent("unused.store").path))
@@ -142,7 +142,7 @@ struct ConfigurationFileTests {
         ),
         ("version: 1\n  nonsense: [\n", ["holdfast.yaml:"]),
     ])
-    func aBadFileIsOneLineForEachFindingAndStatus1(text: String, findings: [String]) async throws {
+    func invalidFileGivesOneLinePerFindingAndStatus1(text: String, findings: [String]) async throws {
         try await withFile(text) { file, folder in
             for arguments in [["serve", "--listen", "127.0.0.1:0"], ["check"]] {
                 let isOfServe = findings[0].hasPrefix("no ")
@@ -156,7 +156,7 @@ struct ConfigurationFileTests {
         }
     }
 
-    @Test func aFileThatIsNotThereIsNamed() async throws {
+    @Test func missingFileIsNamed() async throws {
         try await TemporaryFolder.with { folder in
             let file = folder.appendingPathComponent("none.yaml").path
             for arguments in [["serve"], ["check"], ["get", "http://127.0.0.1:1/"]] {
@@ -169,7 +169,7 @@ struct ConfigurationFileTests {
 
     // MARK: get
 
-    @Test func rulesOfAFileCountForGet() async throws {
+    @Test func getAppliesRulesOfFile() async throws {
         try await SampleOrigin.withOrigin { origin in
             try await withFile("version: 1\nstore: {path: a.store}\n" + Self.freshRespond) { file, folder in
                 let url = origin.url("/respond?body=hello")
@@ -194,7 +194,7 @@ struct ConfigurationFileTests {
 
     // MARK: check
 
-    @Test func checkShowsWhatHoldsAndNoSecret() async throws {
+    @Test func checkShowsSettingsAndHidesSecrets() async throws {
         let text = """
             version: 1
             mode: preferStored
@@ -212,8 +212,8 @@ struct ConfigurationFileTests {
             #expect(shown.status == 0 && shown.error.isEmpty)
             for text in [
                 "preferStored", "https://api.example.com/v1", "keyed", "despite",
-                "api: must-revalidate, proxy-revalidate, no-cache and s-maxage make 504 of a stale response; "
-                    + "rule 'keyed' lifts must-revalidate where it matches",
+                "api: must-revalidate, proxy-revalidate, no-cache and s-maxage turn a stale response into a 504; "
+                    + "rule 'keyed' lifts must-revalidate for matching requests",
             ] {
                 #expect(shown.text.contains(text), "\(text): \(shown.text)")
             }
@@ -226,7 +226,7 @@ struct ConfigurationFileTests {
         }
     }
 
-    @Test func checkTellsWhatNoRuleLifts() async throws {
+    @Test func checkNamesDirectivesThatNoRuleLifts() async throws {
         func offline(_ rules: String) async throws -> String {
             var line = ""
             let text = "version: 1\nroutes: [{name: api, origin: \"https://api.example.com/v1\"}]\n" + rules
@@ -239,20 +239,21 @@ struct ConfigurationFileTests {
         }
         let all = "[must-revalidate, proxy-revalidate, no-cache, s-maxage]"
         let everything = try await offline("rules: [{stale: {despite: \(all)}}]\n")
-        #expect(everything == "  api: rules lift all that forbids stale use")
+        #expect(everything == "  api: rules lift all directives that forbid stale use")
         let elsewhere = try await offline(
             "rules: [{match: {url: \"https://other.example/**\"}, stale: {despite: \(all)}}]\n"
         )
         #expect(
-            elsewhere == "  api: must-revalidate, proxy-revalidate, no-cache and s-maxage make 504 of a stale response"
+            elsewhere
+                == "  api: must-revalidate, proxy-revalidate, no-cache and s-maxage turn a stale response into a 504"
         )
         let route = try await offline(
             "rules: [{match: {url: \"https://api.example.com/v1/**\"}, stale: {despite: [no-cache]}, ignore: {directives: [s-maxage]}}]\n"
         )
-        #expect(route == "  api: must-revalidate and proxy-revalidate make 504 of a stale response")
+        #expect(route == "  api: must-revalidate and proxy-revalidate turn a stale response into a 504")
     }
 
-    @Test func checkCountsWhatIsStored() async throws {
+    @Test func checkCountsStoredResponses() async throws {
         try await SampleOrigin.withOrigin { origin in
             let text = """
                 version: 1
@@ -270,15 +271,15 @@ struct ConfigurationFileTests {
                         "/respond?field=Cache-Control:s-maxage=60&token=hunter2",
                         "/respond?field=Cache-Control:max-age=60,must-revalidate",
                     ] {
-                        let answer = try await ServerProcess.get(path, at: port)
-                        #expect(answer.contains("; stored\r\n"), "\(path)")
+                        let response = try await ServerProcess.get(path, at: port)
+                        #expect(response.contains("; stored\r\n"), "\(path)")
                     }
                 }
                 let counted = try await Self.holdfast.run("check", "--config", file, "--store", store)
                 #expect(counted.status == 0, "\(counted.error)")
                 #expect(
                     counted.text.contains(
-                        "api: 3 of 5 stored responses answer 504 offline: 1 by must-revalidate, 1 by proxy-revalidate, 1 by s-maxage"
+                        "api: 3 of 5 stored responses become a 504 offline: 1 by must-revalidate, 1 by proxy-revalidate, 1 by s-maxage"
                     ),
                     "\(counted.text)"
                 )
@@ -300,7 +301,7 @@ struct ConfigurationFileTests {
         }
     }
 
-    @Test func checkOfABadFileIsJSONToo() async throws {
+    @Test func checkReportsInvalidFileAsJSON() async throws {
         try await withFile("version: 2\n") { file, _ in
             let outcome = try await Self.holdfast.run("check", "--config", file, "--format", "json")
             #expect(outcome.status == 1 && outcome.error.isEmpty)
@@ -315,12 +316,12 @@ struct ConfigurationFileTests {
         ["serve", "--config"], ["serve", "--config", "x", "--origin", "nonsense"],
         ["serve", "--config", "x", "--listen", "here"], ["get", "--config", "x"], ["get", "nonsense", "--config", "x"],
     ])
-    func aWrongCommandLineIs64(arguments: [String]) async throws {
+    func wrongCommandLineIs64(arguments: [String]) async throws {
         let outcome = try await Self.holdfast.run(arguments: arguments)
         #expect(outcome.status == 64 && outcome.output.isEmpty && !outcome.error.isEmpty)
     }
 
-    @Test func helpSaysWhatAFileIsFor() async throws {
+    @Test func helpExplainsConfigurationFile() async throws {
         for (command, texts) in [
             ("serve", ["--config", "goes before", "status is 1", "holdfast check"]),
             ("get", ["--config", "status is 1"]),

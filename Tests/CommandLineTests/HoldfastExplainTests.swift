@@ -15,7 +15,7 @@ struct HoldfastExplainTests {
         func now() -> Timestamp { Timestamp(seconds: 1_767_225_600) }
     }
 
-    /// A store whose one response came at the beginning of 2026, and a folder for files beside it.
+    /// A store with one response of the beginning of 2026, and a folder for files beside it.
     private func withStore(_ body: (_ store: String, _ folder: URL) async throws -> Void) async throws {
         try await TemporaryFolder.with { folder in
             let path = folder.appendingPathComponent("a.store").path
@@ -43,7 +43,7 @@ struct HoldfastExplainTests {
         }
     }
 
-    @Test func textBeginsWithTheVerdictAndTellsTheRest() async throws {
+    @Test func textShowsVerdictThenDetails() async throws {
         try await withStore { store, _ in
             let outcome = try await Self.holdfast.run(
                 "explain",
@@ -65,16 +65,16 @@ struct HoldfastExplainTests {
                       at        2026-01-01T00:01:40Z
                       cache     private, mode 'automatic'
                       key       GET https://api.example.com/feed?page=2
-                                everybody's; cache-dump calls it ID
+                                shared; cache-dump calls it ID
 
                     stored
-                      → N  200, stored 1 m 40 s before, 2 bytes, everybody's: the only one stored
+                      → N  200, stored 1 m 40 s before, 2 bytes, shared: the only one stored
 
                     freshness, in seconds (RFC 9111 §4.2)
                       apparent_age           0           response_time - date_value (no valid Date: the time of receipt)
                       response_delay         0.250       response_time - request_time
                       corrected_age_value    0.250       age_value (no valid Age) + response_delay
-                      corrected_initial_age  0.250       the larger of apparent_age and that
+                      corrected_initial_age  0.250       the larger of apparent_age and corrected_age_value
                       resident_time          100         now - response_time (2026-01-01T00:00:00Z)
                       current_age            100.250     corrected_initial_age + resident_time
                       freshness_lifetime     300         Cache-Control: max-age=300, must-revalidate
@@ -82,14 +82,14 @@ struct HoldfastExplainTests {
 
                     otherwise
                       origin unreachable  The same.
-                      origin answers 503  The same.
+                      origin returns 503  The same.
                       mode 'offline'      The same.
 
                     later
                       in 3 m 19 s, 2026-01-01T00:04:59.750Z: end of freshness
                         now                 The origin would be asked whether the stored response is still good: it has just become stale (max-age=300).
                         origin unreachable  Would be answered 504: 'must-revalidate' forbids its use without validation.
-                        origin answers 503  The origin's 503 would be passed on: 'must-revalidate' forbids its use without validation.
+                        origin returns 503  The origin's 503 would be passed on: 'must-revalidate' forbids its use without validation.
                         mode 'offline'      Would be answered 504: 'must-revalidate' forbids its use without validation.
 
                     """
@@ -111,7 +111,7 @@ struct HoldfastExplainTests {
             "The origin would be asked whether the stored response is still good: it has been stale for 9 m (freshness.lifetime 1 m by rule 'feed', line 6), and 'must-revalidate' forbids its use without validation."
         ),
     ])
-    func whatIsStoredFirstSaysWhyItIsNot(setting: String, verdict: String) async throws {
+    func verdictNamesReasonAgainstStaleUse(setting: String, verdict: String) async throws {
         try await withStore { store, folder in
             let file = folder.appendingPathComponent("holdfast.yaml")
             let yaml = """
@@ -145,14 +145,14 @@ struct HoldfastExplainTests {
         }
     }
 
-    @Test func aTimeAgoIsNoOption() async throws {
+    @Test func acceptsNegativeTime() async throws {
         try await withStore { store, _ in
             let outcome = try await Self.holdfast.run("explain", Self.url, "--store", store, "--at", "-1d")
             #expect(outcome.status == 0 && outcome.error.isEmpty)
         }
     }
 
-    @Test func contentIsPartOfTheKeyWhereARuleSaysSo() async throws {
+    @Test func contentIsPartOfKeyIfARuleSaysSo() async throws {
         try await withStore { store, folder in
             let file = folder.appendingPathComponent("holdfast.yaml")
             let yaml = """
@@ -173,7 +173,7 @@ struct HoldfastExplainTests {
                 "--header", "Content-Type: application/json",
             ]
             let without = try await Self.holdfast.run(arguments: arguments)
-            #expect(without.text.contains("allows no stored answer"))
+            #expect(without.text.contains("allows no stored response"))
             let with = try await Self.holdfast.run(arguments: arguments + ["--content", content.path])
             #expect(with.text.hasPrefix("Would be forwarded to the origin: nothing is stored for this target."))
             #expect(with.text.contains("content with SHA-256"))
@@ -182,7 +182,7 @@ struct HoldfastExplainTests {
         }
     }
 
-    @Test func jsonIsTheValue() async throws {
+    @Test func jsonDecodesToExplanation() async throws {
         try await withStore { store, _ in
             let outcome = try await Self.holdfast.run(
                 "explain",
@@ -203,7 +203,7 @@ struct HoldfastExplainTests {
         }
     }
 
-    @Test func rulesAndRoutesOfAFileCountAndAreNamedWithTheirLines() async throws {
+    @Test func appliesFileAndNamesRulesWithLines() async throws {
         try await withStore { store, folder in
             let file = folder.appendingPathComponent("holdfast.yaml")
             try Data(
@@ -248,7 +248,7 @@ struct HoldfastExplainTests {
     }
 
     @Test(arguments: ["text", "json"])
-    func secretsAreNotShown(format: String) async throws {
+    func hidesSecrets(format: String) async throws {
         try await withStore { store, _ in
             let outcome = try await Self.holdfast.run(
                 "explain",
@@ -267,7 +267,7 @@ struct HoldfastExplainTests {
         }
     }
 
-    @Test func nothingIsWrittenAndNothingIsMade() async throws {
+    @Test func createsAndChangesNoFiles() async throws {
         try await withStore { store, folder in
             let before = try FileManager.default.subpathsOfDirectory(atPath: store).sorted()
             let writer = try await CacheManager.open(at: store)
@@ -293,7 +293,7 @@ struct HoldfastExplainTests {
         ["explain", "http://a.example/", "--store", "x", "--format", "xml"],
         ["explain", "http://a.example/", "--store", "x", "--shared", "--private"],
     ])
-    func aWrongCommandLineIs64(arguments: [String]) async throws {
+    func wrongCommandLineIs64(arguments: [String]) async throws {
         let outcome = try await Self.holdfast.run(arguments: arguments)
         #expect(outcome.status == 64 && outcome.output.isEmpty && !outcome.error.isEmpty)
     }

@@ -16,7 +16,7 @@ struct HoldfastGetTests {
         }
     }
 
-    @Test func twoProcessesShareWhatIsStoredAndTheSecondNeedsNoNetwork() async throws {
+    @Test func twoProcessesShareStoredResponses() async throws {
         try await withOrigin { origin, store in
             let url = origin.url("/moments?userID=harbour&page=1")
             let first = try await Self.holdfast.run("get", url, "--store", store)
@@ -37,7 +37,7 @@ struct HoldfastGetTests {
         }
     }
 
-    @Test func startWithPrintsAnUnchangedBodyOnceAndAChangedOneTwice() async throws {
+    @Test func startWithPrintsUnchangedBodyOnce() async throws {
         try await withOrigin { origin, store in
             let url = origin.url("/moments?userID=harbour")
             let get = ["get", url, "--store", store, "--strategy", "start-with"]
@@ -51,7 +51,7 @@ struct HoldfastGetTests {
         }
     }
 
-    @Test func withoutABodyTheStatusIsOneAndTheReasonIsTold() async throws {
+    @Test func withoutBodyEndsWithStatusOneAndReason() async throws {
         try await withOrigin { origin, store in
             let url = origin.url("/moments?userID=harbour&token=hunter2")
             let none = try await Self.holdfast.run("get", url, "--store", store, "--offline")
@@ -84,12 +84,12 @@ struct HoldfastGetTests {
         ["get", "http://a.example/", "--store", "x", "--header", "no colon"],
         ["get", "http://a.example/", "--store", "x", "--header", "A: b\r\nC: d"], ["fetch"],
     ])
-    func aWrongCommandLineIs64(arguments: [String]) async throws {
+    func wrongCommandLineIs64(arguments: [String]) async throws {
         let outcome = try await Self.holdfast.run(arguments: arguments)
         #expect(outcome.status == 64 && outcome.output.isEmpty && !outcome.error.isEmpty)
     }
 
-    @Test func aFolderThatIsNoStoreIsLeftAsItIs() async throws {
+    @Test func leavesFolderThatIsNotAStore() async throws {
         try await TemporaryFolder.with { folder in
             let file = folder.appendingPathComponent("letter.txt")
             try Data("dear".utf8).write(to: file)
@@ -99,7 +99,7 @@ struct HoldfastGetTests {
         }
     }
 
-    @Test func fieldsAreSentAndCredentialsKeepResponsesApart() async throws {
+    @Test func sendsFieldsAndSeparatesByCredentials() async throws {
         try await withOrigin { origin, store in
             let url = origin.url("/private")
             for (token, expected) in [("alice", 1), ("bob", 2), ("alice", 2)] {
@@ -117,7 +117,7 @@ struct HoldfastGetTests {
         }
     }
 
-    @Test func offlineReadsAStoreThatAnotherProcessIsWriting() async throws {
+    @Test func offlineReadsStoreOfAnotherWriter() async throws {
         try await withOrigin { origin, store in
             let url = origin.url("/moments?userID=harbour")
             let first = try await Self.holdfast.run("get", url, "--store", store)
@@ -130,7 +130,7 @@ struct HoldfastGetTests {
         }
     }
 
-    @Test func startWithAsksTheNetworkWhereWhatIsStoredMayNotAnswer() async throws {
+    @Test func startWithUsesNetworkIfStoredIsUnusable() async throws {
         try await withOrigin { origin, store in
             let get = ["get", origin.url("/no-cache"), "--store", store, "--strategy", "start-with"]
             for count in 1...2 {
@@ -140,7 +140,7 @@ struct HoldfastGetTests {
         }
     }
 
-    @Test func startWithDeliversWhatIsStoredWhenTheOriginIsDown() async throws {
+    @Test func startWithDeliversStoredWhenOriginIsUnreachable() async throws {
         try await withOrigin { origin, store in
             let get = ["get", origin.url("/moments?userID=harbour"), "--store", store, "--strategy", "start-with"]
             let first = try await Self.holdfast.run(arguments: get)
@@ -159,8 +159,8 @@ struct HoldfastGetTests {
         }
     }
 
-    /// DESIGN §3: dictionaries never leak their order.
-    @Test func theSameRequestHasTheSameKeyInEveryProcess() async throws {
+    /// docs/architecture.md, "The key": dictionaries never leak their order.
+    @Test func sameRequestHasSameKeyInEveryProcess() async throws {
         var keys: Set<[String]> = []
         var orders: Set<String> = []
         for _ in 0..<5 {
@@ -172,12 +172,11 @@ struct HoldfastGetTests {
         }
         #expect(keys.count == 1)
         #expect(keys.first?.first.map { $0.count > 1000 } == true)
-        // Had all five processes given the parameters in one order, this test would have shown
-        // nothing.
+        // If all five processes ordered the parameters alike, this test would prove nothing.
         #expect(orders.count > 1)
     }
 
-    @Test func aKilledProcessLeavesAStoreThatAnswers() async throws {
+    @Test func killedProcessLeavesUsableStore() async throws {
         try await withOrigin { origin, store in
             let kept = origin.url("/bytes/100000?seed=1")
             let body = try await Self.holdfast.run("get", kept, "--store", store).output

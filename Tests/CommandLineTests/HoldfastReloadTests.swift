@@ -2,7 +2,7 @@ import Foundation
 import SampleOrigin
 import Testing
 
-@Suite("holdfast serve, told by signals", .timeLimit(.minutes(20)))
+@Suite("Signals to holdfast serve", .timeLimit(.minutes(20)))
 struct HoldfastReloadTests {
     private func withFile(_ body: (URL) async throws -> Void) async throws {
         try await TemporaryFolder.with { try await body($0.appendingPathComponent("holdfast.yaml")) }
@@ -22,7 +22,7 @@ struct HoldfastReloadTests {
 
     private static let fresh = "rules: [{match: {url: /respond}, freshness: {lifetime: 5 m}}]"
 
-    @Test func connectionsAndRequestsOutliveAReloadAndTheNextRequestSeesIt() async throws {
+    @Test func reloadKeepsConnectionsAndAppliesToTheNextRequest() async throws {
         try await SampleOrigin.withOrigin { one in
             try await SampleOrigin.withOrigin { two in
                 try await withFile { path in
@@ -40,7 +40,7 @@ struct HoldfastReloadTests {
 
                         try write(file(two, Self.fresh), path)
                         server.signal(SIGHUP)
-                        #expect(await server.log.line(containing: "Configuration taken up").contains("rules=1"))
+                        #expect(await server.log.line(containing: "Configuration reloaded").contains("rules=1"))
 
                         kept.get("/respond?body=second")
                         let second = await kept.read(until: "second")
@@ -63,23 +63,23 @@ struct HoldfastReloadTests {
         }
     }
 
-    @Test func aFileWithAnythingWrongChangesNothing() async throws {
+    @Test func reloadRejectsAnInvalidFileAsAWhole() async throws {
         try await SampleOrigin.withOrigin { origin in
             try await withFile { path in
                 try write(file(origin, Self.fresh), path)
                 let ending = try await RunningServer.with(["--config", path.path]) { server in
                     try write(file(origin, "mode: offline\nlimits: {connections: none}"), path)
                     server.signal(SIGHUP)
-                    let refused = await server.log.line(containing: "Configuration refused")
-                    #expect(refused.contains("error") && refused.contains("holdfast.yaml:6"))
-                    #expect(refused.contains("limits.connections") && refused.contains("'none'"))
+                    let rejected = await server.log.line(containing: "Configuration rejected")
+                    #expect(rejected.contains("error") && rejected.contains("holdfast.yaml:6"))
+                    #expect(rejected.contains("limits.connections") && rejected.contains("'none'"))
                     let kept = try server.connect()
                     kept.get("/respond?body=online")
                     #expect(await kept.read(until: "online").contains("stored"), "the mode or the rules have changed")
 
                     try FileManager.default.removeItem(at: path)
                     server.signal(SIGHUP)
-                    #expect(await server.log.line(containing: "Configuration refused").contains("holdfast.yaml"))
+                    #expect(await server.log.line(containing: "Configuration rejected").contains("holdfast.yaml"))
                     kept.get("/respond?body=online")
                     #expect(await kept.read(until: "online").contains("holdfast; hit"))
                     server.signal(SIGINT)
@@ -89,7 +89,7 @@ struct HoldfastReloadTests {
         }
     }
 
-    @Test func whatCannotChangeIsSaidAndKept() async throws {
+    @Test func reloadKeepsAndLogsSettingsThatNeedARestart() async throws {
         try await SampleOrigin.withOrigin { origin in
             try await withFile { path in
                 try write(file(origin), path)
@@ -101,11 +101,11 @@ struct HoldfastReloadTests {
                     for (setting, wanted) in [
                         ("listen", "127.0.0.1:1"), ("store.path", "b.store"), ("store.memory", "2 MiB"),
                     ] {
-                        let line = await server.log.line(containing: "Setting stays")
+                        let line = await server.log.line(containing: "Setting changes only")
                         #expect(line.contains("warning") && line.contains(setting) && line.contains(wanted))
                     }
-                    // The command line goes before the file, then as at the start.
-                    #expect(await server.log.line(containing: "Configuration taken up").contains("mode=online"))
+                    // The command line overrides the file, as at the start.
+                    #expect(await server.log.line(containing: "Configuration reloaded").contains("mode=online"))
                     let kept = try server.connect()
                     kept.get("/respond?body=here")
                     #expect(await kept.read(until: "here").hasPrefix("HTTP/1.1 200 "))
@@ -117,7 +117,7 @@ struct HoldfastReloadTests {
         }
     }
 
-    @Test func fewerOpenFilesThanConnectionsAreToldOf() async throws {
+    @Test func warnsIfOpenFilesAreFewerThanConnections() async throws {
         try await withFile { path in
             let text = "version: 1\nlisten: 127.0.0.1:0\nstore: {path: a.store}\nlimits: {connections: 1000000}\n"
             try write(text + "routes: [{origin: 'http://127.0.0.1:1'}]\n", path)
@@ -127,7 +127,7 @@ struct HoldfastReloadTests {
             #else
                 getrlimit(RLIMIT_NOFILE, &limit)
             #endif
-            // Where the system allows a million files there is nothing to tell.
+            // A system that allows a million files gets no warning.
             let isEnough = limit.rlim_max >= 1_000_000
             _ = try await RunningServer.with(["--config", path.path]) { server in
                 server.signal(SIGTERM)
@@ -137,7 +137,7 @@ struct HoldfastReloadTests {
         }
     }
 
-    @Test func anOriginsAbsenceAndReturnAreOneLineEach() async throws {
+    @Test func logsOneLineWhenOriginIsUnreachableAndOneWhenItReturns() async throws {
         try await SampleOrigin.withOrigin { origin in
             try await TemporaryFolder.with { folder in
                 let arguments = ["--origin", origin.baseURL, "--listen", "127.0.0.1:0", "--store", folder.path + "/a"]
@@ -152,13 +152,13 @@ struct HoldfastReloadTests {
                         kept.send("GET /respond?body=stored HTTP/1.1\r\nHost: a\r\nCache-Control: no-cache\r\n\r\n")
                         #expect(await kept.read(until: "stored").contains("detail=offline"))
                     }
-                    let away = await log.line(containing: "Origin cannot be reached")
-                    #expect(away.contains(" notice ") && away.contains("origin=\(origin.baseURL)"))
+                    let unreachable = await log.line(containing: "Origin cannot be reached")
+                    #expect(unreachable.contains(" notice ") && unreachable.contains("origin=\(origin.baseURL)"))
                     try await origin.restart()
                     kept.get("/respond?body=back")
                     #expect(await kept.read(until: "back").hasPrefix("HTTP/1.1 200 "))
                     let back = await log.line(containing: "Origin")
-                    #expect(back.contains(" notice ") && back.contains("Origin answers again"))
+                    #expect(back.contains(" notice ") && back.contains("Origin responds again"))
                     server.signal(SIGTERM)
                 }
                 #expect(await !log.rest().contains("Origin"))
@@ -166,7 +166,7 @@ struct HoldfastReloadTests {
         }
     }
 
-    @Test func theFirstSignalLetsRequestsFinish() async throws {
+    @Test func firstSignalLetsRequestsFinish() async throws {
         try await SampleOrigin.withOrigin { origin in
             try await TemporaryFolder.with { folder in
                 let arguments = ["--origin", origin.baseURL, "--listen", "127.0.0.1:0", "--store", folder.path + "/a"]
@@ -190,9 +190,9 @@ struct HoldfastReloadTests {
         }
     }
 
-    /// All that end a process which does nothing about them, or that terminals and shells send by
-    /// themselves.
-    @Test func signalsWithoutAMeaningEndNothing() async throws {
+    /// The signals that end a process without a handler, and those that terminals and shells send
+    /// by themselves.
+    @Test func signalsWithoutAMeaningAreIgnored() async throws {
         try await SampleOrigin.withOrigin { origin in
             try await TemporaryFolder.with { folder in
                 let arguments = ["--origin", origin.baseURL, "--listen", "127.0.0.1:0", "--store", folder.path + "/a"]
@@ -205,7 +205,7 @@ struct HoldfastReloadTests {
                         kept.get("/respond?body=here")
                         #expect(await kept.read(until: "here").hasPrefix("HTTP/1.1 200 "))
                     }
-                    // Nor do they count as the second signal, which ends at once.
+                    // They are not the second signal either, which ends the process at once.
                     let busy = try server.connect()
                     busy.get("/gated/door")
                     await origin.gate("door").waitForArrivals(1)
@@ -221,7 +221,7 @@ struct HoldfastReloadTests {
         }
     }
 
-    @Test func theSecondSignalEndsAtOnce() async throws {
+    @Test func secondSignalEndsAtOnce() async throws {
         try await SampleOrigin.withOrigin { origin in
             try await TemporaryFolder.with { folder in
                 let arguments = ["--origin", origin.baseURL, "--listen", "127.0.0.1:0", "--store", folder.path + "/a"]
@@ -240,7 +240,7 @@ struct HoldfastReloadTests {
         }
     }
 
-    @Test func aServiceManagerIsToldWhatHappens() async throws {
+    @Test func notifiesTheServiceManager() async throws {
         try await TemporaryFolder.with { folder in
             let socket = try NotifySocket(path: "/tmp/holdfast-\(UUID().uuidString.prefix(8))")
             let arguments = [
@@ -260,7 +260,7 @@ struct HoldfastReloadTests {
     }
 }
 
-/// Where a service manager listens for what its services tell.
+/// The socket on which a service manager receives the notices of its services.
 private final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32

@@ -52,7 +52,7 @@ struct HoldfastRulesTests {
         }
     }
 
-    @Test func valuesThatAreElsewhereAreNotMissed() async throws {
+    @Test func commandsRunWithoutSecretsOfFile() async throws {
         let new = """
             version: 1
             rules:
@@ -126,16 +126,16 @@ struct HoldfastRulesTests {
 
     // MARK: diff
 
-    @Test func aDifferenceIsCountedByRuleWithExamplesAndChangesNothing() async throws {
+    @Test func diffCountsChangesByRule() async throws {
         try await withStore { place in
             let before = try bytes(of: place.store)
             let outcome = try await Self.tool.run("rules", "diff", place.old, place.new, "--store", place.store)
             #expect(outcome.status == 0 && outcome.error == "")
             #expect(
                 outcome.text == """
-                    4 of 7 stored responses change when '\(place.new)' takes the place of '\(place.old)'. Nothing has been changed.
+                    4 of 7 stored responses change when '\(place.new)' replaces '\(place.old)'. Nothing has been changed.
 
-                      key               3  looked up under another key; 'holdfast rules apply' moves them; 1 give way to newer ones there
+                      key               3  looked up under another key; 'holdfast rules apply' moves them; 1 replaced by newer ones there
                       lifetime          1  fresh for longer or shorter
                       staleness         1  used for longer or shorter after that
 
@@ -161,7 +161,7 @@ struct HoldfastRulesTests {
         }
     }
 
-    @Test func aDifferenceIsAnObjectForEachRuleAndASummary() async throws {
+    @Test func diffJSONHasObjectPerRuleAndSummary() async throws {
         try await withStore { place in
             let arguments = ["rules", "diff", place.old, place.new, "--store", place.store, "--format", "json"]
             let outcome = try await Self.tool.run(arguments: arguments + ["--examples", "1"])
@@ -178,8 +178,8 @@ struct HoldfastRulesTests {
             #expect(!outcome.text.contains(Self.secret))
             let help = try await Self.tool.run("rules", "diff", "--help").text
             for key in objects.flatMap(\.keys) { #expect(help.contains(key), "\(key)") }
-            // The other way round the same rules decide, as those that are gone; what has an
-            // ignored parameter cannot be told.
+            // In the other direction, the same rules decide as removed ones. Responses with an
+            // ignored parameter are 'untold'.
             let back = try await Self.tool.run(
                 arguments: ["rules", "diff", place.new, place.old, "--store", place.store, "--format", "json"]
             )
@@ -190,7 +190,7 @@ struct HoldfastRulesTests {
         }
     }
 
-    @Test func whatCannotBeToldAndWhatIsPassedByIsSaid() async throws {
+    @Test func diffReportsUnknownAndBypassedResponses() async throws {
         let new = """
             version: 1
             rules:
@@ -202,10 +202,10 @@ struct HoldfastRulesTests {
             let outcome = try await Self.tool.run("rules", "diff", place.old, place.new, "--store", place.store)
             #expect(outcome.status == 0)
             #expect(outcome.text.contains("By rule 'mine' (line 3): untold 1"))
-            #expect(outcome.text.contains("untold     whose it is"))
+            #expect(outcome.text.contains("untold     the principal is not stored"))
             #expect(outcome.text.contains("By rule 'away' (line 4): passed by 3"))
             let applied = try await Self.tool.run("rules", "apply", place.new, "--store", place.store)
-            #expect(applied.text == "7 stored responses looked at; nothing was to be changed.\n")
+            #expect(applied.text == "7 stored responses examined; no change was needed.\n")
         }
     }
 
@@ -219,15 +219,15 @@ struct HoldfastRulesTests {
 
     // MARK: apply
 
-    @Test func applyingFilesWhatIsStoredAndLeavesNoTraceOfWhatIsIgnored() async throws {
+    @Test func applyMovesResponsesAndErasesIgnoredValues() async throws {
         try await withStore { place in
             #expect(try bytes(of: place.store).values.contains { $0.range(of: Data(Self.secret.utf8)) != nil })
             let outcome = try await Self.tool.run("rules", "apply", place.new, "--store", place.store)
             #expect(outcome.status == 0 && outcome.error == "")
             #expect(
                 outcome.text == """
-                    7 stored responses looked at: 3 have another key or variant now, 1 another expiry.
-                    1 gave way to newer ones under their new key.
+                    7 stored responses examined: 3 have another key or variant now, 1 another expiry.
+                    1 superseded by newer ones under their new key.
 
                     """
             )
@@ -253,7 +253,7 @@ struct HoldfastRulesTests {
             #expect(report["examined"] as? Int == 6 && report["moved"] as? Int == 0 && report["reindexed"] as? Int == 0)
             let help = try await Self.tool.run("rules", "apply", "--help").text
             for key in report.keys { #expect(help.contains(key), "\(key)") }
-            // Nothing is left to be moved.
+            // No response is left to move.
             let difference = try await Self.tool.run(
                 arguments: ["rules", "diff", place.new, place.new, "--store", place.store]
             )
@@ -263,13 +263,13 @@ struct HoldfastRulesTests {
 
     // MARK: Wrong input
 
-    @Test func aStoreThatAServiceHasIsNotTouched() async throws {
+    @Test func applyRejectsStoreInUse() async throws {
         try await withStore { place in
             let store = try await CacheManager.open(at: place.store)
             let outcome = try await Self.tool.run("rules", "apply", place.new, "--store", place.store)
             #expect(outcome.status == 1 && outcome.output.isEmpty)
             #expect(outcome.error.contains("in use") || outcome.error.contains("process"), "\(outcome.error)")
-            // Comparing does not need it alone.
+            // A comparison needs no exclusive access.
             let difference = try await Self.tool.run("rules", "diff", place.old, place.new, "--store", place.store)
             #expect(difference.status == 0)
             try await store.close()
@@ -277,7 +277,7 @@ struct HoldfastRulesTests {
     }
 
     @Test(arguments: ["diff", "apply"])
-    func whereThereIsNoStoreNoneIsMade(command: String) async throws {
+    func missingStoreIsNotCreated(command: String) async throws {
         try await withStore { place in
             let missing = place.store + "-missing"
             let files = command == "diff" ? [place.old, place.new] : [place.new]
@@ -289,7 +289,7 @@ struct HoldfastRulesTests {
     }
 
     @Test(arguments: ["diff", "apply"])
-    func aConfigurationThatIsWrongIsSaidWithItsLines(command: String) async throws {
+    func invalidConfigurationIsReportedWithLines(command: String) async throws {
         try await withStore("version: 1\nrules:\n  - {name: a, freshnes: {}}\n  - {bypass: 7}\n") { place in
             let before = try bytes(of: place.store)
             let files = command == "diff" ? [place.old, place.new] : [place.new]
@@ -314,7 +314,7 @@ struct HoldfastRulesTests {
         ["rules", "apply"], ["rules", "apply", "a.yaml"], ["rules", "apply", "a.yaml", "b.yaml", "--store", "s"],
         ["rules", "undo"],
     ])
-    func aWrongCommandLineIsSaidSo(arguments: [String]) async throws {
+    func wrongCommandLineIsReported(arguments: [String]) async throws {
         let outcome = try await Self.tool.run(arguments: arguments)
         #expect(outcome.status == 64 && outcome.output.isEmpty)
         #expect(outcome.error.contains("Usage:"))

@@ -2,7 +2,7 @@ import Foundation
 import SampleOrigin
 import Testing
 
-@Suite("What holdfast serve is told, and where", .timeLimit(.minutes(20)))
+@Suite("Settings of holdfast serve", .timeLimit(.minutes(20)))
 struct HoldfastServeSettingsTests {
     private static let holdfast = Tool("holdfast")
 
@@ -14,7 +14,7 @@ struct HoldfastServeSettingsTests {
         }
     }
 
-    @Test func theCommandLineGoesBeforeTheEnvironmentAndThatBeforeTheFile() async throws {
+    @Test func commandLineOverridesEnvironmentAndEnvironmentOverridesFile() async throws {
         try await SampleOrigin.withOrigin { one in
             try await SampleOrigin.withOrigin { two in
                 let text = """
@@ -27,23 +27,23 @@ struct HoldfastServeSettingsTests {
                     """
                 try await withFile(text) { file, folder in
                     var environment = ["HOLDFAST_CONFIG": file, "HOLDFAST_ORIGIN": "", "HOLDFAST_THREADS": "2"]
-                    func answer(_ arguments: [String]) async throws -> String {
-                        var answer = ""
+                    func response(_ arguments: [String]) async throws -> String {
+                        var response = ""
                         let ending = try await RunningServer.with(arguments, environment: environment) { server in
-                            answer = try await ServerProcess.get("/respond?body=\(arguments.count)", at: server.port)
+                            response = try await ServerProcess.get("/respond?body=\(arguments.count)", at: server.port)
                             server.signal(SIGTERM)
                         }
                         #expect(ending.status == 0)
-                        return answer
+                        return response
                     }
-                    let ofFile = try await answer([])
+                    let ofFile = try await response([])
                     #expect(ofFile.hasPrefix("HTTP/1.1 504 ") && ofFile.contains("offline-miss"))
                     environment["HOLDFAST_ORIGIN"] = one.baseURL
                     environment["HOLDFAST_MODE"] = "online"
                     environment["HOLDFAST_STORE"] = folder + "/of-the-environment"
-                    #expect(try await answer([]).hasSuffix("0") && one.requestCount == 1)
+                    #expect(try await response([]).hasSuffix("0") && one.requestCount == 1)
                     let flags = ["--origin", two.baseURL, "--store", folder + "/of-the-command-line"]
-                    #expect(try await answer(flags).hasSuffix("4") && two.requestCount == 1 && one.requestCount == 1)
+                    #expect(try await response(flags).hasSuffix("4") && two.requestCount == 1 && one.requestCount == 1)
                     let stores = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
                     #expect(
                         stores == ["holdfast.yaml", "of-the-command-line", "of-the-environment", "of-the-file"]
@@ -58,7 +58,7 @@ struct HoldfastServeSettingsTests {
         ("HOLDFAST_MODE", "sometimes", "online, automatic, preferStored, offline"),
         ("HOLDFAST_LISTEN", "here", "HOST:PORT"), ("HOLDFAST_ORIGIN", "ftp://a.example", "http or https"),
     ])
-    func aWrongVariableIsNamed(variable: String, value: String, allowed: String) async throws {
+    func namesAnInvalidVariable(variable: String, value: String, allowed: String) async throws {
         let environment = ["HOLDFAST_ORIGIN": "http://127.0.0.1:1", "HOLDFAST_STORE": "nowhere/store"]
             .merging([variable: value]) { $1 }
         let outcome = try await Self.holdfast.run(arguments: ["serve"], environment: environment)
@@ -71,7 +71,7 @@ struct HoldfastServeSettingsTests {
         ("--threads", "0", "from 1 to 1024"), ("--threads", "two", "from 1 to 1024"), ("--listen", "here", "HOST:PORT"),
         ("--origin", "ftp://a.example", "http or https"), ("--mode", "sometimes", "preferStored"),
     ])
-    func aWrongOptionIsNamed(option: String, value: String, allowed: String) async throws {
+    func namesAnInvalidOption(option: String, value: String, allowed: String) async throws {
         let environment = ["HOLDFAST_ORIGIN": "http://127.0.0.1:1", "HOLDFAST_STORE": "nowhere/store"]
         let outcome = try await Self.holdfast.run(arguments: ["serve", option, value], environment: environment)
         #expect(outcome.status == 64 && outcome.text == "")
@@ -83,7 +83,7 @@ struct HoldfastServeSettingsTests {
         ("clients: {cache-status: nobody}", "clients.cache-status", "everyone or trusted"),
         ("limits: {connections-per-client: 0}", "limits.connections-per-client", "from 1"),
     ])
-    func aWrongLineIsNamed(line: String, setting: String, allowed: String) async throws {
+    func namesTheLineOfAnInvalidSetting(line: String, setting: String, allowed: String) async throws {
         let text = "version: 1\nstore: {path: a.store}\nroutes: [{origin: 'http://127.0.0.1:1'}]\n\(line)\n"
         try await withFile(text) { file, _ in
             let outcome = try await Self.holdfast.run("serve", "--config", file)
@@ -93,7 +93,7 @@ struct HoldfastServeSettingsTests {
     }
 
     @Test(arguments: [12, 24, 40])
-    func tooFewOpenFilesAreToldOfBeforeAnythingIsMade(openFiles: Int) async throws {
+    func rejectsTooFewOpenFilesBeforeCreatingTheStore(openFiles: Int) async throws {
         try await TemporaryFolder.with { folder in
             let store = folder.appendingPathComponent("store").path
             // Few connections need no more than the gateway itself does.
@@ -109,7 +109,7 @@ struct HoldfastServeSettingsTests {
         }
     }
 
-    @Test func theHelpNamesEveryVariable() async throws {
+    @Test func helpNamesEveryVariable() async throws {
         let help = try await Self.holdfast.run("serve", "--help").text
         for name in ["CONFIG", "ORIGIN", "LISTEN", "STORE", "MODE", "THREADS"] {
             #expect(help.contains("HOLDFAST_\(name) ") && help.contains("as --\(name.lowercased())"))

@@ -34,10 +34,10 @@ final class LoopbackConnection {
         _ = Array(text.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
     }
 
-    /// All that comes until the other side closes.
+    /// Reads until the other side closes.
     func readToEnd() async -> String { await read { _ in false } }
 
-    /// What comes until a text has come, or the other side closes.
+    /// Reads until a text arrives, or the other side closes.
     func read(until text: String) async -> String { await read { $0.hasSuffix(text) } }
 
     private func read(until isEnd: @escaping @Sendable (String) -> Bool) async -> String {

@@ -2,18 +2,18 @@ import Foundation
 import SampleOrigin
 import Testing
 
-/// The example service as a process of its own, before an upstream in this one.
+/// The example service as a separate process, in front of an upstream in this one.
 @Suite("moments-service", .timeLimit(.minutes(20)))
 struct MomentsServiceTests {
-    /// Runs it until the body is done, then ends it by SIGTERM; it must end by itself, and in
-    /// order.
+    /// Runs the service until the body is done, then sends SIGTERM. The service must end by itself,
+    /// and in order.
     private func withService(
         _ upstream: String,
         store: String,
         _ body: (Int) async throws -> Void
     ) async throws {
         let pipe = Pipe()
-        // That its upstream is away is logged, and is no news here.
+        // The service logs that its upstream is unreachable. The test does not read that.
         let log = try #require(FileHandle(forWritingAtPath: "/dev/null"))
         let process = try ChildProcess(
             Tool("moments-service").url,
@@ -37,10 +37,10 @@ struct MomentsServiceTests {
         try await ServerProcess.get(path, at: port)
     }
 
-    @Test func itStaysUpWhenItsUpstreamDiesAndComesUpWithoutIt() async throws {
+    @Test func runsAndStartsWithoutUpstream() async throws {
         try await TemporaryFolder.with { folder in
             let store = folder.appendingPathComponent("moments.store").path
-            // What is stored is stale at once, so that nothing has to be waited for.
+            // Stored responses are stale at once, so that the test need not wait.
             try await SampleOrigin.withOrigin(OriginConfiguration(maxAge: 0)) { origin in
                 try await withService(origin.baseURL, store: store) { port in
                     let fresh = try await get("/feed/harbour", at: port)
@@ -69,7 +69,7 @@ struct MomentsServiceTests {
         }
     }
 
-    @Test func withoutAnUpstreamTheCommandLineIsWrong() async throws {
+    @Test func requiresUpstreamOption() async throws {
         let outcome = try await Tool("moments-service").run("--port", "0")
         #expect(outcome.status == 64 && outcome.text == "" && outcome.error.contains("--upstream"))
     }

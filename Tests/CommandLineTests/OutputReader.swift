@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads what a running process writes, without blocking the threads that tests run on.
+/// Reads the output of a running process, without blocking the threads that tests run on.
 struct OutputReader: Sendable {
     private let handle: FileHandle
 
@@ -8,7 +8,7 @@ struct OutputReader: Sendable {
         handle = pipe.fileHandleForReading
     }
 
-    /// The first line with its end, or all there was when the process ended before.
+    /// The first line with its line end, or all output if the process ended before.
     func firstLine() async -> String {
         await onAThread {
             var line = Data()
@@ -20,7 +20,7 @@ struct OutputReader: Sendable {
         }
     }
 
-    /// The next line with a text in it; those before it are lost. Empty when the process ended
+    /// The next line that contains a text; skips those before it. Empty if the process ended
     /// before.
     func line(containing text: String) async -> String {
         while true {
@@ -29,7 +29,7 @@ struct OutputReader: Sendable {
         }
     }
 
-    /// What follows, up to the end of the process.
+    /// The rest of the output, until the process ends.
     func rest() async -> String {
         await onAThread { String(decoding: (try? handle.readToEnd()) ?? Data(), as: UTF8.self) }
     }

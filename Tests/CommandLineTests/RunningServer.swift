@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `holdfast serve` as a process of its own, whose log can be read while it runs.
+/// `holdfast serve` as a separate process, whose log can be read while it runs.
 struct RunningServer: Sendable {
     let port: Int
     let log: OutputReader
@@ -11,7 +11,7 @@ struct RunningServer: Sendable {
     ///
     /// - Parameters:
     ///   - arguments: after `serve`.
-    ///   - environment: beside the test's own.
+    ///   - environment: added to the test's own.
     static func with(
         _ arguments: [String],
         environment: [String: String] = [:],

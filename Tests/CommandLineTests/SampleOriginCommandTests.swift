@@ -9,7 +9,7 @@ struct SampleOriginCommandTests {
         for text in ["--host", "--port", "--max-age", "--quiet", "/moments/{id}/likes", "/_statistics"] {
             #expect(outcome.text.contains(text))
         }
-        // The table of routes is only legible as long as nothing in it is wrapped.
+        // The table of routes is only legible if no line wraps.
         for line in outcome.lines where line.hasPrefix("  ") { #expect(line.count <= 80) }
     }
 
@@ -21,7 +21,7 @@ struct SampleOriginCommandTests {
     }
 
     @Test(arguments: [["--port", "70000"], ["--host", "192.0.2.1"]])
-    func addressThatCannotBeBoundIsAClearError(arguments: [String]) async throws {
+    func rejectsAddressThatCannotBeBound(arguments: [String]) async throws {
         let outcome = try await Tool.sampleOrigin.run(arguments: arguments)
         #expect(outcome.status == 1)
         #expect(outcome.text == "")
@@ -43,7 +43,7 @@ struct SampleOriginCommandTests {
         let ending = try await process.end {
             let line = await output.firstLine()
             #expect(line.wholeMatch(of: /sample-origin listening on http:\/\/127\.0\.0\.1:\d+\n/) != nil)
-            // A connection in the middle of a request must not hold the end up.
+            // A connection in the middle of a request must not delay the end.
             let port = try #require(line.split(separator: ":").last.flatMap { Int($0.dropLast()) })
             let connection = try LoopbackConnection(port: port)
             connection.send("GET /slow?milliseconds=30000 HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -53,7 +53,7 @@ struct SampleOriginCommandTests {
         #expect(await output.rest() == "")
     }
 
-    @Test func takenPortIsAClearError() async throws {
+    @Test func rejectsPortInUse() async throws {
         let pipe = Pipe()
         let process = try ChildProcess(
             Tool.sampleOrigin.url,

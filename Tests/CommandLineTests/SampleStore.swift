@@ -6,8 +6,7 @@ import NIOCore
 import OfflineStore
 import Testing
 
-/// A store with something of everything in it, and with secrets in every place where they could
-/// leak from.
+/// A store with every kind of entry, and with secrets in every place that could leak them.
 enum SampleStore {
     /// Occurs in every secret, and nowhere else.
     static let secret = "hunter2"
@@ -19,8 +18,8 @@ enum SampleStore {
         let title: String
     }
 
-    /// Two minutes ago, so that what is fresh for one minute is stale and what is fresh for an hour
-    /// is not.
+    /// Two minutes ago, so that a response with a lifetime of one minute is stale, and one with an
+    /// hour is fresh.
     private struct EarlierClock: WallClock {
         func now() -> Timestamp { SystemWallClock().now().adding(milliseconds: -120_000) }
     }
@@ -37,7 +36,7 @@ enum SampleStore {
     }
 
     /// Makes the store, closes it, and runs `body` when no process has it open.
-    static func closed(_ body: (String) async throws -> Void) async throws {
+    static func withClosed(_ body: (String) async throws -> Void) async throws {
         try await TemporaryFolder.with { folder in
             let path = folder.appendingPathComponent("a.store").path
             let store = try await CacheManager.open(at: path, clock: EarlierClock())

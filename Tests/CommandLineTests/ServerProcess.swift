@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `holdfast serve` as a process of its own.
+/// `holdfast serve` as a separate process.
 enum ServerProcess {
     /// Runs it until the body is done, then ends it by a signal.
     ///
@@ -31,7 +31,7 @@ enum ServerProcess {
         return ending
     }
 
-    /// What is answered to a GET on a connection of its own.
+    /// Sends a GET on a new connection and returns the response.
     static func get(
         _ path: String,
         at port: Int,
@@ -41,7 +41,7 @@ enum ServerProcess {
         try await send("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\(fields)Connection: close\r\n\r\n", to: port)
     }
 
-    /// What is answered to bytes.
+    /// Sends bytes on a new connection and returns the response.
     static func send(_ request: String, to port: Int) async throws -> String {
         let connection = try LoopbackConnection(port: port)
         connection.send(request)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that is there for one test.
+/// A folder that exists during one test.
 enum TemporaryFolder {
     static func with<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory

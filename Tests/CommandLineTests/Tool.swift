@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A built executable of this package, run as a process of its own.
+/// A built executable of this package, run as a separate process.
 struct Tool {
     static let cacheDump = Tool("cache-dump")
     static let sampleOrigin = Tool("sample-origin")
@@ -12,10 +12,10 @@ struct Tool {
         self.name = name
     }
 
-    /// What a process left behind.
+    /// The output and status of a process.
     struct Outcome {
         let status: Int32
-        /// Ended by a signal rather than by itself.
+        /// Whether a signal ended the process.
         let wasKilled: Bool
         let output: Data
         let error: String
@@ -31,7 +31,7 @@ struct Tool {
         }
     }
 
-    /// The executable, which is built into the folder that the test bundle is in.
+    /// The executable, in the same folder as the test bundle.
     var url: URL {
         get throws {
             let bundle = try #require(CommandLine.arguments.first { $0.contains(".xctest") }, "not run by 'swift test'")
@@ -46,12 +46,12 @@ struct Tool {
         }
     }
 
-    /// Runs it to its end. Cancellation, which is what a test's time limit does, ends it.
+    /// Runs the tool to its end. Cancellation (a test's time limit) ends it.
     func run(_ arguments: String..., output: FileHandle? = nil) async throws -> Outcome {
         try await run(arguments: arguments, output: output)
     }
 
-    /// - Parameter openFiles: so many files and connections it may have open at most.
+    /// - Parameter openFiles: the largest number of files and connections that it may open.
     func run(
         arguments: [String],
         environment: [String: String] = [:],
@@ -63,7 +63,7 @@ struct Tool {
         return try await TemporaryFolder.with { folder in
             let outputURL = folder.appendingPathComponent("output")
             let errorURL = folder.appendingPathComponent("error")
-            // Files, not pipes: a process that writes much is never blocked by a test that does not
+            // The output goes to files, not pipes, so that a process never waits for the test to
             // read.
             try Data().write(to: outputURL)
             try Data().write(to: errorURL)

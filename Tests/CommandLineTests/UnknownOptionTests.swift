@@ -1,10 +1,9 @@
 import Testing
 
-/// An option that a command does not know is what its error is about, whatever else is missing or
-/// wrong.
-@Suite("Options that are not known", .timeLimit(.minutes(20)))
+/// If a command gets an unknown option, its error is about that, whatever else is missing or wrong.
+@Suite("Unknown options", .timeLimit(.minutes(20)))
 struct UnknownOptionTests {
-    /// Every command of every tool that has required arguments or rules of its own about them.
+    /// Every command of every tool that has required arguments, or checks them itself.
     static let commands = [
         "holdfast", "holdfast get", "holdfast serve", "holdfast explain", "holdfast check", "holdfast rules",
         "holdfast rules diff", "holdfast rules apply", "cache-dump", "cache-dump list", "cache-dump show",
@@ -12,7 +11,7 @@ struct UnknownOptionTests {
     ]
 
     @Test(arguments: commands, ["--unknown", "--unknown=1", "-Z"])
-    func areNamed(command: String, option: String) async throws {
+    func unknownOptionIsNamed(command: String, option: String) async throws {
         let words = command.split(separator: " ").map(String.init)
         let name = option == "--unknown=1" ? "--unknown" : option
         let outcome = try await Tool(words[0]).run(arguments: words.dropFirst() + [option])
@@ -31,26 +30,26 @@ struct UnknownOptionTests {
         ["cache-dump", "list", "--limit", "0", "--orgin"],
         ["cache-dump", "list", "s", "--kind", "objects", "--url-prefix", "a", "--orgin"],
     ])
-    func comeBeforeWhatIsWrongWithOthers(words: [String]) async throws {
+    func unknownOptionPrecedesOtherErrors(words: [String]) async throws {
         let outcome = try await Tool(words[0]).run(arguments: Array(words.dropFirst()))
         #expect(outcome.status == 64)
         #expect(outcome.error.hasPrefix("Error: Unknown option '--orgin'\n"), "\(outcome.error)")
     }
 
-    /// What is wrong with options that are known is still said, and so is what is missing.
+    /// Errors in known options and missing ones are still reported.
     @Test(arguments: [
         (["holdfast", "serve"], "Name an origin with '--origin'"), (["holdfast", "get"], "Missing expected argument"),
         (["holdfast", "get", "a", "--store"], "Missing value for '--store <store>'"),
         (["holdfast", "get", "--", "--unknown"], "'--unknown'"), (["cache-dump", "list"], "Missing expected argument"),
         (["cache-dump", "list", "s", "--limit", "0"], "'--limit' is a number from 1"),
     ])
-    func doNotHideOtherErrors(words: [String], error: String) async throws {
+    func otherErrorsAreStillReported(words: [String], error: String) async throws {
         let outcome = try await Tool(words[0]).run(arguments: Array(words.dropFirst()))
         #expect(outcome.status == 64)
         #expect(outcome.error.contains(error) && !outcome.error.contains("Unknown option"), "\(outcome.error)")
     }
 
-    @Test func doNotHideHelp() async throws {
+    @Test func helpIsStillShown() async throws {
         let outcome = try await Tool("holdfast").run("get", "--unknown", "--help")
         #expect(outcome.status == 0 && outcome.text.contains("USAGE: holdfast get"))
     }

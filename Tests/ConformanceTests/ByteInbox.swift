@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// The bytes that come in on one connection, taken in pieces by whoever reads it.
+/// The received bytes of one connection, which its reader takes in pieces.
 final class ByteInbox: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -26,8 +26,8 @@ final class ByteInbox: Sendable {
         }?.resume()
     }
 
-    /// A message's head, without the empty line that ends it; `nil` where the connection ended
-    /// before it was whole.
+    /// A message's head, without the empty line at its end; `nil` if the connection ended before
+    /// the head did.
     func takeHead() async -> [UInt8]? {
         let end: [UInt8] = [13, 10, 13, 10]
         return await take { bytes in bytes.firstRange(of: end)?.upperBound }.map { $0.dropLast(4) }
@@ -43,7 +43,7 @@ final class ByteInbox: Sendable {
         await take { bytes in bytes.count >= count ? count : nil }
     }
 
-    /// Everything that comes until the peer ends.
+    /// All bytes until the peer ends.
     func takeRest() async -> [UInt8] {
         _ = await take { _ in nil }
         return state.withLock { state in
@@ -101,7 +101,7 @@ final class InboxHandler: ChannelInboundHandler {
     }
 }
 
-/// Bytes as text, one scalar for each: nothing is lost, whatever the encoding.
+/// Bytes as text, one scalar each, so that no byte is lost in any encoding.
 extension String {
     init(bytes: some Sequence<UInt8>) {
         var text = String.UnicodeScalarView()
@@ -113,7 +113,7 @@ extension String {
     var bytes: [UInt8] { unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
 }
 
-/// A message's first line and fields, taken apart at the line ends.
+/// A message's first line and fields, split at the line ends.
 struct MessageHead {
     var start: [Substring]
     var fields = WireFields()
@@ -130,7 +130,8 @@ struct MessageHead {
 }
 
 extension String {
-    /// Cut at every occurrence; `\r\n` is one character to a String, so scalars are looked at.
+    /// Splits at every occurrence. It compares scalars, because `\r\n` is one character in a
+    /// String.
     fileprivate func components(_ separator: String) -> [Substring] {
         var result: [Substring] = []
         var rest = self[...]

@@ -1,22 +1,22 @@
 import HTTPCacheSemantics
 import Synchronization
 
-/// The origin of one case: it answers each request as the step that the request belongs to says,
-/// and remembers what it was asked.
+/// The origin of one case: it responds to each request as its step specifies, and records the
+/// requests.
 ///
-/// It knows nothing of engine or connection: fields in, fields out.
+/// It does not depend on an engine or a connection: fields in, fields out.
 final class CaseOrigin: Sendable {
-    /// What it was asked.
-    struct Asked: Sendable {
+    /// A recorded request.
+    struct ReceivedRequest: Sendable {
         var step: Int
         var method: String
         var fields: WireFields
-        /// The lines of its answer that must reach the client as they are.
+        /// The lines of its response that must reach the client unchanged.
         var fixed: WireFields
     }
 
-    /// What it answers.
-    struct Answer: Sendable {
+    /// A response of this origin.
+    struct Response: Sendable {
         var status: Int
         var fields: WireFields
         var content: String
@@ -26,19 +26,20 @@ final class CaseOrigin: Sendable {
 
     /// Names the step to which a request belongs.
     static let stepField = "Conformance-Step"
-    /// How many requests the origin had seen when it generated an answer, that one included.
+    /// The number of requests that the origin had received when it generated a response, including
+    /// that one.
     static let countField = "Origin-Request-Count"
-    /// The steps they belonged to.
+    /// The steps of these requests.
     static let stepsField = "Origin-Steps"
-    /// When the origin generated the answer, in milliseconds.
+    /// When the origin generated the response, in milliseconds.
     static let timeField = "Origin-Time"
-    /// The content of an answer for which the case states none: 36 bytes.
+    /// The content of a response for which the case specifies none: 36 bytes.
     static let content = "content without any meaning of its own"[...].prefix(36)
 
     private struct State {
-        var asked: [Asked] = []
-        /// What each step's answer carried, dates written out.
-        var answered: [Int: WireFields] = [:]
+        var requests: [ReceivedRequest] = []
+        /// The fields of each step's response, with formatted dates.
+        var sentFields: [Int: WireFields] = [:]
     }
 
     private let entry: ConformanceCase
@@ -50,26 +51,32 @@ final class CaseOrigin: Sendable {
         self.path = path
     }
 
-    var asked: [Asked] { state.withLock { $0.asked } }
+    var requests: [ReceivedRequest] { state.withLock { $0.requests } }
 
-    /// Seconds that pass before the answer to this request.
+    /// Seconds that pass before the response to this request.
     func delay(for fields: WireFields) -> Int {
         step(for: fields)?.origin.afterSeconds ?? 0
     }
 
-    /// The answer to a request, generated now.
-    func answer(method: String, fields: WireFields, at now: Timestamp) -> Answer {
+    /// Generates the response to a request.
+    func respond(method: String, fields: WireFields, at now: Timestamp) -> Response {
         state.withLock { state in
-            let number = fields.joined(Self.stepField).flatMap { Int($0) } ?? state.asked.count + 1
+            let number = fields.joined(Self.stepField).flatMap { Int($0) } ?? state.requests.count + 1
             guard entry.steps.indices.contains(number - 1) else {
-                return Answer(status: 409, fields: WireFields(), content: "No such step.", interim: [], hangsUp: false)
+                return Response(
+                    status: 409,
+                    fields: WireFields(),
+                    content: "No such step.",
+                    interim: [],
+                    hangsUp: false
+                )
             }
             let step = entry.steps[number - 1]
             var status = step.origin.status ?? 200
             if step.expect.from == .validation {
-                // 999 says to whoever looks at the answer that this request had to be conditional.
+                // 999 marks a request that should have been conditional.
                 status =
-                    isValidated(by: fields, previous: state.answered[number - 1] ?? planned(number - 1)) ? 304 : 999
+                    isValidated(by: fields, previous: state.sentFields[number - 1] ?? planned(number - 1)) ? 304 : 999
             }
             var lines = WireFields()
             var fixed = WireFields()
@@ -78,16 +85,16 @@ final class CaseOrigin: Sendable {
                 lines.add(line.name, text)
                 if line.isFree { fixed.remove(line.name) } else { fixed.add(line.name, text) }
             }
-            state.answered[number] = lines
-            state.asked.append(Asked(step: number, method: method, fields: fields, fixed: fixed))
+            state.sentFields[number] = lines
+            state.requests.append(ReceivedRequest(step: number, method: method, fields: fields, fixed: fixed))
             if lines.joined("Content-Type") == nil { lines.add("Content-Type", "text/plain") }
             if lines.joined("Date") == nil { lines.add("Date", HTTPDate.format(now)) }
-            lines.add(Self.countField, "\(state.asked.count)")
+            lines.add(Self.countField, "\(state.requests.count)")
             lines.add(Self.stepField, "\(number)")
-            lines.add(Self.stepsField, state.asked.map { "\($0.step)" }.joined(separator: " "))
+            lines.add(Self.stepsField, state.requests.map { "\($0.step)" }.joined(separator: " "))
             lines.add(Self.timeField, "\(now.milliseconds)")
             let hasContent = status != 204 && status != 304
-            return Answer(
+            return Response(
                 status: status,
                 fields: lines,
                 content: hasContent ? step.origin.content ?? String(Self.content) : "",
@@ -107,8 +114,8 @@ final class CaseOrigin: Sendable {
         return entry.steps[number - 1]
     }
 
-    /// What a step that came out of the store would have carried, as far as it does not depend on
-    /// the time.
+    /// The fields of a step that is served from the store, as far as they do not depend on the
+    /// time.
     private func planned(_ number: Int) -> WireFields? {
         guard entry.steps.indices.contains(number - 1) else { return nil }
         var lines = WireFields()
@@ -126,7 +133,7 @@ final class CaseOrigin: Sendable {
 }
 
 extension FieldValue {
-    /// The value as it is sent. What is only ever expected has none.
+    /// The value as it is sent. Values that are only expected have none.
     func text(at now: Timestamp, path: String) -> String {
         switch self {
         case .text(let text): text

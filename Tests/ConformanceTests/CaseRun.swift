@@ -2,17 +2,18 @@ import HTTPCacheSemantics
 
 /// The way into the cache under test.
 protocol CaseDoor: Sendable {
-    /// Where the clock of cache and origin stands.
+    /// The clock of cache and origin.
     var now: Timestamp { get }
     /// Moves it.
     func advance(seconds: Int) async
-    /// Sends a request to the cache, and reads the whole answer.
+    /// Sends a request to the cache, and reads the whole response.
     func send(method: String, target: String, fields: WireFields, content: String?) async throws -> DoorResponse
-    /// Returns when the origin has been asked for this step, and the cache is done with its answer.
-    func backgroundEnded(step: Int) async
+    /// Returns when the origin has received the request of this step, and the cache has processed
+    /// the response.
+    func waitForBackground(step: Int) async
 }
 
-/// What the cache answered.
+/// The cache's response.
 struct DoorResponse: Sendable {
     var status: Int
     var fields: WireFields
@@ -20,23 +21,23 @@ struct DoorResponse: Sendable {
     var interim: [(status: Int, fields: WireFields)]
 }
 
-/// What is wrong with a step.
+/// A failed expectation of a step.
 struct Finding: Sendable, CustomStringConvertible {
     var step: Int
     var part: ConformanceExpectation.Part
-    /// The case could not be tried, which says nothing about its claim.
+    /// The case could not be tested, so its claim is neither proven nor disproven.
     var isPremise: Bool
     var message: String
 
     var description: String { "step \(step), \(isPremise ? "premise, " : "")\(part.rawValue): \(message)" }
 }
 
-/// Plays one case at a door and answers with what is wrong.
+/// Plays one case at a door and returns its findings.
 struct CaseRun {
     let entry: ConformanceCase
     let origin: CaseOrigin
     let door: any CaseDoor
-    private var answers: [DoorResponse] = []
+    private var responses: [DoorResponse] = []
     private var findings: [Finding] = []
 
     init(_ entry: ConformanceCase, origin: CaseOrigin, door: any CaseDoor) {
@@ -45,39 +46,41 @@ struct CaseRun {
         self.door = door
     }
 
-    /// What is wrong, in the order of steps; empty where the claim holds.
+    /// Plays the steps and returns the failed expectations in their order; empty if the claim
+    /// holds.
     mutating func findings() async -> [Finding] {
         for (index, step) in entry.steps.enumerated() {
-            let answer: DoorResponse
+            let response: DoorResponse
             do {
-                answer = try await door.send(
+                response = try await door.send(
                     method: step.request.method,
                     target: step.request.target,
                     fields: requestFields(of: step, number: index + 1),
                     content: step.request.content
                 )
             } catch {
-                add(index + 1, .passedOn, "There is no whole answer: \(error).")
+                add(index + 1, .passedOn, "There is no whole response: \(error).")
                 return findings
             }
-            answers.append(answer)
-            check(answer, of: step, number: index + 1)
-            if step.origin.inBackground { await door.backgroundEnded(step: index + 1) }
+            responses.append(response)
+            check(response, of: step, number: index + 1)
+            if step.origin.inBackground { await door.waitForBackground(step: index + 1) }
             if step.thenSeconds > 0 { await door.advance(seconds: step.thenSeconds) }
         }
         checkRequests()
         return findings
     }
 
-    /// The lines of a request: ones that mean nothing to a cache, as clients send them, and those
-    /// of the step.
+    /// The lines of a request: those of the step, and some without a meaning for caches, as clients
+    /// send them.
     private func requestFields(of step: ConformanceStep, number: Int) -> WireFields {
         var fields = WireFields()
         fields.add("Accept", "*/*")
         fields.add("Pragma", "means-nothing")
         fields.add("Cache-Control", "means-nothing")
-        // Dates of a request count from the moment at which the origin generated the answer before.
-        let previous = answers.last?.fields.joined(CaseOrigin.timeField).flatMap { Int64($0) }
+        // Dates of a request are relative to the time at which the origin generated the previous
+        // response.
+        let previous = responses.last?.fields.joined(CaseOrigin.timeField).flatMap { Int64($0) }
         let instant = previous.map { Timestamp(milliseconds: $0) } ?? door.now
         for line in step.request.fields { fields.add(line.name, line.value.text(at: instant, path: "")) }
         fields.add(CaseOrigin.stepField, "\(number)")
@@ -89,99 +92,110 @@ struct CaseRun {
         findings.append(Finding(step: number, part: part, isPremise: isPremise, message: message))
     }
 
-    private mutating func check(_ answer: DoorResponse, of step: ConformanceStep, number: Int) {
+    private mutating func check(_ response: DoorResponse, of step: ConformanceStep, number: Int) {
         let expect = step.expect
-        checkSource(answer, expect, number)
-        checkStatus(answer, step, number)
-        let made = answer.fields.joined(CaseOrigin.timeField).flatMap { Int64($0) }
+        checkSource(response, expect, number)
+        checkStatus(response, step, number)
+        let made = response.fields.joined(CaseOrigin.timeField).flatMap { Int64($0) }
         let instant = made.map { Timestamp(milliseconds: $0) } ?? door.now
         for line in expect.fields {
-            let value = answer.fields.joined(line.name)
+            let value = response.fields.joined(line.name)
             if !line.value.accepts(value, at: instant) {
                 add(number, .fields, "\(line.name) is \(value ?? "absent").")
             }
         }
         for line in expect.fieldsAbsent {
-            guard let value = answer.fields.joined(line.name), line.value.accepts(value, at: instant) else { continue }
-            add(number, .fieldsAbsent, "\(line.name) is there: \(value).")
+            guard let value = response.fields.joined(line.name), line.value.accepts(value, at: instant) else {
+                continue
+            }
+            add(number, .fieldsAbsent, "\(line.name) is present: \(value).")
         }
         if let interim = expect.interim {
-            if interim.map(\.status) != answer.interim.map(\.status) {
-                add(number, .interim, "Interim responses are \(answer.interim.map(\.status)).")
+            if interim.map(\.status) != response.interim.map(\.status) {
+                add(number, .interim, "Interim responses are \(response.interim.map(\.status)).")
             } else {
-                for (wanted, received) in zip(interim, answer.interim) {
+                for (wanted, received) in zip(interim, response.interim) {
                     for name in wanted.fields ?? [] where received.fields.joined(name) == nil {
                         add(number, .interim, "The \(wanted.status) has no \(name).")
                     }
                 }
             }
         }
-        checkContent(answer, step, number)
+        checkContent(response, step, number)
     }
 
-    private mutating func checkSource(_ answer: DoorResponse, _ expect: ConformanceExpectation, _ number: Int) {
-        let count = answer.fields.joined(CaseOrigin.countField).flatMap { Int($0) }
+    private mutating func checkSource(_ response: DoorResponse, _ expect: ConformanceExpectation, _ number: Int) {
+        let count = response.fields.joined(CaseOrigin.countField).flatMap { Int($0) }
         switch expect.from {
         case .store:
             // A 304 out of the store need not carry the fields of the stored response.
-            if answer.status == 304, count == nil { break }
+            if response.status == 304, count == nil { break }
             if let count, count < number { break }
-            add(number, .from, "The answer does not come from the store (\(answer.status), origin's \(count ?? 0)).")
+            add(
+                number,
+                .from,
+                "The response does not come from the store (\(response.status), origin's \(count ?? 0))."
+            )
         case .origin where count != number:
-            add(number, .from, "The answer comes from the store (\(answer.status), origin's \(count ?? 0)).")
+            add(number, .from, "The response comes from the store (\(response.status), origin's \(count ?? 0)).")
         case .origin, .validation, nil: break
         }
-        let steps = answer.fields.joined(CaseOrigin.stepsField)?.split(separator: " ") ?? []
-        if steps.count != Set(steps).count { add(number, .passedOn, "The origin was asked twice: \(steps).") }
-        if expect.notFromOrigin, count != nil { add(number, .fieldsAbsent, "A stored response answered.") }
-        if let madeFor = expect.madeFor, answer.fields.joined(CaseOrigin.stepField) != "\(madeFor)" {
+        let steps = response.fields.joined(CaseOrigin.stepsField)?.split(separator: " ") ?? []
+        if steps.count != Set(steps).count {
+            add(number, .passedOn, "The origin received the request twice: \(steps).")
+        }
+        if expect.notFromOrigin, count != nil { add(number, .fieldsAbsent, "A stored response was served.") }
+        if let madeFor = expect.madeFor, response.fields.joined(CaseOrigin.stepField) != "\(madeFor)" {
             add(
                 number,
                 .fields,
-                "The answer was generated for step \(answer.fields.joined(CaseOrigin.stepField) ?? "none")."
+                "The response was generated for step \(response.fields.joined(CaseOrigin.stepField) ?? "none")."
             )
         }
     }
 
-    private mutating func checkStatus(_ answer: DoorResponse, _ step: ConformanceStep, _ number: Int) {
-        if answer.status == 999 {
+    private mutating func checkStatus(_ response: DoorResponse, _ step: ConformanceStep, _ number: Int) {
+        if response.status == 999 {
             add(number, .from, "The request had to be conditional.")
             return
         }
         switch step.expect.status {
         case .any: break
         case .code(let code):
-            if answer.status != code { add(number, .status, "The status is \(answer.status), not \(code).") }
+            if response.status != code { add(number, .status, "The status is \(response.status), not \(code).") }
         case nil:
             let code = step.origin.status ?? 200
-            if answer.status != code { add(number, .passedOn, "The status is \(answer.status), not \(code).") }
+            if response.status != code { add(number, .passedOn, "The status is \(response.status), not \(code).") }
         }
     }
 
-    private mutating func checkContent(_ answer: DoorResponse, _ step: ConformanceStep, _ number: Int) {
+    private mutating func checkContent(_ response: DoorResponse, _ step: ConformanceStep, _ number: Int) {
         switch step.expect.content {
         case .any: break
         case .text(let text):
-            if answer.content != text { add(number, .content, "The content is '\(answer.content)', not '\(text)'.") }
+            if response.content != text {
+                add(number, .content, "The content is '\(response.content)', not '\(text)'.")
+            }
         case nil:
-            guard answer.status != 204, answer.status != 304, step.request.method != "HEAD" else { break }
+            guard response.status != 204, response.status != 304, step.request.method != "HEAD" else { break }
             let text = step.origin.content ?? String(CaseOrigin.content)
-            if answer.content != text { add(number, .passedOn, "The content is '\(answer.content)', not '\(text)'.") }
+            if response.content != text {
+                add(number, .passedOn, "The content is '\(response.content)', not '\(text)'.")
+            }
         }
     }
 
-    /// What the origin was asked, matched in order with the steps that are not answered from the
-    /// store.
+    /// Compares the origin's requests, in order, with the steps that are not served from the store.
     private mutating func checkRequests() {
-        var asked = origin.asked[...]
+        var requests = origin.requests[...]
         for (index, step) in entry.steps.enumerated() where step.expect.from != .store {
             let number = index + 1
-            let request = asked.popFirst()
+            let request = requests.popFirst()
             if step.expect.from == .origin, request?.step != number {
-                add(number, .from, "The origin was not asked.")
+                add(number, .from, "The origin received no request.")
             }
             if let field = step.expect.by, request?.fields.joined(field) == nil {
-                add(number, .from, request == nil ? "The origin was not asked." : "The request has no \(field).")
+                add(number, .from, request == nil ? "The origin received no request." : "The request has no \(field).")
             }
             for line in step.expect.requestFields {
                 let value = request?.fields.joined(line.name)
@@ -197,7 +211,7 @@ struct CaseRun {
             }
             if let request {
                 for name in request.fixed.names where name.lowercased() != "date" {
-                    let value = answers[index].fields.joined(name)
+                    let value = responses[index].fields.joined(name)
                     if value != request.fixed.joined(name) {
                         add(number, .passedOn, "\(name) is '\(value ?? "absent")', not as the origin sent it.")
                     }

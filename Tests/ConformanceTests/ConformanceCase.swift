@@ -1,20 +1,20 @@
 import Foundation
 import Testing
 
-/// One case of `Tests/Fixtures/conformance`: requests, what the origin answers, and what must come
-/// out. The format is described in `Tests/Fixtures/conformance/README.md`.
+/// One case of `Tests/Fixtures/conformance`: requests, the origin's responses, and the
+/// expectations. The format is described in `Tests/Fixtures/conformance/README.md`.
 struct ConformanceCase: Decodable, Sendable, CustomTestStringConvertible {
-    /// How much a failure says.
+    /// The significance of a failure.
     enum Strength: String, Decodable, Sendable {
         /// The RFC demands it.
         case required
         /// A cache that is worth having does it.
         case optimal
-        /// Either answer is conforming.
+        /// Both results conform.
         case check
     }
 
-    /// Where the case can be played.
+    /// Where the case can run.
     enum Door: String, Decodable, Sendable {
         /// At the engine as well as over a connection.
         case any
@@ -27,7 +27,7 @@ struct ConformanceCase: Decodable, Sendable, CustomTestStringConvertible {
     var rfc: String
     var strength: Strength
     var door: Door
-    /// Why it fails today, where that is known.
+    /// The known reason why it fails today.
     var open: String?
     var steps: [ConformanceStep]
 

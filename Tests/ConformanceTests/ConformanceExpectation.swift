@@ -1,10 +1,10 @@
-/// What must come out of a step. What is left out is not looked at, but for the defaults that the
+/// The expectations of a step. Omitted ones are not checked, except for the defaults that the
 /// README names.
 struct ConformanceExpectation: Decodable, Sendable {
     enum Source: String, Decodable, Sendable { case store, origin, validation }
 
-    /// What is said about the case when a part of a step fails: that its claim does not hold, or
-    /// that it could not be tried.
+    /// The parts of an expectation. The failure of a part means that the claim does not hold, or
+    /// that it could not be tested.
     enum Part: String, Decodable, Sendable {
         case from, status, content, fields, fieldsAbsent, requestFields, method, interim, passedOn
     }
@@ -46,9 +46,9 @@ struct ConformanceExpectation: Decodable, Sendable {
     var requestFieldsAbsent: [Line] = []
     var method: String?
     var interim: [Interim]?
-    /// The origin generated the answer for the request of this step.
+    /// The origin generated the response for the request of this step.
     var madeFor: Int?
-    /// The origin generated no part of the answer, now or earlier.
+    /// The origin generated no part of the response, now or earlier.
     var notFromOrigin = false
     /// The parts whose failure only means that the case could not be tried.
     var premise: Set<Part> = []
@@ -88,7 +88,7 @@ struct ConformanceExpectation: Decodable, Sendable {
         } else {
             premise = Set(try container.decodeIfPresent([Part].self, forKey: .premise) ?? [])
         }
-        // What is not the subject of a case is its premise: that the origin's fields pass.
+        // That the origin's fields pass is a premise, unless it is the subject of the case.
         premise.insert(.passedOn)
     }
 }

@@ -1,4 +1,4 @@
-/// One request of a case, what the origin answers to it, and what must come out.
+/// One request of a case, the origin's response, and the expectations.
 struct ConformanceStep: Decodable, Sendable {
     struct Request: Decodable, Sendable {
         var method = "GET"
@@ -30,11 +30,11 @@ struct ConformanceStep: Decodable, Sendable {
         var fields: [FieldLine] = []
         var content: String?
         var interim: [Interim] = []
-        /// Seconds that pass before the origin answers.
+        /// Seconds that pass before the origin responds.
         var afterSeconds = 0
-        /// The connection ends in place of an answer.
+        /// The connection ends without a response.
         var hangsUp = false
-        /// It is asked after the client has been served.
+        /// The request reaches the origin after the client has been served.
         var inBackground = false
 
         private enum Key: String, CodingKey {
@@ -72,7 +72,7 @@ struct ConformanceStep: Decodable, Sendable {
     }
 }
 
-/// A field line of a request or of the origin's answer: `["Date", {"date": 0}]`, `["Age", "abc",
+/// A field line of a request or of the origin's response: `["Date", {"date": 0}]`, `["Age", "abc",
 /// "free"]`.
 struct FieldLine: Decodable, Sendable {
     var name: String
@@ -88,14 +88,15 @@ struct FieldLine: Decodable, Sendable {
     }
 }
 
-/// What a field line says, or must say.
+/// The actual or expected value of a field line.
 enum FieldValue: Decodable, Sendable {
     case text(String)
-    /// Seconds from the moment that the line counts from; in the form of RFC 850 or the usual one.
+    /// Seconds relative to the reference time of the line; in the format of RFC 850 or the usual
+    /// one.
     case date(Int64, isRFC850: Bool)
     /// A path below the case's own URI.
     case target(String)
-    /// Any value at all.
+    /// Any value.
     case any
     /// A number above this one.
     case above(Int64)

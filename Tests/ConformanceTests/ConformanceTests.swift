@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// RFC 9111 and its relatives, as caches are asked about them in public:
-/// `Tests/Fixtures/conformance` at the engine, and over sockets.
+/// RFC 9111 and related RFCs, with the cases of a public test suite: `Tests/Fixtures/conformance`,
+/// at the engine and over sockets.
 @Suite struct ConformanceTests {
     static let cases: [ConformanceCase] = (try? ConformanceTable.load()) ?? []
     static let atEngine = cases.filter { $0.door == .any }
 
-    @Test func everyFileOfTheTableIsRead() throws {
+    @Test func everyFileOfTableIsRead() throws {
         let cases = try ConformanceTable.load()
         #expect(cases.count >= 365)
         #expect(Set(cases.map(\.id)).count == cases.count)
@@ -23,14 +23,14 @@ import Testing
         Self.judge(entry, try await Self.throughGateway(entry))
     }
 
-    /// The optimal cases are no duty, but what holds today is not lost unseen.
+    /// The optimal cases are not mandatory, but a case that holds today must not fail unnoticed.
     @Test(arguments: cases.filter { $0.strength == .optimal })
     func optimalCaseHoldsThroughTheGateway(_ entry: ConformanceCase) async throws {
         Self.judge(entry, try await Self.throughGateway(entry))
     }
 
-    /// Writes how every case went at both doors, for whoever asks with the variable
-    /// `CONFORMANCE_REPORT`.
+    /// Writes the result of every case at both doors, if the variable `CONFORMANCE_REPORT` names a
+    /// file.
     @Test func reportIsWritten() async throws {
         guard let path = ProcessInfo.processInfo.environment["CONFORMANCE_REPORT"] else { return }
         var lines: [String] = []

@@ -5,8 +5,8 @@ import HoldfastTesting
 import Logging
 import NIOCore
 
-/// The engine itself as a shared cache, with a store in memory and a clock that is moved: a case
-/// takes milliseconds.
+/// The engine as a shared cache, with a store in memory and a manual clock: a case takes
+/// milliseconds.
 final class EngineDoor: CaseDoor {
     private let clock = ManualClock()
     private let store = InMemoryResponseStore()
@@ -32,7 +32,7 @@ final class EngineDoor: CaseDoor {
     func advance(seconds: Int) async { clock.advance(by: .seconds(seconds)) }
 
     func send(method: String, target: String, fields: WireFields, content: String?) async throws -> DoorResponse {
-        guard let method = HTTPRequest.Method(method) else { throw DoorError(message: "'\(method)' is no method.") }
+        guard let method = HTTPRequest.Method(method) else { throw DoorError(message: "'\(method)' is not a method.") }
         var head = HTTPRequest(
             method: method,
             scheme: "http",
@@ -56,16 +56,16 @@ final class EngineDoor: CaseDoor {
         }
     }
 
-    func backgroundEnded(step: Int) async { await store.holds(step: step) }
+    func waitForBackground(step: Int) async { await store.waitUntilStored(step: step) }
 }
 
 extension InMemoryResponseStore {
     /// Waits until a response that was generated for this step is stored.
     ///
-    /// What is fetched in the background tells nobody, but it can be seen in the store. The bound
-    /// only keeps a cache that fetches nothing from hanging the tests; it is far longer than a busy
-    /// machine takes where sockets are between.
-    func holds(step: Int) async {
+    /// A background fetch has no observer, but its result appears in the store. The bound only
+    /// prevents endless waiting for a cache that fetches nothing. It is far longer than a fetch
+    /// over sockets takes on a busy machine.
+    func waitUntilStored(step: Int) async {
         let end = ContinuousClock.now + .seconds(120)
         while ContinuousClock.now < end {
             if all.contains(where: { $0.head.fields[.step] == "\(step)" }) { return }
@@ -74,7 +74,7 @@ extension InMemoryResponseStore {
     }
 }
 
-/// What a case asks of a door that it cannot do.
+/// A request of a case that a door cannot perform.
 struct DoorError: Error {
     var message: String
 }
@@ -87,11 +87,13 @@ private struct CaseTransport: Transport {
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         let fields = WireFields(request.head.headerFields)
         clock.advance(by: .seconds(origin.delay(for: fields)))
-        let answer = origin.answer(method: request.head.method.rawValue, fields: fields, at: clock.now())
-        if answer.hangsUp { throw TransportError(code: .connectionClosed, message: "The origin hung up.") }
+        let response = origin.respond(method: request.head.method.rawValue, fields: fields, at: clock.now())
+        if response.hangsUp {
+            throw TransportError(code: .connectionClosed, message: "The origin closed the connection.")
+        }
         return TransportResponse(
-            head: HTTPResponse(status: .init(code: answer.status), headerFields: HTTPFields(answer.fields)),
-            body: request.head.method == .head ? .empty : BodyStream(ByteBuffer(string: answer.content))
+            head: HTTPResponse(status: .init(code: response.status), headerFields: HTTPFields(response.fields)),
+            body: request.head.method == .head ? .empty : BodyStream(ByteBuffer(string: response.content))
         )
     }
 }

@@ -6,11 +6,11 @@ import Logging
 import NIOCore
 import Testing
 
-/// Several requests may share one response only where the cache may reuse it for each of them. RFC
+/// Several requests may share one response only if the cache may reuse it for each of them. RFC
 /// 9111 §4
 @Suite struct LateJoinTests {
-    /// A request that comes after the head of another's response is no reason to reuse that
-    /// response without asking.
+    /// A request that arrives after the head of another's response must not reuse that response
+    /// without validation.
     @Test(
         arguments: [
             ("no-cache", 0, [:]), ("max-age=0", 0, [:]), ("max-age=1", 3, [:]),
@@ -18,7 +18,7 @@ import Testing
             ("max-age=3600", 3, [.cacheControl: "max-age=1"]),
         ] as [(String, Int, HTTPFields)]
     )
-    func responseThatMayNotBeReusedIsNotJoined(_ lifetime: String, _ seconds: Int, _ wishes: HTTPFields) async throws {
+    func doesNotJoinResponseThatMayNotBeReused(_ lifetime: String, _ seconds: Int, _ wishes: HTTPFields) async throws {
         let transport = ScriptedTransport()
         let clock = ManualClock()
         let engine = CacheEngine(

@@ -66,7 +66,7 @@ final class WireDoor: CaseDoor {
 
     func advance(seconds: Int) async { clock.advance(by: .seconds(seconds)) }
 
-    func backgroundEnded(step: Int) async { await store.holds(step: step) }
+    func waitForBackground(step: Int) async { await store.waitUntilStored(step: step) }
 
     /// Ends everything that this door began.
     func close() async {
@@ -99,7 +99,7 @@ final class WireDoor: CaseDoor {
             }
             return DoorResponse(status: status, fields: head.fields, content: content, interim: interim)
         }
-        throw DoorError(message: "The gateway gave no answer.")
+        throw DoorError(message: "The gateway sent no response.")
     }
 
     private func content(

@@ -1,5 +1,4 @@
-/// Field lines in wire order, looked up without regard to case: what engine and connection have in
-/// common.
+/// Field lines in wire order, with case-insensitive lookup, for both the engine and connections.
 struct WireFields: Sendable {
     private(set) var lines: [(name: String, value: String)] = []
 

@@ -3,8 +3,8 @@ import HoldfastTesting
 import NIOCore
 import NIOPosix
 
-/// The origin of a case behind a socket, byte by byte: it also frames its answers wrongly where the
-/// case says so.
+/// The origin of a case behind a socket, byte by byte: it also frames responses wrongly if the case
+/// says so.
 final class WireOrigin: Sendable {
     private let channel: any Channel
     let port: Int
@@ -43,30 +43,30 @@ final class WireOrigin: Sendable {
             }
             clock.advance(by: .seconds(origin.delay(for: request.fields)))
             let method = String(request.start.first ?? "")
-            let answer = origin.answer(method: method, fields: request.fields, at: clock.now())
-            if answer.hangsUp { break }
+            let response = origin.respond(method: method, fields: request.fields, at: clock.now())
+            if response.hangsUp { break }
             var text = ""
-            for interim in answer.interim {
+            for interim in response.interim {
                 text += "HTTP/1.1 \(interim.status) Interim\r\n" + interim.fields.text + "\r\n"
             }
-            text += head(of: answer)
-            if method != "HEAD" { text += answer.content }
+            text += head(of: response)
+            if method != "HEAD" { text += response.content }
             try? await channel.writeAndFlush(ByteBuffer(bytes: text.bytes)).get()
-            // Such content ends where the connection does.
-            if answer.fields.joined("Transfer-Encoding") != nil { break }
+            // The end of the connection ends such content.
+            if response.fields.joined("Transfer-Encoding") != nil { break }
         }
         try? await channel.close()
     }
 
-    private static func head(of answer: CaseOrigin.Answer) -> String {
-        var fields = answer.fields
+    private static func head(of response: CaseOrigin.Response) -> String {
+        var fields = response.fields
         if fields.joined("Connection") == nil { fields.add("Connection", "keep-alive") }
         if fields.joined("Keep-Alive") == nil { fields.add("Keep-Alive", "timeout=5") }
-        let hasContent = answer.status != 204 && answer.status != 304
+        let hasContent = response.status != 204 && response.status != 304
         if hasContent, fields.joined("Content-Length") == nil, fields.joined("Transfer-Encoding") == nil {
-            fields.add("Content-Length", "\(answer.content.bytes.count)")
+            fields.add("Content-Length", "\(response.content.bytes.count)")
         }
-        return "HTTP/1.1 \(answer.status) Scripted\r\n" + fields.text + "\r\n"
+        return "HTTP/1.1 \(response.status) Scripted\r\n" + fields.text + "\r\n"
     }
 }
 
@@ -75,7 +75,7 @@ extension WireFields {
 }
 
 extension ByteInbox {
-    /// Content in chunks, to the end of its trailers; `nil` where it broke off.
+    /// Content in chunks, to the end of its trailers; `nil` if it broke off.
     func takeChunks() async -> [UInt8]? {
         var content: [UInt8] = []
         while let line = await takeLine() {

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A service that depends on Holdfast as any other package would, and imports nothing else. Its main
-// file is the README's example, its dependency the README's line.
+// A service that depends on Holdfast as any other package would. README shows its main file and its
+// dependency.
 let package = Package(
     name: "consumer",
     platforms: [.macOS(.v15)],

@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastTesting
 import MomentsExample
 
-/// The two ways in which the same API is asked.
+/// The two APIs for the same data.
 enum MomentsAPI: CaseIterable, CustomStringConvertible {
     case rest, graphQL
 
@@ -12,10 +12,10 @@ enum MomentsAPI: CaseIterable, CustomStringConvertible {
 
     var description: String { self == .rest ? "REST" : "GraphQL" }
 
-    /// Where the harbour's feed is asked for.
+    /// The URL of the harbour's feed.
     var feedTarget: String { Self.origin + (self == .rest ? "/moments?userID=harbour" : "/graphql") }
 
-    /// Where the second moment is liked.
+    /// The URL that likes the second moment.
     var likeTarget: String { Self.origin + (self == .rest ? "/moments/harbour-2/like" : "/graphql") }
 
     /// The harbour's feed of two moments, fresh for a minute.
@@ -30,14 +30,14 @@ enum MomentsAPI: CaseIterable, CustomStringConvertible {
         return .ok(body, fields: [.cacheControl: "max-age=60"])
     }
 
-    /// The answer to a like.
+    /// The response to a like.
     func liked() -> ScriptedTransport.Reply {
         let moment = Self.moment(isLiked: true)
         let body = self == .rest ? moment : #"{"data": {"updateMomentLike": \#(moment)}}"#
         return .ok(body, fields: [.cacheControl: "no-store"])
     }
 
-    /// The answer where there is no such user.
+    /// The response if there is no such user.
     func unknownUser() -> ScriptedTransport.Reply {
         switch self {
         case .rest: .status(.notFound, #"{"error": {}}"#)

@@ -4,8 +4,8 @@ import HoldfastTesting
 import MomentsExample
 import Testing
 
-/// A repository on a client on a scripted network, with a real store on disk and a clock that
-/// stands still.
+/// A repository over a client with a scripted network, a real store on disk and a clock that stands
+/// still.
 struct MomentsFixture {
     let api: MomentsAPI
     let transport: ScriptedTransport
@@ -25,7 +25,7 @@ struct MomentsFixture {
                 transport: transport,
                 configuration: .init(environment: ServerEnvironment("test", baseURL: MomentsAPI.origin)),
                 clock: clock,
-                // Nothing is timed here, probes of an origin that is away included.
+                // The tests measure no time, and probes of an unreachable origin do not wait.
                 sleeper: ManualDurationClock(),
                 logger: silent
             )
@@ -61,7 +61,7 @@ struct MomentsFixture {
 }
 
 extension EmissionStream {
-    /// All of it.
+    /// All emissions.
     func all() async throws -> [Emission<Value>] {
         var emissions: [Emission<Value>] = []
         for try await emission in self { emissions.append(emission) }
@@ -69,7 +69,7 @@ extension EmissionStream {
     }
 }
 
-/// The error of the request layer that `body` ends with.
+/// The code of the `HoldfastError` that `body` throws.
 func failure(_ body: () async throws -> Void) async throws -> HoldfastError.Code? {
     do {
         try await body()

@@ -4,7 +4,7 @@ import MomentsExample
 import SampleOrigin
 import Testing
 
-/// The same repository over real sockets, to an origin that is stopped.
+/// The same repository over real sockets, with an origin that the test stops.
 @Suite("The moments repository over sockets", .timeLimit(.minutes(20)))
 struct MomentsOverSocketsTests {
     private func run(
@@ -31,7 +31,7 @@ struct MomentsOverSocketsTests {
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func theFeedIsStillThereWhenTheOriginIsStopped(api: MomentsAPI) async throws {
+    func feedIsServedAfterTheOriginStops(api: MomentsAPI) async throws {
         try await run(api) { origin, clock, repository in
             let fetched = try await repository.feed(of: "harbour").all()
             #expect(fetched.map(\.source) == [.network])
@@ -44,7 +44,7 @@ struct MomentsOverSocketsTests {
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func theNextFeedShowsALike(api: MomentsAPI) async throws {
+    func nextFeedShowsALike(api: MomentsAPI) async throws {
         try await run(api) { _, _, repository in
             let before = try await repository.currentFeed(of: "harbour").value
             #expect(before.moments[3].isLiked == false)
@@ -58,7 +58,7 @@ struct MomentsOverSocketsTests {
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func aLikeWhileTheOriginIsStoppedIsAnErrorAndChangesNothing(api: MomentsAPI) async throws {
+    func likeWithoutTheOriginIsAnErrorAndChangesNothing(api: MomentsAPI) async throws {
         try await run(api) { origin, _, repository in
             let before = try await repository.currentFeed(of: "harbour").value
             let count = origin.requestCount

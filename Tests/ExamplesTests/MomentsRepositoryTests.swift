@@ -7,7 +7,7 @@ import Testing
 @Suite("The moments repository", .timeLimit(.minutes(20)))
 struct MomentsRepositoryTests {
     @Test(arguments: MomentsAPI.allCases)
-    func theFeedIsWhatIsStoredAndThenWhatTheNetworkAnswers(api: MomentsAPI) async throws {
+    func feedEmitsTheStoredThenTheNetworkValue(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             fixture.script(feed: api.feed(), api.feed(isLiked: true))
             let first = try await fixture.repository.feed(of: "harbour").all()
@@ -19,7 +19,7 @@ struct MomentsRepositoryTests {
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func bothApisAnswerWithTheSameModel(api: MomentsAPI) async throws {
+    func bothAPIsReturnTheSameModel(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             fixture.script(feed: api.feed())
             let feed = try await fixture.repository.currentFeed(of: "harbour").value
@@ -33,7 +33,7 @@ struct MomentsRepositoryTests {
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func whileTheNetworkIsAwayTheStoredFeedIsThereAndMarked(api: MomentsAPI) async throws {
+    func storedFeedIsServedMarkedWhenTheNetworkIsUnreachable(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             fixture.script(feed: api.feed(), .failure(.connect))
             _ = try await fixture.repository.currentFeed(of: "harbour")
@@ -45,7 +45,7 @@ struct MomentsRepositoryTests {
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func withNothingStoredAndNoNetworkThereIsAnError(api: MomentsAPI) async throws {
+    func feedWithoutStoreAndNetworkIsAnError(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             fixture.script(feed: .failure(.connect))
             let code = try await failure { _ = try await fixture.repository.feed(of: "harbour").all() }
@@ -54,7 +54,7 @@ struct MomentsRepositoryTests {
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func theCurrentFeedIsTheStoredOneWhileItIsFresh(api: MomentsAPI) async throws {
+    func currentFeedIsTheStoredOneWhileItIsFresh(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             fixture.script(feed: api.feed(), api.feed())
             var sources: [CacheResponse.Source] = []
@@ -66,7 +66,7 @@ struct MomentsRepositoryTests {
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func afterALikeNoStoredFeedIsTakenForFresh(api: MomentsAPI) async throws {
+    func noStoredFeedIsFreshAfterALike(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             fixture.script(feed: api.feed())
             #expect(try await fixture.repository.currentFeed(of: "harbour").value.moments[0].isLiked == false)
@@ -80,7 +80,7 @@ struct MomentsRepositoryTests {
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func aLikeThatFailsIsAnErrorAndChangesNothing(api: MomentsAPI) async throws {
+    func failedLikeIsAnErrorAndChangesNothing(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             fixture.script(feed: api.feed())
             let before = try await fixture.repository.currentFeed(of: "harbour").value
@@ -92,14 +92,14 @@ struct MomentsRepositoryTests {
         }
     }
 
-    @Test func anIdCannotLeaveItsSegmentOfThePath() async throws {
+    @Test func idCannotLeaveItsPathSegment() async throws {
         try await MomentsFixture.run(.rest) { fixture in
             fixture.transport.script(MomentsAPI.origin + "/moments/a%2F%3Fb/like", MomentsAPI.rest.liked())
             try await fixture.repository.setLiked(true, momentID: "a/?b")
         }
     }
 
-    @Test func likesThatAreSwitchedOffAskNobody() async throws {
+    @Test func disabledLikesSendNoRequest() async throws {
         try await MomentsFixture.run(.rest) { fixture in
             let repository = MomentsRepository(session: fixture.client, toggles: FeatureToggles(allowsLikes: false))
             await #expect(throws: FeatureIsOff.self) { try await repository.setLiked(true, momentID: "harbour-2") }
@@ -107,7 +107,7 @@ struct MomentsRepositoryTests {
         }
     }
 
-    /// Sends nothing that changes anything: a session that an app might have for demonstrations.
+    /// Sends no change: a session that an app might use for demonstrations.
     private struct ReadOnlySession: MomentsSession {
         struct Refused: Error {}
         let client: CachingClient
@@ -120,7 +120,7 @@ struct MomentsRepositoryTests {
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func theSessionThatExecutesCanBeReplaced(api: MomentsAPI) async throws {
+    func sessionCanBeReplaced(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             let session = ReadOnlySession(client: fixture.client)
             let repository = MomentsRepository(session: session, toggles: api.toggles)
@@ -133,7 +133,7 @@ struct MomentsRepositoryTests {
         }
     }
 
-    /// A third way to ask for a feed, which the repository was not written for.
+    /// A third way to request a feed, unknown to the repository.
     private struct GetMomentsFromAFile: GetMomentsByUserID {
         struct Request: Endpoint {
             typealias Response = MomentsDetails
@@ -144,7 +144,7 @@ struct MomentsRepositoryTests {
         func call(userID: String) -> Call<MomentsDetails> { Request(userID: userID).call }
     }
 
-    @Test func aRequestCanBeReplacedWithoutTheRepository() async throws {
+    @Test func requestCanBeReplacedWithoutTheRepository() async throws {
         try await MomentsFixture.run(.rest) { fixture in
             let repository = MomentsRepository(
                 session: fixture.client,

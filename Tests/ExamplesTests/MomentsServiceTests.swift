@@ -9,10 +9,10 @@ import Testing
 
 @testable import moments_service
 
-/// The service's answers, on a scripted upstream. `CommandLineTests` runs it as a process.
+/// The service's responses, with a scripted upstream. `CommandLineTests` runs it as a process.
 @Suite("The moments service", .timeLimit(.minutes(20)))
 struct MomentsServiceTests {
-    private struct Answer {
+    private struct ServiceResponse {
         let status: Int
         let mediaType: String?
         let body: [String: Any]
@@ -29,16 +29,16 @@ struct MomentsServiceTests {
         _ method: HTTPRequest.Method,
         _ path: String,
         _ fixture: MomentsFixture
-    ) async throws -> Answer {
+    ) async throws -> ServiceResponse {
         let application = buildApplication(fixture.repository, logger: MomentsFixture.silent)
         let response = try await application.test(.router) { client in
             try await client.executeRequest(uri: path, method: method, headers: [:], body: nil)
         }
-        return try Answer(response)
+        return try ServiceResponse(response)
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func theFeedSaysWhereItComesFromHowOldItIsAndWhetherItIsStale(api: MomentsAPI) async throws {
+    func feedStatesSourceAgeAndStaleness(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             fixture.script(feed: api.feed(), .failure(.connect))
             let fresh = try await send(.get, "/feed/harbour", fixture)
@@ -56,53 +56,53 @@ struct MomentsServiceTests {
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func aFeedThatIsNotStoredIsAProblemWhileTheUpstreamIsAway(api: MomentsAPI) async throws {
+    func unstoredFeedIsAProblemWhenTheUpstreamIsUnreachable(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             fixture.script(feed: .failure(.connect))
-            let answer = try await send(.get, "/feed/harbour", fixture)
-            #expect(answer.status == 503 && answer.mediaType == "application/problem+json")
-            #expect(answer.body["code"] as? String == "originUnreachable" && answer.body["status"] as? Int == 503)
+            let response = try await send(.get, "/feed/harbour", fixture)
+            #expect(response.status == 503 && response.mediaType == "application/problem+json")
+            #expect(response.body["code"] as? String == "originUnreachable" && response.body["status"] as? Int == 503)
             let health = try await send(.get, "/health", fixture)
             #expect(health.status == 200 && health.body["status"] as? String == "ok")
         }
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func aLikeIsAProblemWhileTheUpstreamIsAway(api: MomentsAPI) async throws {
+    func likeIsAProblemWhenTheUpstreamIsUnreachable(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             fixture.script(like: .failure(.connect))
-            let answer = try await send(.post, "/moments/harbour-2/like", fixture)
-            #expect(answer.status == 503 && answer.mediaType == "application/problem+json")
-            let text = "\(answer.body)"
+            let response = try await send(.post, "/moments/harbour-2/like", fixture)
+            #expect(response.status == 503 && response.mediaType == "application/problem+json")
+            let text = "\(response.body)"
             #expect(!text.contains("moments.example"))
         }
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func whatTheUpstreamDoesNotKnowIsNotFound(api: MomentsAPI) async throws {
+    func unknownUserIsNotFound(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             fixture.script(feed: api.unknownUser())
-            let answer = try await send(.get, "/feed/harbour", fixture)
-            #expect(answer.status == 404 && answer.mediaType == "application/problem+json")
+            let response = try await send(.get, "/feed/harbour", fixture)
+            #expect(response.status == 404 && response.mediaType == "application/problem+json")
         }
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func aFaultOfTheUpstreamIsABadGateway(api: MomentsAPI) async throws {
+    func faultOfTheUpstreamIsABadGateway(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             fixture.script(feed: .ok("[]"))
-            let answer = try await send(.get, "/feed/harbour", fixture)
-            #expect(answer.status == 502 && answer.mediaType == "application/problem+json")
+            let response = try await send(.get, "/feed/harbour", fixture)
+            #expect(response.status == 502 && response.mediaType == "application/problem+json")
         }
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func aLikeAnswersWithTheMoment(api: MomentsAPI) async throws {
+    func likeReturnsTheMoment(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             fixture.script(like: api.liked())
-            let answer = try await send(.post, "/moments/harbour-2/like", fixture)
-            let moment = try #require(answer.body["moment"] as? [String: Any])
-            #expect(answer.status == 200 && moment["isLiked"] as? Bool == true)
+            let response = try await send(.post, "/moments/harbour-2/like", fixture)
+            let moment = try #require(response.body["moment"] as? [String: Any])
+            #expect(response.status == 200 && moment["isLiked"] as? Bool == true)
             #expect(moment["createdDate"] as? String == "2025-12-02T08:00:00Z")
         }
     }

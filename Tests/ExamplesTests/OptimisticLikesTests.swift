@@ -4,9 +4,9 @@ import HoldfastTesting
 import MomentsExample
 import Testing
 
-@Suite("Likes that show at once", .timeLimit(.minutes(20)))
+@Suite("Optimistic likes", .timeLimit(.minutes(20)))
 struct OptimisticLikesTests {
-    /// Waits for emissions until the first moment is liked, or no longer.
+    /// Waits for emissions until the first moment is liked, or no longer liked.
     private func show(
         liked isLiked: Bool,
         _ feed: inout EmissionStream<MomentsDetails>.AsyncIterator
@@ -18,7 +18,7 @@ struct OptimisticLikesTests {
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func aLikeShowsBeforeTheServerHasAnswered(api: MomentsAPI) async throws {
+    func likeShowsBeforeTheServerResponds(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             let likes = OptimisticLikes(client: fixture.client, toggles: api.toggles)
             let gate = Gate()
@@ -31,7 +31,7 @@ struct OptimisticLikesTests {
             let liking = Task { try await likes.setLiked(true, momentID: "harbour-2", inFeedOf: "harbour") }
             let shown = try await show(liked: true, &feed)
             #expect(shown?.source == .store && shown?.isStale == true)
-            // What is around the moment stays as it came.
+            // The content around the moment stays as it arrived.
             #expect(shown?.value.userDetails.name == "Harbour" && shown?.value.moments.count == 2)
             gate.open()
             try await liking.value
@@ -42,7 +42,7 @@ struct OptimisticLikesTests {
     }
 
     @Test(arguments: MomentsAPI.allCases)
-    func aLikeThatFailsIsShownNoLonger(api: MomentsAPI) async throws {
+    func failedLikeIsTakenBack(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in
             let likes = OptimisticLikes(client: fixture.client, toggles: api.toggles)
             let gate = Gate()
@@ -58,7 +58,7 @@ struct OptimisticLikesTests {
             gate.open()
             await #expect(throws: HoldfastError.self) { try await liking.value }
             #expect(try await show(liked: false, &feed)?.source == .store)
-            // Whether it was carried out is not known: the next feed is asked for.
+            // The origin may have executed the request, so the next feed is fetched.
             fixture.script(feed: api.feed(isLiked: true))
             #expect(try await fixture.repository.currentFeed(of: "harbour").source == .network)
         }

@@ -24,7 +24,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// What a call is, to tell which errors it can fail with.
+// The kind of a call, which decides the errors it can fail with.
 enum call {
     CALL_READ = 1,
     CALL_WRITE = 2,
@@ -51,7 +51,7 @@ static atomic_int is_armed;
 static _Atomic int64_t calls, strikes;
 static char last_call[128] = "none";
 
-// The C library's own.
+// The C library's own function.
 #define REAL(name, result, ...)                                                                                        \
     static result (*real_##name)(__VA_ARGS__);                                                                         \
     if (!real_##name) real_##name = (result(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name)
@@ -96,13 +96,13 @@ static int can_fail(enum call call, int error) {
     }
 }
 
-// MARK: What a failing power supply takes
+// MARK: The power cut
 
-// One write, and what stood there before.
+// One write, and the bytes that it replaced.
 struct record {
     struct record *earlier;
-    // The inode and a descriptor of its own: closing it would let go of SQLite's locks, so it never
-    // is.
+    // The file's inode, and a descriptor of our own. It is never closed, because closing it would
+    // release SQLite's locks.
     ino_t inode;
     int descriptor;
     off_t offset, length_before, length_after;
@@ -111,7 +111,7 @@ struct record {
     unsigned char *content, *before;
 };
 
-// A file whose folder was not synced since it was made.
+// A file whose folder was not synced since the file was created.
 struct made {
     struct made *earlier;
     char path[4096];
@@ -158,7 +158,7 @@ static int plain_unlink(const char *path) {
     return real_unlink(path);
 }
 
-// A descriptor that stays when SQLite closes its own.
+// Returns a descriptor that stays open when SQLite closes its own.
 static int own_descriptor(int descriptor, ino_t inode) {
     for (int index = 0; index < 256; index++) {
         if (own[index].inode == inode) return own[index].descriptor;
@@ -173,7 +173,7 @@ static int own_descriptor(int descriptor, ino_t inode) {
     abort();
 }
 
-// Notes a write before it happens. Under the guard.
+// Records a write before it happens. The caller holds the guard.
 static void note(int descriptor, off_t offset, const void *content, size_t count) {
     struct stat status;
     if (plain_fstat(descriptor, &status) != 0) abort();
@@ -200,7 +200,7 @@ static void note(int descriptor, off_t offset, const void *content, size_t count
     records = record;
 }
 
-// What was written to a file so far is on the disk. Under the guard.
+// Drops the records of a file, because it was synced. The caller holds the guard.
 static void synced(int descriptor) {
     struct stat status;
     if (plain_fstat(descriptor, &status) != 0) abort();
@@ -224,17 +224,16 @@ static void synced(int descriptor) {
     }
 }
 
-// Another thread may look at a file that is in memory while it is made shorter: it stands still
-// until all have gone.
+// Another thread may read a mapped file while it is truncated: it stops until the process ends.
 static void stand_still(int number) {
     (void)number;
     for (;;) pause();
 }
 
-// Under the guard, which is never let go of.
+// Cuts the power. The caller holds the guard, which is never released.
 static void cut(void) {
     signal(SIGBUS, stand_still);
-    // Back to what was synced, the last write first; then some of them again, in their order.
+    // Undoes all unsynced writes, the last one first; then repeats some of them, in order.
     struct record *forward = NULL;
     for (struct record *record = records; record;) {
         struct record *next = record->earlier;
@@ -244,7 +243,7 @@ static void cut(void) {
         forward = record;
         record = next;
     }
-    // Nothing, everything up to some write, or any of them.
+    // Repeats none, all up to some write, or any of them.
     uint64_t manner = chance() % 4;
     int goes_on = 1;
     for (struct record *record = forward; record; record = record->earlier) {
@@ -280,7 +279,7 @@ static int keeps(int descriptor) { return keeps_writes && is_one(descriptor); }
 
 enum verdict { GOES_ON, FAILS, IS_SHORT };
 
-// What is struck, for whoever reads about it: the call and the file's own name.
+// Names the struck call and its file, for messages.
 static void name_last_call(const char *name, const char *path, int descriptor) {
     char link[64], target[4096];
     if (!path) {
@@ -293,7 +292,7 @@ static void name_last_call(const char *name, const char *path, int descriptor) {
     snprintf(last_call, sizeof last_call, "%s %.64s", name, slash ? slash + 1 : path);
 }
 
-// Counts a call and says what becomes of it; `errno` is set when it fails.
+// Counts a call and decides its result; `errno` is set if it fails.
 static enum verdict judge(enum call call, const char *name, const char *path, int descriptor) {
     if (!atomic_load(&is_armed)) return GOES_ON;
     if ((plan.mode == FAULT_ERROR || plan.mode == FAULT_SHORT) && !can_fail(call, plan.error)) return GOES_ON;
@@ -430,8 +429,8 @@ ssize_t pread64(int descriptor, void *bytes, size_t count, off64_t offset) {
     return plain_pread(descriptor, bytes, count, offset);
 }
 
-// A sync that is not one: what is killed and what fails here still has its kernel, and only the
-// shim's own power cut asks what was synced.
+// Counts a sync without syncing: after a kill or a failure the kernel is still there, and only the
+// shim's own power cut depends on syncs.
 static int sync_one(int descriptor, const char *name, int (*next)(int)) {
     if (!is_one(descriptor)) return next(descriptor);
     if (judge(CALL_SYNC, name, NULL, descriptor) == FAILS) return -1;
@@ -530,10 +529,10 @@ void *mmap64(void *address, size_t length, int protection, int flags, int descri
     return real_mmap64(address, length, protection, flags, descriptor, offset);
 }
 
-// Every command's argument is a word or a pointer, and passes as one.
+// Every command's argument is a word or a pointer, and is passed as a pointer.
 static int control(int (*next)(int, int, ...), int descriptor, int command, void *argument) {
     int locks = command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK;
-    // Letting go of a lock does not fail.
+    // Releasing a lock does not fail.
     if (locks && ((struct flock *)argument)->l_type == F_UNLCK) locks = 0;
     if (locks && is_one(descriptor) && judge(CALL_LOCK, "lock", NULL, descriptor) == FAILS) return -1;
     int result = next(descriptor, command, argument);

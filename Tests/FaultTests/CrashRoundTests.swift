@@ -2,14 +2,15 @@ import FaultWorkload
 import OfflineStore
 import Testing
 
-/// A process that writes a store is killed, again and again; each time the store opens and holds
-/// what was acknowledged.
+/// A process that writes a store is killed, again and again. Each time the store opens, and every
+/// acknowledged entry is there.
 ///
-/// `ROUNDS=1000` does more of it (200 otherwise), `SEED=n` other ones; `make crash` sets both.
+/// `ROUNDS=1000` sets the number of rounds (200 by default), and `SEED=n` the seed; `make crash`
+/// sets both.
 @Suite struct CrashRoundTests {
-    /// Several at the same time, each with stores of its own.
+    /// Several series at the same time, each with its own stores.
     @Test(arguments: 0..<4)
-    func aKilledWriterLeavesWhatItAcknowledged(_ series: Int) async throws {
+    func killedWriterKeepsAcknowledgedEntries(_ series: Int) async throws {
         let rounds = (Scale.rounds(200) + 3) / 4
         var killed = 0
         var acknowledged = 0
@@ -18,13 +19,13 @@ import Testing
             let seed = Scale.seed &* 1_000_000 &+ UInt64(series * 10_000 + round)
             var random = SeededRandom(seed: seed)
             if round % 20 == 0 {
-                // Lanes at the same time, one alone with operations on everything, one with a
-                // budget that makes it evict.
+                // Several concurrent lanes; one lane alone with operations on everything; one lane
+                // with a budget that makes it evict.
                 let kind = StoreInRounds.Kind.allCases[(round / 20 + series) % 3]
                 remembered = StoreInRounds(folder: try TemporaryFolder(), kind: kind)
             }
             guard var store = remembered else { return }
-            // Some while the store is opened, most under load, some at the very moment of an
+            // Some are killed while the store is opened, most under load, some at the moment of an
             // acknowledgement.
             let isEarly = Int.random(in: 0..<10, using: &random) == 0
             let line = isEarly ? 0 : Int.random(in: 1..<100, using: &random)
@@ -53,12 +54,12 @@ import Testing
     }
 
     #if os(Linux)
-        /// The same at the file operations themselves: killed before each, and in the middle of
+        /// Kills the process at the file operations themselves: before each, and in the middle of
         /// each write.
         ///
-        /// Needs the fault shim, so on Linux alone.
+        /// This needs the fault shim, so it runs only on Linux.
         @Test(arguments: ["kill", "torn"])
-        func aWriterKilledAtItsNthFileOperationLeavesWhatItAcknowledged(_ mode: String) async throws {
+        func writerKilledAtAnyFileOperationKeepsAcknowledgedEntries(_ mode: String) async throws {
             let seed = Scale.seed
             var at = 1
             var isOver = false
@@ -84,10 +85,10 @@ import Testing
             #expect(at > 300)
         }
 
-        /// A migration that is killed before or within each of its file operations is made again;
-        /// what the store holds is untouched.
+        /// A migration that is killed before or within any of its file operations is repeated, and
+        /// the store's content is untouched.
         @Test(arguments: [1, 2], ["kill", "torn"])
-        func aKilledMigrationIsMadeAgain(_ version: Int, _ mode: String) async throws {
+        func killedMigrationIsRepeated(_ version: Int, _ mode: String) async throws {
             let here = #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
             var at = 1
             var isOver = false
@@ -111,7 +112,7 @@ import Testing
     #endif
 }
 
-/// One store through several rounds, and what it must hold.
+/// One store through several rounds, and its expected content.
 struct StoreInRounds {
     enum Kind: CaseIterable {
         case lanes, alone, small
@@ -132,9 +133,9 @@ struct StoreInRounds {
         model = StoreModel(lanes: kind.lanes)
     }
 
-    /// Goes through what the worker said, opens the store in this process, and compares.
+    /// Follows the worker's lines, opens the store in this process, and compares.
     ///
-    /// - Returns: everything that is wrong.
+    /// - Returns: the findings.
     mutating func check(
         _ ending: WorkerProcess.Ending,
         seed: UInt64,
@@ -151,12 +152,12 @@ struct StoreInRounds {
             if !statistics.setAside.isEmpty {
                 findings.append("set aside: \(statistics.setAside.map(\.name))")
             }
-            // It goes on being a store.
+            // The store still works.
             let place = Place(lane: 0, kind: .response, index: 0)
             let operation = Operation.setResponse(place, Content(seed: seed, length: 5000), tags: [0])
-            let certain = model.tried(operation)
+            let certain = model.begin(operation)
             try await store.perform(operation)
-            model.acknowledged(operation, certain)
+            model.acknowledge(operation, certain)
             try await store.close()
             findings += DatabaseAudit.findings(path + "/" + statistics.databaseName)
         } catch {
@@ -179,9 +180,9 @@ struct StoreInRounds {
             }
             let operation = lanes[lane][number]
             switch words[0] {
-            case "try": certain[lane] = model.tried(operation)
-            case "ack": model.acknowledged(operation, certain[lane])
-            // A small store may decline what is too large for it.
+            case "try": certain[lane] = model.begin(operation)
+            case "ack": model.acknowledge(operation, certain[lane])
+            // A small store may decline entries that are too large for it.
             case "fail" where kind == .small && ["tooLarge", "busy", "full"].contains(words.last): break
             default: findings.append("\(line): \(operation)")
             }

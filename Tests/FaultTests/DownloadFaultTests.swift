@@ -12,25 +12,25 @@ import Testing
     import Darwin
 #endif
 
-/// A download that a killed process, a full disk or a cut of the power broke off: nothing half
-/// stands in the file's place, and a later one makes it whole.
+/// A download that a killed process, a full disk or a power cut interrupted. No partial file is in
+/// the file's place, and a later download completes it.
 @Suite(.timeLimit(.minutes(20))) struct DownloadFaultTests {
     private struct Film: Endpoint {
         let baseURL: String
         let path = ""
     }
 
-    /// A folder for a download, an origin, and what the file has to be.
+    /// A folder for a download, an origin, and the expected file.
     private struct Bench {
         let folder: TemporaryFolder
         let url: String
         let whole: [UInt8]
         let client: CachingClient
         var file: String { folder.path + "/files/film" }
-        /// What is in its place; `nil` where nothing is.
+        /// The content of the file; `nil` if there is none.
         var content: [UInt8]? { try? readFile(file) }
 
-        /// Runs the worker, which ends by a fault, or by `judge`.
+        /// Runs the worker, which ends by a fault or by `judge`.
         func work(
             _ mode: String,
             _ error: Int32 = 0,
@@ -40,14 +40,14 @@ import Testing
             try await WorkerProcess("download", folder.path, url, mode, "\(error)", "\(at)").run(until: judge)
         }
 
-        /// Goes on with it here, where nothing fails.
-        func goOn() async throws -> DownloadedFile {
+        /// Resumes the download in this process, where nothing fails.
+        func resume() async throws -> DownloadedFile {
             try await client.download(Film(baseURL: url), to: DownloadDestination(file))
         }
 
-        /// Nothing is left but the file.
+        /// Expects only the complete file.
         func expectWhole(_ context: String) {
-            // Some megabytes are nothing to be shown.
+            // Megabytes must not be printed.
             let isWhole = content == whole
             #expect(isWhole, "\(context)")
             #expect(TemporaryFolder.names(folder.path + "/files") == ["film"], "\(context)")
@@ -74,8 +74,8 @@ import Testing
         }
     }
 
-    // SIGKILL in the midst, again and again, until one gets to the end.
-    @Test func aKilledProcessLeavesWhatCameAndAnotherGoesOn() async throws {
+    // SIGKILL in the middle, again and again, until one attempt completes.
+    @Test func downloadResumesAfterAKilledProcess() async throws {
         try await run(bytes: 6_000_000) { bench in
             var resumed: Set<String> = []
             for round in 1...5 {
@@ -83,16 +83,16 @@ import Testing
                 #expect(ending.signal == SIGKILL && bench.content == nil)
                 resumed.insert(ending.lines.first { $0.hasPrefix("progress") } ?? "")
             }
-            let file = try await bench.goOn()
+            let file = try await bench.resume()
             #expect(file.resumedFrom > 0 && file.length == 6_000_000)
-            // Each went on where the one before had come to.
+            // Each attempt resumed where the one before had stopped.
             #expect(resumed.count > 1)
             bench.expectWhole("killed")
         }
     }
 
     #if os(Linux)
-        /// What strikes, and with which error.
+        /// A kind of fault, with its error.
         enum Fault: String, CaseIterable {
             case kill, torn, cut, full, broken
 
@@ -106,8 +106,7 @@ import Testing
         }
 
         // At each of its file operations.
-        @Test(arguments: Fault.allCases) func aFaultAtItsNthFileOperationLeavesNothingHalf(_ fault: Fault) async throws
-        {
+        @Test(arguments: Fault.allCases) func faultAtAnyFileOperationLeavesNoPartialFile(_ fault: Fault) async throws {
             try await run(bytes: 700_000) { bench in
                 var at = 1
                 var isOver = false
@@ -127,9 +126,9 @@ import Testing
                     case .cut: #expect(isOver || ending.status == 77, "\(context)")
                     }
                     if bench.content == nil {
-                        // The machine was started anew where its power had failed.
+                        // After a power cut, the machine counts as rebooted.
                         let boot = fault == .cut ? "another" : BootIdentity.current
-                        _ = try await BootIdentity.$current.withValue(boot) { try await bench.goOn() }
+                        _ = try await BootIdentity.$current.withValue(boot) { try await bench.resume() }
                         bench.expectWhole(context)
                     }
                     bench.clear()
@@ -139,9 +138,9 @@ import Testing
             }
         }
 
-        // What was written and not synced may be anything after that; what was synced is gone on
-        // with.
-        @Test func aCutOfThePowerCostsNoMoreThanWhatWasNotSynced() async throws {
+        // Bytes that were written but not synced may be anything afterwards; the download resumes
+        // after the synced ones.
+        @Test func powerCutLosesOnlyUnsyncedBytes() async throws {
             let (length, synced) = (PartFile.syncDistance + 3_000_000, PartFile.syncDistance)
             try await run(bytes: Int(length)) { bench in
                 let calls = try #require(
@@ -151,22 +150,22 @@ import Testing
                 // Some operations before the last: sync, link, removals.
                 let ending = try await bench.work("cut", at: calls - 12)
                 #expect(ending.status == 77 && bench.content == nil)
-                let file = try await BootIdentity.$current.withValue("another") { try await bench.goOn() }
+                let file = try await BootIdentity.$current.withValue("another") { try await bench.resume() }
                 #expect(file.resumedFrom >= synced && file.resumedFrom < length)
                 bench.expectWhole("cut")
             }
         }
 
-        // A real file system without room: the part is kept, and goes on when there is some.
+        // On a full file system, the part is kept, and the download resumes when there is space.
         @Test(.enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
-        func aFullDiskIsAnErrorAndThePartGoesOnWhenThereIsRoom() async throws {
+        func fullDiskIsAnErrorAndTheDownloadResumesLater() async throws {
             try await run(bytes: 6_000_000) { bench in
                 let disk = try #require(SmallDisk(in: bench.folder.path))
                 let file = disk.path + "/film"
                 func download() async throws -> DownloadedFile {
                     try await bench.client.download(Film(baseURL: bench.url), to: DownloadDestination(file))
                 }
-                // Some of it has room.
+                // There is space for a part of it.
                 try writeFile(disk.path + "/large", [UInt8](repeating: 1, count: 4 << 20))
                 let error = await #expect(throws: HoldfastError.self) { try await download() }
                 #expect(error?.code == .fileFailed && error?.message.contains("disk is full") == true)
@@ -177,7 +176,7 @@ import Testing
                 let isWhole = try readFile(file) == bench.whole
                 #expect(isWhole)
                 unlink(file)
-                // None has any.
+                // There is no space at all.
                 disk.fill()
                 await #expect(throws: HoldfastError.self) { try await download() }
                 #expect(TemporaryFolder.names(disk.path).contains("film") == false)

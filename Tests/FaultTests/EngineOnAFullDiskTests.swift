@@ -11,7 +11,7 @@ import Testing
 #if os(Linux)
     import Glibc
 
-    /// From the request to the disk: the engine beside a store that cannot write.
+    /// From the request to the disk: the engine with a store that cannot write.
     @Suite(.enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
     struct EngineOnAFullDiskTests {
         let folder: TemporaryFolder
@@ -20,24 +20,24 @@ import Testing
 
         init() throws { folder = try TemporaryFolder() }
 
-        @Test func exchangesGoOnAndTheStoreHeals() async throws {
+        @Test func exchangesContinueAndTheStoreRecovers() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             var store = try await CacheManager.openForFaults(disk.path + "/store", budget: 64 << 20)
             let engine = engine(on: store)
             let large = String(repeating: "0123456789abcdef", count: 20_000)
-            #expect(try await get("/kept", answered: "kept", engine) == "kept")
+            #expect(try await get("/kept", returning: "kept", engine) == "kept")
 
             disk.fill()
             for number in 0..<8 {
-                #expect(try await get("/\(number)", answered: large, engine) == large)
-                // What is stored is served, with the origin silent: an unscripted request would be
+                #expect(try await get("/\(number)", returning: large, engine) == large)
+                // The stored response is served without the origin: an unscripted request would be
                 // a failure.
                 #expect(try await get("/kept", engine) == "kept")
             }
             #expect(try await store.statistics().setAside.isEmpty)
 
             disk.free()
-            #expect(try await get("/after", answered: large, engine) == large)
+            #expect(try await get("/after", returning: large, engine) == large)
             #expect(try await get("/after", engine) == large)
             #expect(transport.unscripted.isEmpty)
             try await store.close()
@@ -49,9 +49,9 @@ import Testing
             try await store.close()
         }
 
-        /// What a head says of storing is true once the store knows that its disk takes no more.
-        /// RFC 9211 §2.5
-        @Test func whatIsSaidToBeStoredIsStored() async throws {
+        /// A head's statement about storing is true once the store knows that its disk is full. RFC
+        /// 9211 §2.5
+        @Test func responsesReportedAsStoredAreStored() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let store = try await CacheManager.openForFaults(disk.path + "/store", budget: 64 << 20)
             let engine = engine(on: store)
@@ -75,15 +75,15 @@ import Testing
                 if said != isThere { lies += 1 }
                 clock.advance(by: .milliseconds(300))
             }
-            // The first finds out: its head has been sent by then.
+            // The first one finds out: its head has been sent by then.
             #expect(lies <= 2)
             disk.free()
             #expect(try await isStored("/after") == (true, true))
             try await store.close()
         }
 
-        /// Gets a target to its end, and waits until nothing is being stored any more.
-        private func get(_ path: String, answered text: String? = nil, _ engine: CacheEngine) async throws -> String {
+        /// Fetches a target to its end, and waits until nothing is being stored any more.
+        private func get(_ path: String, returning text: String? = nil, _ engine: CacheEngine) async throws -> String {
             let url = "https://a.example" + path
             if let text { transport.script(url, .ok(text, fields: [.cacheControl: "max-age=60"])) }
             let target = try TargetURI(url)

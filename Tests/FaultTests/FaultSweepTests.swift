@@ -3,19 +3,19 @@ import OfflineStore
 import Testing
 
 #if os(Linux)
-    /// Every file operation of a store fails once, from the first to the last, in the store's own
-    /// code and in SQLite's: exchanges go on, nothing wrong is read, and the store heals in the
-    /// same process when the fault ends.
+    /// Every file operation of a store fails once, in the store's own code and in SQLite's.
+    /// Exchanges go on, nothing wrong is read, and the store recovers in the same process when the
+    /// fault ends.
     ///
-    /// The faults are made by Tests/FaultShim, which is linked into `store-worker` and stands
-    /// before the C library there. It needs Linux with glibc: on macOS these tests are left out.
-    /// Every `stride`th operation in every run of the tests, each one with `make crash`; those that
-    /// can fail for want of a descriptor are few, so they all do.
+    /// Tests/FaultShim makes the faults. It is linked into `store-worker`, where it precedes the C
+    /// library. It needs Linux with glibc, so these tests do not run on macOS. A normal run strikes
+    /// every `stride`th operation, and `make crash` each one. Few operations can fail for lack of a
+    /// descriptor, so these are always all struck.
     @Suite struct FaultSweepTests {
         struct Case: Sendable, CustomStringConvertible {
             var mode = "error"
             var error: String
-            /// File operations that fail in a row.
+            /// The file operations that fail in a row.
             var length = 1
             var stride: Int
             var isOld = false
@@ -36,10 +36,10 @@ import Testing
         }
 
         @Test(arguments: Case.all)
-        func aStoreHealsAfterItsNthFileOperationFailed(_ fault: Case) async throws {
+        func storeRecoversAfterAnyFileOperationFailed(_ fault: Case) async throws {
             let folder = try TemporaryFolder()
             let stride = Scale.isThorough ? 1 : fault.stride
-            // Another first one for another seed, so that many runs see all.
+            // Another seed has another first operation, so that many runs cover all.
             var from = 1 + Int(Scale.seed &* 7 % UInt64(stride))
             var struck = 0
             while true {
@@ -74,22 +74,22 @@ import Testing
         }
     }
 
-    /// The power fails at a file operation: what was synced stays, of what was not any part may be
-    /// lost or torn.
+    /// The power fails at a file operation. Synced bytes stay; any part of the others may be lost
+    /// or torn.
     ///
-    /// Tests/FaultShim keeps what every write replaces until the file is synced, and when it
-    /// strikes puts some of it back, in units of 512 bytes, and removes files whose folder was not
-    /// synced since they were made.
+    /// Tests/FaultShim keeps the bytes that each write replaces, until the file is synced. When it
+    /// strikes, it restores some of them, in units of 512 bytes. It also removes files whose folder
+    /// was not synced since they were created.
     @Suite struct PowerCutTests {
         @Test(arguments: 0..<2)
-        func whatWasPromisedSurvivesAPowerFailure(_ series: Int) async throws {
+        func promisedEntriesSurviveAPowerFailure(_ series: Int) async throws {
             let rounds = (Scale.rounds(40) + 1) / 2
             var cuts = 0
             for round in 0..<rounds {
                 let seed = Scale.seed &* 1_000_000 &+ UInt64(series * 10_000 + round)
                 var random = SeededRandom(seed: seed)
                 var store = StoreInRounds(folder: try TemporaryFolder(), kind: .alone)
-                // Twice, so that the second finds a store that has been through it.
+                // Twice, so that the second one finds a store that had a power cut.
                 for again in 0..<2 {
                     let at = Int.random(in: 1..<(again == 0 ? 700 : 400), using: &random)
                     let worker = WorkerProcess(

@@ -11,9 +11,9 @@ import Testing
     import Darwin
 #endif
 
-/// Files that are not what was written: whatever is read is right or a miss, and the store goes on.
+/// Damaged files: every read is right or a miss, and the store continues.
 @Suite struct FlippedBitTests {
-    /// A store with something of everything, closed, and one whose log was not yet copied.
+    /// A closed store with something of every kind, and one whose log was not copied yet.
     private struct Original {
         let folder: TemporaryFolder
         let model: StoreModel
@@ -28,9 +28,9 @@ import Testing
             let store = try await CacheManager.openForFaults(closed)
             for seed in [UInt64(3), 4] {
                 for operation in Workload.tour(seed: seed).dropLast(4) {
-                    let certain = model.tried(operation)
+                    let certain = model.begin(operation)
                     try await store.perform(operation)
-                    model.acknowledged(operation, certain)
+                    model.acknowledge(operation, certain)
                 }
             }
             try await store.settle()
@@ -42,9 +42,9 @@ import Testing
 
     enum File: Sendable { case database, log }
 
-    /// A bit in every page, a seeded one; eight of them with `make crash`.
+    /// Flips a seeded bit in every page; eight bits with `make crash`.
     @Test(arguments: [File.database, .log])
-    func aFlippedBitIsAMissAndNeverAWrongByte(_ file: File) async throws {
+    func flippedBitIsAMissAndNeverAWrongByte(_ file: File) async throws {
         let original = try await Original()
         let source = file == .database ? original.closed : original.live
         let name = file == .database ? "0001.sqlite" : "0001.sqlite-wal"
@@ -54,7 +54,7 @@ import Testing
         let unit = file == .database ? 8192 : 8216
         var misses = 0
         for index in 0..<(bytes.count / unit * (Scale.isThorough ? 8 : 1)) {
-            // Headers and the beginnings of cells are where most depends on a bit.
+            // Most depends on the bits of headers and of the beginnings of cells.
             let range = index % 2 == 0 ? unit : 200
             let offset = index % (bytes.count / unit) * unit + Int.random(in: 0..<range, using: &random)
             let bit = UInt8(1) << UInt8.random(in: 0..<8, using: &random)
@@ -70,10 +70,10 @@ import Testing
         #expect(misses > 0)
     }
 
-    /// The names of columns are text in the first pages: one that changed there makes every
-    /// statement fail, and is damage like any other.
+    /// Column names are text in the first pages. A changed one makes every statement fail, and is
+    /// damage like any other.
     @Test(arguments: ["body_length INTEGER", "checksum INTEGER", "log_floor INTEGER", "TABLE garbage"])
-    func aFlippedBitInTheSchemaIsDamage(_ text: String) async throws {
+    func flippedBitInTheSchemaIsDamage(_ text: String) async throws {
         let original = try await Original()
         let name = "/0001.sqlite"
         let bytes = try readFile(original.closed + name)
@@ -89,7 +89,7 @@ import Testing
         #expect(findings.isEmpty && misses > 0)
     }
 
-    @Test func aTruncatedFileIsNoReasonToStop() async throws {
+    @Test func storeContinuesAfterAFileIsTruncated() async throws {
         let original = try await Original()
         var random = SeededRandom(seed: Scale.seed)
         var misses = 0
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: ["sequence", "CURRENT", "lock", "0001.sqlite-wal", "0001.sqlite-shm"])
-    func aMissingFileIsNoReasonToStop(_ name: String) async throws {
+    func storeContinuesWithoutAnyOfItsFiles(_ name: String) async throws {
         let original = try await Original()
         for source in [original.live, original.closed] {
             let copy = original.folder.path + "/copy"
@@ -124,22 +124,21 @@ import Testing
         }
     }
 
-    /// Opens a damaged store, reads everything, writes everything anew, reads again, and opens it
-    /// once more.
+    /// Opens a damaged store, reads everything, writes everything again, reads again, and reopens
+    /// it.
     private static func findings(_ path: String, _ model: inout StoreModel, _ misses: inout Int) async -> [String] {
         var findings: [String] = []
         do {
             let store = try await CacheManager.openForFaults(path)
-            // The sequence never goes back, whatever the damage.
+            // The sequence never decreases, whatever the damage.
             let sequence = store.responses.invalidationSequence.number
             for place in model.places {
                 do {
                     guard let version = try await store.version(at: place) else {
-                        if model.observed(nil, at: place, .init()) != nil { misses += 1 }
+                        if model.observe(nil, at: place, .init()) != nil { misses += 1 }
                         continue
                     }
-                    // An older version may be there again, where the log lost its tail; then it is
-                    // distrusted.
+                    // An older version may be back if the log lost its tail; it is distrusted then.
                     if version.isMarked { continue }
                     if !model.allows(version, at: place, .init()) { findings.append("\(place) holds \(version)") }
                 } catch let error as StoreError where error.code == .damaged || error.code == .gone {
@@ -148,14 +147,14 @@ import Testing
             }
             var renewed = StoreModel(lanes: 1)
             for operation in [.removeAll] + Workload.tour(seed: 9).prefix(8) {
-                let certain = renewed.tried(operation)
+                let certain = renewed.begin(operation)
                 do {
                     try await store.perform(operation)
                 } catch let error as StoreError where error.code == .damaged {
-                    // Found only now: from here on there is a new database.
+                    // The damage is only found now: a new database is in use from here on.
                     try await store.perform(operation)
                 }
-                renewed.acknowledged(operation, certain)
+                renewed.acknowledge(operation, certain)
             }
             if store.responses.invalidationSequence.number < sequence { findings.append("the sequence went back") }
             let isReplaced = try await !store.statistics().setAside.isEmpty

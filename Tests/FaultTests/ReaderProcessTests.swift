@@ -6,12 +6,12 @@ import NIOCore
 import OfflineStore
 import Testing
 
-/// A process that reads a store hears of what another process writes.
+/// A process that reads a store learns of another process's writes.
 @Suite(.timeLimit(.minutes(20))) struct ReaderProcessTests {
     let folder: TemporaryFolder
     init() throws { folder = try TemporaryFolder() }
 
-    /// Runs the worker, and something here after each of its lines.
+    /// Runs the worker, and `line` in this process after each of its lines.
     private func work(
         _ url: String,
         _ count: Int,
@@ -31,9 +31,9 @@ import Testing
         return ending.lines
     }
 
-    /// Each change is awaited before the next is made, so none is told together with another. What
-    /// the writer commits by itself behind an invalidation is told as well.
-    @Test func changesAreHeardInAnotherProcess() async throws {
+    /// Each change is awaited before the next is made, so each is reported by itself. The writer's
+    /// own commits after an invalidation are reported too.
+    @Test func changesReachAnotherProcess() async throws {
         let store = try await CacheManager.openForFaults(folder.path + "/store")
         let lines = try await work("-", 2) { line in
             switch line {
@@ -48,7 +48,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func streamsFollowWhatAnotherProcessStores() async throws {
+    @Test func streamsFollowEntriesStoredByAnotherProcess() async throws {
         let store = try await CacheManager.openForFaults(folder.path + "/store")
         let url = "https://a.example/page"
         let key = CacheKey(method: .get, target: try TargetURI(url))

@@ -3,11 +3,11 @@ import OfflineStore
 import Testing
 
 #if os(Linux)
-    /// A process that files stored responses under other keys is killed, loses its power or its
-    /// disk, at any of its file operations: nothing is lost but what gives way to a newer response,
-    /// and another process finishes it.
+    /// A process that moves stored responses to other keys is killed, or loses its power or its
+    /// disk, at any of its file operations. Nothing is lost but responses that newer ones replace,
+    /// and another process finishes the revision.
     @Suite struct RevisionFaultTests {
-        /// A store to be revised; filled once, and copied.
+        /// Makes a store to revise; it is filled once, and copied.
         private static func filled() async throws -> TemporaryFolder {
             let folder = try TemporaryFolder()
             let store = try await CacheManager.openForFaults(folder.store)
@@ -17,7 +17,7 @@ import Testing
         }
 
         @Test(arguments: [("kill", 181), ("torn", 191), ("cut", 223), ("error", 131)])
-        func aRevisionThatWasCutShortIsFinishedByTheNext(_ mode: String, _ stride: Int) async throws {
+        func interruptedRevisionIsFinishedByTheNext(_ mode: String, _ stride: Int) async throws {
             let template = try await Self.filled()
             var at = 1
             var struck = 0

@@ -1,8 +1,8 @@
 import Foundation
 
-/// How much is done: little in every run of the tests, much on demand (`make crash`).
+/// The amount of work: little in every run of the tests, much on demand (`make crash`).
 enum Scale {
-    /// Rounds of a kind, from the environment's `ROUNDS` (times `share` of it) where it is set.
+    /// Returns the number of rounds, scaled by `ROUNDS` in the environment if it is set.
     static func rounds(_ usual: Int) -> Int {
         guard let wanted = number("ROUNDS") else { return usual }
         return max(1, usual * Int(wanted) / 200)
@@ -11,7 +11,7 @@ enum Scale {
     /// The first seed: `SEED` in the environment replays a failure.
     static var seed: UInt64 { number("SEED") ?? 1 }
 
-    /// Whether nothing is left out: `ROUNDS` asks for more than every run does.
+    /// Whether every operation is tested: `ROUNDS` is larger than in a normal run.
     static var isThorough: Bool { (number("ROUNDS") ?? 0) > 200 }
 
     private static func number(_ name: String) -> UInt64? {

@@ -6,8 +6,8 @@
     import Darwin
 #endif
 
-/// A folder that is removed with the last reference to it, in memory where the machine has such a
-/// place: these tests write much and keep nothing.
+/// A folder that is removed with its last reference. It is in memory if the machine allows it,
+/// because these tests write much and keep nothing.
 final class TemporaryFolder: Sendable {
     let path: String
 
@@ -20,7 +20,7 @@ final class TemporaryFolder: Sendable {
 
     deinit { Self.remove(path) }
 
-    /// A path in it where nothing is yet.
+    /// A path in the folder at which nothing exists yet.
     var store: String { path + "/store" }
 
     static func remove(_ path: String) {
@@ -44,8 +44,7 @@ final class TemporaryFolder: Sendable {
         return names.sorted()
     }
 
-    /// Copies a store's files, without the index of the log: what a machine that starts again
-    /// finds.
+    /// Copies a store's files without the log's index, as a restarted machine finds them.
     static func copy(_ from: String, to destination: String) throws {
         mkdir(destination, 0o700)
         for name in names(from) where !name.hasSuffix("-shm") {

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// The executable `store-worker` as a process of its own, read line by line on a thread of its own.
+/// The executable `store-worker` as a process, read line by line on a thread of its own.
 ///
-/// Started with `posix_spawn`: Foundation's `Process` crashes now and then on Linux when several
-/// are started while other threads are busy, which tests are.
+/// It is started with `posix_spawn`: Foundation's `Process` sometimes crashes on Linux when several
+/// are started while other threads are busy.
 struct WorkerProcess: Sendable {
-    /// What a process left behind.
+    /// The result of a process.
     struct Ending: Sendable {
-        /// Every whole line that it wrote.
+        /// Every complete line that it wrote.
         var lines: [String]
         var status: Int32
         /// The signal that ended it, or zero.
@@ -19,11 +19,13 @@ struct WorkerProcess: Sendable {
 
     init(_ arguments: String...) { self.arguments = arguments }
 
-    /// Runs it to its end, or to the end that `judge` decides on: asked after each line with the
-    /// number of lines so far, it says after how many more microseconds the process is killed, or
-    /// `nil` to let it live on.
+    /// Runs the process until it ends, or until `judge` has it killed.
     ///
-    /// - Parameter secondsWithoutALine: after so much silence it counts as hanging, and is killed.
+    /// `judge` is called after each line with the number of lines so far. It returns the
+    /// microseconds after which the process is killed, or `nil`.
+    ///
+    /// - Parameter secondsWithoutALine: the silence after which the process is treated as hanging,
+    ///   and killed.
     func run(
         secondsWithoutALine: Int = 120,
         until judge: @escaping @Sendable (Int) -> Int? = { _ in nil }
@@ -36,7 +38,7 @@ struct WorkerProcess: Sendable {
         }
     }
 
-    /// Built into the folder that the test bundle is in.
+    /// The executable in the folder of the test bundle.
     private static var path: String {
         get throws {
             let bundle = try #require(CommandLine.arguments.first { $0.contains(".xctest") }, "not run by 'swift test'")
@@ -87,7 +89,7 @@ struct WorkerProcess: Sendable {
         }
         var status: Int32 = 0
         while waitpid(child, &status, 0) == -1, errno == EINTR {}
-        // What follows the last line's end was cut short.
+        // Bytes after the last line end are incomplete.
         let whole = bytes.prefix((bytes.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1)
         return Ending(
             lines: String(decoding: whole, as: UTF8.self).split(separator: "\n").map(String.init),
@@ -102,8 +104,7 @@ struct WorkerProcess: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
-        // Files and sockets of other tests are none of its business; nor is the other end of
-        // somebody's pipe.
+        // The process must not inherit files, sockets or pipes of other tests.
         for descriptor in 3..<CInt(1024) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }

@@ -3,16 +3,16 @@ import HTTPCache
 package import OfflineStore
 
 extension StoreModel {
-    /// Looks at everything in an open store and compares.
+    /// Reads everything in an open store, and compares.
     ///
-    /// - Returns: everything that is wrong, in words.
+    /// - Returns: the findings, in words.
     package mutating func audit(_ store: CacheManager, _ tolerance: Tolerance = Tolerance()) async -> [String] {
         var findings: [String] = []
-        if let finding = observed(sequence: store.responses.invalidationSequence.number) { findings.append(finding) }
+        if let finding = observe(sequence: store.responses.invalidationSequence.number) { findings.append(finding) }
         for place in places {
             do {
                 let version = try await store.version(at: place)
-                if let finding = observed(version, at: place, tolerance) { findings.append(finding) }
+                if let finding = observe(version, at: place, tolerance) { findings.append(finding) }
             } catch {
                 findings.append("\(place) cannot be read: \(error)")
             }
@@ -21,7 +21,7 @@ extension StoreModel {
             try await store.settle()
             let statistics = try await store.statistics()
             if statistics.unreferencedBodies > 0 {
-                findings.append("\(statistics.unreferencedBodies) bodies are left that nothing names")
+                findings.append("\(statistics.unreferencedBodies) bodies without an entry are left")
             }
             if statistics.responses + statistics.objects > places.count {
                 findings.append("there are more entries than places")
@@ -33,9 +33,9 @@ extension StoreModel {
     }
 }
 
-/// The database of a closed store, as SQLite itself sees it.
+/// The database of a closed store, as SQLite sees it.
 package enum DatabaseAudit {
-    /// - Returns: what `PRAGMA integrity_check` finds, and chunks that belong to no entry.
+    /// - Returns: the findings of `PRAGMA integrity_check`, and chunks that belong to no entry.
     package static func findings(_ path: String) -> [String] {
         var connection: OpaquePointer?
         defer { sqlite3_close(connection) }

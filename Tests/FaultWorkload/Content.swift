@@ -1,7 +1,6 @@
 package import NIOCore
 
-/// Bytes that follow from a seed and a length: whoever knows its name can tell whether a body is
-/// what was stored.
+/// Bytes that follow from a seed and a length. Their name is enough to verify a stored body.
 package struct Content: Hashable, Sendable {
     package var seed: UInt64
     package var length: Int
@@ -11,17 +10,17 @@ package struct Content: Hashable, Sendable {
         self.length = length
     }
 
-    /// The content of a name.
+    /// Makes the content with a name.
     package init?(name: String) {
         let words = name.split(separator: ".")
         guard words.count == 2, let seed = UInt64(words[0]), let length = Int(words[1]), length >= 0 else { return nil }
         self.init(seed: seed, length: length)
     }
 
-    /// What is stored beside the bytes.
+    /// The name, which is stored beside the bytes.
     package var name: String { "\(seed).\(length)" }
 
-    /// No two stretches of 4 KiB are equal, in one content or in two.
+    /// The bytes. No two stretches of 4 KiB are equal, in one content or in two.
     package var bytes: ByteBuffer {
         var buffer = ByteBuffer()
         buffer.reserveCapacity(length + Self.noise.readableBytes + 16)
@@ -35,7 +34,7 @@ package struct Content: Hashable, Sendable {
         return buffer.getSlice(at: 0, length: length) ?? ByteBuffer()
     }
 
-    /// As many letters, for what is stored as text.
+    /// As many letters, for content stored as text.
     package var text: String {
         var letters: [UInt8] = []
         letters.reserveCapacity(length + Self.letters.count + 48)
@@ -55,7 +54,7 @@ package struct Content: Hashable, Sendable {
     }()
 }
 
-/// SplitMix64: random enough for tests, and the same from one seed on every machine.
+/// SplitMix64: random enough for tests, and the same for one seed on every machine.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

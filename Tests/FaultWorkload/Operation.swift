@@ -1,9 +1,10 @@
 package import HTTPCacheSemantics
 import HTTPTypes
 
-/// A thing that can be stored: one key of one lane.
+/// A key of one lane, at which an entry can be stored.
 ///
-/// Lanes run at the same time and share no keys and no tags, so that each knows what must be there.
+/// Lanes run at the same time and share no keys and no tags, so that each knows its expected
+/// content.
 package struct Place: Hashable, Sendable, Comparable, CustomStringConvertible {
     package enum Kind: Int, Sendable { case response, object }
 
@@ -14,7 +15,7 @@ package struct Place: Hashable, Sendable, Comparable, CustomStringConvertible {
     package static let responseCount = 10
     package static let objectCount = 5
 
-    /// Every place of a lane.
+    /// Returns every place of a lane.
     package static func all(lane: Int) -> [Place] {
         (0..<responseCount).map { Place(lane: lane, kind: .response, index: $0) }
             + (0..<objectCount).map { Place(lane: lane, kind: .object, index: $0) }
@@ -43,33 +44,33 @@ package struct Place: Hashable, Sendable, Comparable, CustomStringConvertible {
     }
 }
 
-/// One thing done to a store.
+/// An operation on a store.
 package enum Operation: Sendable, Hashable {
-    /// An object, stored by an explicit call.
+    /// Stores an object by an explicit call.
     case setObject(Place, Content)
     case removeObject(Place)
-    /// A response, stored by an explicit call.
+    /// Stores a response by an explicit call.
     case setResponse(Place, Content, tags: Set<Int>)
-    /// A response, stored as the engine does, in pieces of so many bytes.
+    /// Stores a response as the engine does, in pieces of some bytes.
     case fill(Place, Content, tags: Set<Int>, piece: Int)
-    /// A response whose origin hangs up after half of it.
+    /// Stores a response whose origin closes the connection after half of it.
     case abandon(Place, Content)
-    /// What a 304 does; the number tells it from others.
+    /// Freshens as a 304 does; the number distinguishes it from others.
     case freshen(Place, Int)
     case invalidateKey(Place, isKept: Bool)
     case invalidateTarget(Place, isKept: Bool)
     case invalidateTag(lane: Int, Int, isKept: Bool)
-    /// All responses of the store.
+    /// Invalidates all responses of the store.
     case invalidateAll(isKept: Bool)
-    /// All responses and objects of the store.
+    /// Removes all responses and objects of the store.
     case removeAll
     case read(Place)
     /// Waits for the store's housekeeping.
     case settle
 
-    /// Whether it is committed, for as long as the machine runs, when it returns.
+    /// Whether it is committed when it returns, so that it outlasts the process.
     ///
-    /// What a passing exchange stores is not promised to be.
+    /// A response that passes through an exchange has no such promise.
     package var isPromised: Bool {
         switch self {
         case .fill, .freshen: false
@@ -77,7 +78,7 @@ package enum Operation: Sendable, Hashable {
         }
     }
 
-    /// Whether it survives a power failure, and all that came before it too.
+    /// Whether it survives a power failure, with everything before it.
     package var isDurable: Bool {
         switch self {
         case .removeObject, .invalidateKey, .invalidateTarget, .invalidateTag, .invalidateAll, .removeAll: true
@@ -86,7 +87,7 @@ package enum Operation: Sendable, Hashable {
     }
 }
 
-/// What a place holds.
+/// The content of a place.
 package struct Version: Hashable, Sendable {
     package var content: Content
     package var tags: Set<Int> = []
@@ -95,7 +96,7 @@ package struct Version: Hashable, Sendable {
 }
 
 extension Operation {
-    /// What becomes of a place.
+    /// Returns the content of a place after the operation.
     package func result(at place: Place, from version: Version?) -> Version? {
         switch self {
         case .setObject(place, let content): return Version(content: content)

@@ -13,14 +13,14 @@ package import OfflineStore
     import Darwin
 #endif
 
-/// A store did what it must never do.
+/// An error for a store that did what it must never do.
 package struct Wrong: Error, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }
 }
 
-/// An instant that stands: nothing expires by itself.
+/// A clock that stands still, so that nothing expires by itself.
 package struct FixedClock: WallClock {
     private let instant: Timestamp
 
@@ -29,7 +29,7 @@ package struct FixedClock: WallClock {
     package func now() -> Timestamp { instant }
 }
 
-/// What objects are stored as.
+/// The type that objects are stored as.
 private struct Letters: Codable, Sendable {
     var name: String
     var text: String
@@ -46,8 +46,8 @@ extension HTTPField.Name {
 }
 
 extension CacheManager {
-    /// Opens a store for tests: few readers, a standing clock, no log but with `VERBOSE` in the
-    /// environment.
+    /// Opens a store for tests, with few readers and a standing clock. It logs only with `VERBOSE`
+    /// in the environment.
     package static func openForFaults(_ folder: String, budget: Int64 = 256 << 20) async throws -> CacheManager {
         var configuration = Configuration(budget: budget)
         configuration.readerCount = 2
@@ -61,10 +61,10 @@ extension CacheManager {
         )
     }
 
-    /// Does one operation.
+    /// Performs one operation.
     ///
-    /// - Returns: for a reading one, what it found.
-    /// - Throws: the store's error, or ``Wrong`` when bytes came that were not stored so.
+    /// - Returns: for a read, the version it found.
+    /// - Throws: the store's error, or ``Wrong`` if it read bytes that were never stored like this.
     @discardableResult
     package func perform(_ operation: Operation) async throws -> Version? {
         let now = FixedClock().now()
@@ -95,7 +95,7 @@ extension CacheManager {
         return nil
     }
 
-    /// What is at a place, every byte of it compared.
+    /// Returns the version at a place, with every byte compared.
     package func version(at place: Place) async throws -> Version? {
         switch place.kind {
         case .object:
@@ -144,7 +144,7 @@ extension CacheManager {
         let tags = Set((fields[.tagNumbers] ?? "").split(separator: " ").compactMap { Int($0) })
         let draft = Self.draft(response.key, fields, Self.names(tags, place.lane))
         guard try await responses.freshen(response, with: draft, fence: responses.invalidationSequence) != nil else {
-            throw StoreError(code: .busy, message: "What was to be freshened is gone.")
+            throw StoreError(code: .busy, message: "The response to freshen is gone.")
         }
     }
 

@@ -3,24 +3,23 @@ import HTTPCacheSemantics
 import HTTPTypes
 package import OfflineStore
 
-/// A store whose responses come to other keys, and what must be there before, meanwhile and
-/// afterwards.
+/// A store whose responses move to other keys, and its expected content before, during and after.
 ///
-/// There are several responses for each path, told apart by a parameter which a revision leaves
-/// out: then the one received last is left of them.
+/// Each path has several responses, which differ by a parameter that the revision drops. The one
+/// received last remains.
 package enum RevisionWorkload {
     private static let paths = 90
-    /// Responses for one path.
+    /// The number of responses for one path.
     private static let count = 4
 
-    /// Without the parameter.
+    /// Drops the parameter.
     package static let revising: CacheManager.Revising = { stored in
         let parts = stored.key.components
         guard let target = parts.target.withQuery(nil) else { return nil }
         return ResponseRevision(key: CacheKey(partition: parts.partition, method: parts.method, target: target))
     }
 
-    /// Every response under its first key. Those received last are not the ones stored last.
+    /// Stores every response under its first key. Those received last are not the ones stored last.
     package static func fill(_ store: CacheManager) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for path in 0..<paths {
@@ -55,7 +54,7 @@ package enum RevisionWorkload {
     }
 
     private static func content(_ path: Int, _ index: Int) -> Content {
-        // Some in several chunks, some in none.
+        // Some have several chunks, some none.
         Content(seed: UInt64(path * count + index), length: [300, 0, 70_000, 2_000, 900][path % 5])
     }
 
@@ -63,10 +62,10 @@ package enum RevisionWorkload {
         try TargetURI("https://origin.example/\(path)" + (index.map { "?session=\($0)" } ?? ""))
     }
 
-    /// What is wrong with a store that was revised.
+    /// Returns the findings about a revised store.
     ///
-    /// - Parameter isFinished: `false` when the revision may have been cut short: then each
-    ///   response is where it was, or where it belongs, or it gave way to one that was received
+    /// - Parameter isFinished: `false` if the revision may have been interrupted. Then each
+    ///   response has its former key or its new one, or was replaced by one that was received
     ///   later.
     package static func findings(_ store: CacheManager, isFinished: Bool) async throws -> [String] {
         var findings: [String] = []
@@ -93,10 +92,10 @@ package enum RevisionWorkload {
         return findings
     }
 
-    /// Later is larger.
+    /// Returns the order of receipt: later is larger.
     private static func rank(_ path: Int, _ index: Int) -> Int { (index + path) % count }
 
-    /// Which of a path's responses is stored for a target, every byte of it compared.
+    /// Returns the index of the stored response for a target, with every byte compared.
     private static func found(
         at target: TargetURI,
         _ path: Int,
@@ -115,7 +114,7 @@ package enum RevisionWorkload {
         if try await body.collect(upTo: 1 << 20) != content(path, index).bytes {
             findings.append("\(target) holds other bytes than were stored")
         }
-        if response.head.isInvalidated { findings.append("\(target) counts as invalidated") }
+        if response.head.isInvalidated { findings.append("\(target) is treated as invalidated") }
         let entry = try await store.entries(for: target).first
         guard let entry, try await store.tags(of: entry) == ["all", "path \(path)"] else {
             findings.append("\(target) has other tags than it was stored with")

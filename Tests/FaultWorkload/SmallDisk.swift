@@ -1,19 +1,19 @@
 #if os(Linux)
     import Glibc
 
-    /// A real file system with eight megabytes, where this process may mount one.
+    /// A real file system of eight megabytes, if this process may mount one.
     package final class SmallDisk: Sendable {
-        /// Where it is mounted.
+        /// The path at which it is mounted.
         package let path: String
 
-        /// - Parameter folder: gets a folder `disk`, which it is mounted on.
+        /// - Parameter folder: the folder in which it is mounted as `disk`.
         package init?(in folder: String) {
             path = folder + "/disk"
             mkdir(path, 0o700)
             guard mount("tmpfs", path, "tmpfs", 0, "size=8m") == 0 else { return nil }
         }
 
-        /// Mounting is root's: elsewhere these tests are skipped, and say so.
+        /// Whether this process may mount: only root may, and the tests are skipped otherwise.
         package static var isPossible: Bool {
             var template = Array("/tmp/holdfast-disk-XXXXXX".utf8CString)
             guard mkdtemp(&template) != nil else { return false }
@@ -27,9 +27,9 @@
 
         deinit { umount2(path, Int32(MNT_DETACH)) }
 
-        /// Takes all the room there is.
+        /// Uses all the space.
         ///
-        /// - Returns: how many bytes that was.
+        /// - Returns: the number of bytes used.
         @discardableResult
         package func fill() -> Int {
             let descriptor = open(path + "/filler", O_WRONLY | O_CREAT, 0o600)
@@ -42,7 +42,7 @@
             return count
         }
 
-        /// Gives it back.
+        /// Frees the space.
         package func free() { unlink(path + "/filler") }
     }
 #endif

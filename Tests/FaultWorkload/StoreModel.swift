@@ -1,14 +1,14 @@
-/// What a store may hold, place by place, after operations of which some were acknowledged, some
-/// failed and one was cut short.
+/// The possible content of a store, place by place, after operations of which some were
+/// acknowledged, some failed and one was interrupted.
 package struct StoreModel: Sendable {
-    /// What may go wrong without anybody being at fault.
+    /// Deviations that are no failure.
     package struct Tolerance: Sendable {
-        /// Entries may be missing: the budget is small, or their bytes were damaged.
+        /// Entries may be missing, because the budget is small or their bytes were damaged.
         package var mayMiss = false
-        /// Entries may count as invalidated although nobody invalidated them: the store knows that
-        /// it lost something.
+        /// Entries may be treated as invalidated without an invalidation, because the store knows
+        /// that it lost something.
         package var mayDistrust = false
-        /// What is not durable may be lost, though it was acknowledged: the power failed.
+        /// Acknowledged operations that are not durable may be lost, because the power failed.
         package var mayForget = false
 
         package init(mayMiss: Bool = false, mayDistrust: Bool = false, mayForget: Bool = false) {
@@ -18,12 +18,12 @@ package struct StoreModel: Sendable {
         }
     }
 
-    /// What may be at each place now.
+    /// The possible versions at each place.
     private var possible: [Place: Set<Version?>] = [:]
-    /// What was there since the last durable operation, and may be there again after a power
-    /// failure.
+    /// The versions at each place since the last durable operation, which a power failure may bring
+    /// back.
     private var former: [Place: Set<Version?>] = [:]
-    /// The number of the last invalidation is at least this.
+    /// The lowest possible number of the last invalidation.
     package private(set) var sequence: Int64 = 0
 
     package init(lanes: Int) {
@@ -34,10 +34,10 @@ package struct StoreModel: Sendable {
 
     package var places: [Place] { possible.keys.sorted() }
 
-    /// An operation begins: from now on it may have happened.
+    /// Begins an operation: from now on it may have happened.
     ///
-    /// - Returns: what ``acknowledged(_:_:)`` needs if it is known to have.
-    package mutating func tried(_ operation: Operation) -> [Place: Set<Version?>] {
+    /// - Returns: the versions that ``acknowledge(_:_:)`` needs once it has happened.
+    package mutating func begin(_ operation: Operation) -> [Place: Set<Version?>] {
         var certain: [Place: Set<Version?>] = [:]
         for (place, versions) in possible {
             let after = Set(versions.map { operation.result(at: place, from: $0) })
@@ -48,9 +48,9 @@ package struct StoreModel: Sendable {
         return certain
     }
 
-    /// It is known to have happened.
-    package mutating func acknowledged(_ operation: Operation, _ certain: [Place: Set<Version?>]) {
-        // What was removed by its name and was not there is no commit.
+    /// Records that an operation has happened.
+    package mutating func acknowledge(_ operation: Operation, _ certain: [Place: Set<Version?>]) {
+        // Removing an object that is not there makes no commit.
         var isCommit = true
         if case .removeObject = operation { isCommit = !certain.isEmpty }
         if operation.isDurable, isCommit {
@@ -66,10 +66,10 @@ package struct StoreModel: Sendable {
         }
     }
 
-    /// What was observed at a place. From now on it is what must be there.
+    /// Records the version observed at a place. From now on it must be there.
     ///
-    /// - Returns: what is wrong with it; `nil` when it may be so.
-    package mutating func observed(_ version: Version?, at place: Place, _ tolerance: Tolerance) -> String? {
+    /// - Returns: the finding; `nil` if the version is possible.
+    package mutating func observe(_ version: Version?, at place: Place, _ tolerance: Tolerance) -> String? {
         let candidates = candidates(version, at: place, tolerance)
         let expected = possible[place] ?? []
         if !candidates.isEmpty {
@@ -82,21 +82,21 @@ package struct StoreModel: Sendable {
         return "\(place) is \(version.map { "\($0)" } ?? "nothing"), and should be \(words)"
     }
 
-    /// Whether a place may hold what was just read from it, whatever else may be there. A miss is
-    /// none of its business.
+    /// Returns whether a place may hold a version that was just read from it. A miss is always
+    /// allowed.
     package func allows(_ version: Version, at place: Place, _ tolerance: Tolerance) -> Bool {
         !candidates(version, at: place, tolerance).isEmpty
     }
 
-    /// The number of the last invalidation was observed.
+    /// Records the observed number of the last invalidation.
     ///
-    /// - Returns: what is wrong with it.
-    package mutating func observed(sequence observed: Int64) -> String? {
+    /// - Returns: the finding, if it is too low.
+    package mutating func observe(sequence observed: Int64) -> String? {
         defer { sequence = max(sequence, observed) }
         return observed < sequence ? "the sequence is \(observed), and was \(sequence) at least" : nil
     }
 
-    /// Tags are not observed, so several versions may fit.
+    /// Returns the possible versions that fit; there may be several, because tags are not observed.
     private func candidates(_ version: Version?, at place: Place, _ tolerance: Tolerance) -> Set<Version?> {
         var known = possible[place] ?? []
         if tolerance.mayForget { known.formUnion(former[place] ?? []) }

@@ -1,7 +1,8 @@
-/// A sequence of operations that follows from a seed: the process that runs it and the one that
-/// checks it both know it.
+/// A sequence of operations that follows from a seed, so that the process that runs it and the one
+/// that checks it both know it.
 package enum Workload {
-    /// - Parameter isAlone: no other lane runs, so operations on the whole store may be among them.
+    /// - Parameter isAlone: whether no other lane runs, so that operations on the whole store are
+    ///   included.
     package static func operations(seed: UInt64, lane: Int, count: Int, isAlone: Bool) -> [Operation] {
         var random = SeededRandom(seed: seed &* 0x1_0001 &+ UInt64(lane))
         return (0..<count).map { operation(number: $0, lane: lane, isAlone: isAlone, &random) }
@@ -37,7 +38,7 @@ package enum Workload {
         }
     }
 
-    /// From nothing to several chunks, now and then several transactions.
+    /// Returns a length from zero to several chunks, and rarely several transactions.
     private static func length(_ random: inout SeededRandom) -> Int {
         switch Int.random(in: 0..<40, using: &random) {
         case 0..<3: 0
@@ -50,8 +51,8 @@ package enum Workload {
         }
     }
 
-    /// Every kind of operation once and with little content, for a fault at each of its file
-    /// operations.
+    /// Returns every kind of operation once, with little content, for a fault at each file
+    /// operation.
     package static func tour(seed: UInt64) -> [Operation] {
         let responses = (0..<4).map { Place(lane: 0, kind: .response, index: $0) }
         let object = Place(lane: 0, kind: .object, index: 0)

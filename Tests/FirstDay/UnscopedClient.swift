@@ -5,7 +5,7 @@ private enum MovieAPI: Endpoint {
     var path: String { "/movies" }
 }
 
-// An implicit member needs a type to be a member of. See ScopedClient.swift.
+// An implicit member needs a type. See ScopedClient.swift.
 private func ask(_ client: CachingClient) {
     _ = client.startWith(.newMovies(page: 1))  // says: has no member 'newMovies'
 }

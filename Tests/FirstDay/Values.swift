@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
 
-// Values as people write them: all of it compiles.
+// Values as people write them. All of this compiles.
 
 private struct Input: Encodable, Sendable { var a: Int }
 private enum Sort: String, Codable { case newest, oldest }

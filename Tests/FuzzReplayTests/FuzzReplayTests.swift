@@ -1,18 +1,18 @@
 import Testing
 
-/// Replays what fuzzers were given and what they found, through the same target functions.
+/// Replays the fuzzers' recorded inputs and findings through the same target functions.
 ///
-/// It comes out the same on every machine; to find more is the business of `make fuzz`.
+/// The result is the same on every machine; `make fuzz` searches for more.
 @Suite("Recorded inputs of the fuzzers")
 struct FuzzReplayTests {
     @Test(arguments: try RecordedInput.all())
     func everyClaimHolds(_ input: RecordedInput) throws {
-        let target = try #require(FuzzTarget.all.first { $0.name == input.target }, "no target is called so")
+        let target = try #require(FuzzTarget.all.first { $0.name == input.target }, "there is no target of this name")
         try input.bytes().withUnsafeBufferPointer { target.run($0) }
     }
 
-    /// A folder with a wrong name would be replayed by nothing, and a target without inputs would
-    /// test nothing.
+    /// No test would replay a folder with a wrong name, and a target without inputs would test
+    /// nothing.
     @Test func everyTargetHasInputs() throws {
         #expect(try RecordedInput.names(RecordedInput.corpus) == FuzzTarget.all.map(\.name).sorted())
         for target in FuzzTarget.all {
@@ -20,8 +20,8 @@ struct FuzzReplayTests {
         }
     }
 
-    /// Mutant: `require` that records nothing.
-    @Test func aBrokenClaimIsAnIssue() {
+    /// Mutant: `require` records nothing.
+    @Test func brokenClaimRecordsAnIssue() {
         withKnownIssue {
             require(false, "it does not hold")
         } matching: {

@@ -1,23 +1,23 @@
 import Foundation
 import Testing
 
-/// An input that a fuzzer was given once: a file in `Fuzz/Corpus` or `Fuzz/Findings`, in the folder
-/// of its target.
+/// A recorded input of a fuzzer: a file in `Fuzz/Corpus` or `Fuzz/Findings`, in the folder of its
+/// target.
 struct RecordedInput: Sendable, CustomTestStringConvertible {
-    /// Written by hand, or worth keeping because it reaches far.
+    /// Inputs that were written by hand, or are worth keeping because they reach far.
     static let corpus = "Corpus"
-    /// Broke a claim once.
+    /// Inputs that once broke a claim.
     static let findings = "Findings"
 
     var target: String
-    /// From `Fuzz` on.
+    /// The path below `Fuzz`.
     var path: String
 
     var testDescription: String { path }
 
     func bytes() throws -> [UInt8] { try Array(Data(contentsOf: Self.root.appending(path: path))) }
 
-    /// All that are there, in the order of their names, so that each run is the same.
+    /// All recorded inputs in the order of their names, so that each run is the same.
     static func all() throws -> [RecordedInput] {
         try [corpus, findings].flatMap { kind in
             try names(kind).flatMap { target in
@@ -26,7 +26,7 @@ struct RecordedInput: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The names in a folder of `Fuzz`; none where there is no such folder.
+    /// The names in a folder of `Fuzz`; none if there is no such folder.
     static func names(_ folder: String) throws -> [String] {
         let path = root.appending(path: folder).path
         guard FileManager.default.fileExists(atPath: path) else { return [] }

@@ -1,9 +1,9 @@
 import Testing
 
-/// Records an issue where a claim does not hold. In a fuzzer the function of this name ends the
+/// Records an issue if a claim does not hold. In a fuzzer the function of this name ends the
 /// process, because that is how libFuzzer notices.
 ///
-/// The place comes in four parts: the files of the target functions do not import Testing, whose
+/// The location has four parts: the files of the target functions do not import Testing, whose
 /// macro would name it in one.
 func require(
     _ holds: Bool,

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// What attackers and careless origins do to caches. Each test names the mutant, a change of one
+/// Attacks on caches, and mistakes of careless origins. Each test names the mutant, a change of one
 /// line of the policy, that makes it fail.
 @Suite("Attacks", .tags(.attacks))
 struct AttackTests {
@@ -18,15 +18,15 @@ struct AttackTests {
 
     // Vary is stored and applied; `*` is never reused.
 
-    /// Mutant: `SelectingField.areSameLines` answers `true` in its `default` case.
-    @Test func aResponseSelectedByAFieldIsNotServedWithoutIt() {
+    /// Mutant: `SelectingField.areSameLines` returns `true` in its `default` case.
+    @Test func selectedResponseNeedsItsSelectingField() {
         let head = stored([("Cache-Control", "max-age=60"), ("Vary", "X-Tenant")], selecting: [("X-Tenant", "a")])
         #expect(CachePolicy.shared.selectVariant(from: [head], for: request(), at: noon) == nil)
         #expect(CachePolicy.shared.selectVariant(from: [head], for: request([("x-tenant", "a")]), at: noon) == 0)
     }
 
     /// Mutant: `SelectingField.line` looks at the first line only (returns `field` at once).
-    @Test func aSecondLineOfASelectingFieldIsSeen() {
+    @Test func readsEveryLineOfASelectingField() {
         let head = stored([("Cache-Control", "max-age=60"), ("Vary", "X-Tenant")], selecting: [("X-Tenant", "a")])
         let smuggled = request([("X-Tenant", "a"), ("X-Tenant", "b")])
         #expect(CachePolicy.shared.selectVariant(from: [head], for: smuggled, at: noon) == nil)
@@ -42,17 +42,17 @@ struct AttackTests {
     }
 
     /// Mutant: `matchesNominated` without `count <= FieldNameList.maximumNames`.
-    @Test func aVaryOfAThousandNamesNeverMatches() {
+    @Test func varyOfAThousandNamesNeverMatches() {
         let vary = (0..<1000).map { "x\($0)" }.joined(separator: ",")
         let head = stored([("Vary", vary)])
         #expect(CachePolicy.shared.selectVariant(from: [head], for: request(), at: noon) == nil)
         #expect(decide(.shared, [("Cache-Control", "max-age=60"), ("Vary", vary)]) == .forbidden(.varyAny))
     }
 
-    // A partial response is not stored as a whole one. (Ranges are another file's.)
+    // A partial response is not stored as a whole one. (`RangeTests` covers ranges.)
 
     /// Mutant: `updated` without `FieldRules.isFixedByContent`.
-    @Test func a304CannotTurnAStoredResponseIntoAPartOrAnotherLength() throws {
+    @Test func notModifiedKeepsLengthAndContentRange() throws {
         let head = stored([("ETag", "\"1\""), ("Content-Length", "5")])
         let update = response(
             [("ETag", "\"1\""), ("Content-Range", "bytes 0-0/5"), ("Content-Length", "1")],
@@ -64,23 +64,23 @@ struct AttackTests {
 
     // Authorization, RFC 9111 §3.5.
 
-    /// Mutant: `audience` without `directives.mustRevalidate` refuses too much; without the whole
+    /// Mutant: `audience` without `directives.mustRevalidate` rejects too much; without the whole
     /// condition, too little.
     @Test(arguments: [
         ("max-age=60", false), ("max-age=60, proxy-revalidate", false), ("max-age=60, no-cache", false),
         ("private=\"x\", max-age=60", false),
         ("max-age=60, public", true), ("s-maxage=60", true), ("max-age=60, must-revalidate", true),
     ])
-    func anAuthorizedAnswerIsSharedOnlyWhereItsOriginSaysSo(value: String, isStored: Bool) {
+    func sharesAuthorizedResponseOnlyIfOriginAllowsIt(value: String, isStored: Bool) {
         for own in [("Authorization", "Basic x"), ("authorization", "")] {
             let verdict = decide(.shared, [("Cache-Control", value)], request: [own])
             #expect(verdict == (isStored ? .shared : .forbidden(.authorization)))
         }
     }
 
-    /// Mutant: `audience` answers `allowsSharing || directives.mustRevalidate ? .shared` in a
+    /// Mutant: `audience` returns `allowsSharing || directives.mustRevalidate ? .shared` in a
     /// private cache.
-    @Test func aPrincipalsAnswerStaysWithThePrincipal() {
+    @Test func storesPrincipalsResponseForThePrincipal() {
         for value in ["max-age=60", "max-age=60, must-revalidate", "private, public, max-age=60"] {
             #expect(decide(.private, [("Cache-Control", value)], hasCredentials: true) == .principal)
         }
@@ -88,8 +88,8 @@ struct AttackTests {
 
     // Set-Cookie.
 
-    /// Mutant: `storesSetCookie` is `true` unless told otherwise.
-    @Test func aCookieIsNotSharedUnlessThePolicyWasToldTo() {
+    /// Mutant: `storesSetCookie` is `true` by default.
+    @Test func sharesNoSetCookieByDefault() {
         for value in ["public, max-age=60", "s-maxage=60", "max-age=60"] {
             let pairs = [("Cache-Control", value), ("Set-Cookie", "session=secret")]
             #expect(decide(.shared, pairs) == .forbidden(.setCookie))
@@ -97,7 +97,7 @@ struct AttackTests {
     }
 
     /// Mutant: `audience` without its line about `setsCookie` in a shared cache.
-    @Test func aCookieIsSharedOnlyWithPublicOrSMaxage() {
+    @Test func sharesSetCookieOnlyWithPublicOrSMaxage() {
         let policy = CachePolicy(kind: .shared, storesSetCookie: true)
         let cookie = ("Set-Cookie", "session=secret")
         for value in [
@@ -106,13 +106,13 @@ struct AttackTests {
             #expect(decide(policy, [("Cache-Control", value), cookie]) == .forbidden(.setCookie))
         }
         #expect(decide(policy, [("Cache-Control", "public, max-age=60"), cookie]) == .shared)
-        // A targeted field is what counts, here as everywhere.
+        // A targeted field decides, here as everywhere.
         let targeted = [("Cache-Control", "public, max-age=60"), ("CDN-Cache-Control", "max-age=60"), cookie]
         #expect(decide(policy, targeted) == .forbidden(.setCookie))
     }
 
     /// Mutant: `updated` appends every field of the update at once.
-    @Test func a304PlantsNoCookieInWhatOthersGet() throws {
+    @Test func notModifiedAddsNoCookieToSharedResponse() throws {
         let head = stored([("ETag", "\"1\""), ("Cache-Control", "max-age=60")])
         let update = response([("ETag", "\"1\""), ("Set-Cookie", "session=secret")], status: 304)
         let new = try #require(CachePolicy.shared.freshened(head, by: update, requestTime: noon, responseTime: noon))
@@ -120,7 +120,7 @@ struct AttackTests {
     }
 
     /// Mutant: `headUpdate` without its lines about credentials.
-    @Test func aHeadOfOnePrincipalPlantsNothingInWhatOthersGet() {
+    @Test func principalsHeadDoesNotUpdateSharedResponse() {
         let head = stored([("Cache-Control", "max-age=60"), ("ETag", "\"1\"")])
         let update = CachePolicy.shared.headUpdate(
             of: head,
@@ -136,7 +136,7 @@ struct AttackTests {
     // Requests with Cookie.
 
     /// Mutant: `isForOthers` is `false`.
-    @Test func aRequestWithACookieIsNotAnsweredFromWhatWasMadeForOthers() {
+    @Test(.tags(.rfc9111Stale)) func requestWithCookieNeedsValidationInSharedCache() {
         let head = stored([
             ("Date", noonDate), ("Cache-Control", "max-age=60, stale-while-revalidate=60, stale-if-error=60"),
         ])
@@ -146,20 +146,20 @@ struct AttackTests {
             #expect(reuse.decision == .validate(seconds == 1 ? .requestCredentials : .stale))
             #expect(reuse.staleUse == .forbidden(by: "cookie") && !reuse.allowsStaleOnError)
         }
-        // The caller's expiry is about time, not about whom the answer is for.
+        // The caller's expiry concerns time, not the response's audience.
         var expiring = head
         expiring.explicitExpiry = .distantFuture
         #expect(CachePolicy.shared.reuse(of: expiring, for: own, at: noon).decision == .validate(.requestCredentials))
     }
 
     /// Mutant: `prohibition` puts `cookie` before the response's own directives.
-    @Test func theResponsesOwnProhibitionIsNamedFirst() {
+    @Test(.tags(.rfc9111Stale)) func namesTheResponsesProhibitionBeforeTheCookie() {
         let head = stored([("Date", noonDate), ("Cache-Control", "max-age=60, must-revalidate")])
         let reuse = CachePolicy.shared.reuse(of: head, for: request([("Cookie", "a")]), at: noon)
         #expect(reuse.staleUse == .forbidden(by: "must-revalidate"))
     }
 
-    @Test func cookieIsARequestsReason() {
+    @Test func cookieValidationIsForwardedAsRequest() {
         #expect(Reuse.ValidationReason.requestCredentials.forwardReason == .request)
     }
 
@@ -167,7 +167,7 @@ struct AttackTests {
 
     /// Mutants: `refusal` without `noStore`, without `isPrivate`; `forbidsStorage` without
     /// `noStore`.
-    @Test func whatMustNotBeStoredIsNeitherStoredNorServed() {
+    @Test(.tags(.rfc9111Stale)) func noStoreAndPrivateAreNeitherStoredNorServed() {
         for value in ["no-store", "max-age=60, No-Store", "public, no-store, s-maxage=60", "no-store=\"x\""] {
             for policy in [CachePolicy.shared, .private] {
                 #expect(decide(policy, [("Cache-Control", value)]) == .forbidden(.responseNoStore))
@@ -188,11 +188,11 @@ struct AttackTests {
 
     // Errors that a malformed request provokes.
 
-    /// Which of them are stored is `ProvokedErrorTests`'.
+    /// `ProvokedErrorTests` covers which of them are stored.
     ///
     /// Mutants: `needsExplicitFreshness` without one of its codes; `lifetime` without the cap.
     @Test(arguments: [400, 405, 413, 414, 501])
-    func aProvokedErrorNeedsARuleAndLivesAMinuteAtMost(status: Int) {
+    func provokedErrorNeedsARuleAndLivesAMinuteAtMost(status: Int) {
         for policy in [CachePolicy.shared, .private] {
             for value in ["public", "max-age=60", "public, max-age=86400"] {
                 #expect(decide(policy, [("Cache-Control", value)], status: status) == .forbidden(.statusProvoked))
@@ -211,7 +211,7 @@ struct AttackTests {
     }
 
     /// Mutant: the cap is a constant.
-    @Test func theCapIsThePolicys() {
+    @Test func policySetsTheLifetimeCapOfErrors() {
         let policy = CachePolicy(kind: .shared, maximumErrorLifetime: 5)
         #expect(policy.lifetimeSeconds([("Cache-Control", "max-age=60")], status: 400) == 5)
         #expect(
@@ -224,7 +224,7 @@ struct AttackTests {
     }
 
     /// Mutant: `extensions` without its guard.
-    @Test func aProvokedErrorIsNotKeptAliveStale() {
+    @Test(.tags(.rfc5861)) func provokedErrorIsNeverServedStale() {
         let head = stored(
             [("Date", noonDate), ("Cache-Control", "max-age=60, stale-while-revalidate=86400, stale-if-error=86400")],
             status: 400
@@ -234,19 +234,19 @@ struct AttackTests {
     }
 
     /// Mutant: the cap is applied to the caller's expiry.
-    @Test func aCallersExpiryIsNotCapped() {
+    @Test func callersExpiryIsNotCapped() {
         let head = stored([], status: 400, explicitExpiry: noon.adding(milliseconds: 3_600_000))
         #expect(CachePolicy.shared.decision(head, after: 3599) == .fresh)
     }
 
     /// Mutant: `isAboutTheRequest` without 431.
-    @Test func aTooLargeHeaderIsNeverStored() {
+    @Test func neverStoresA431() {
         #expect(
             decide(.shared, [("Cache-Control", "public, max-age=60")], status: 431) == .forbidden(.statusAboutRequest)
         )
     }
 
-    // Connection strips nothing that is keyed or protects.
+    // Connection removes no field that is in the key or protects.
 
     /// Mutant: `isProtectedInRequests` without one of its names.
     @Test(arguments: [
@@ -256,15 +256,15 @@ struct AttackTests {
         "Content-Encoding", "Accept",
         "Accept-Encoding", "Origin", "Pragma", "Expect", "X-Real-IP",
     ])
-    func connectionTakesNothingThatProtectsFromARequest(name: String) {
+    func connectionRemovesNoProtectedRequestField(name: String) {
         let kept = CachePolicy.forwardedFields(
             of: fields([("Connection", "close, \(name.lowercased()), x-a"), (name, "v"), ("X-A", "1")])
         )
         #expect(kept.map(\.name.rawName) == [name])
     }
 
-    /// Mutants: `isProtected` without one of its names; `storable` that keeps what is nominated.
-    @Test func connectionTakesNothingThatProtectsFromAResponseAndAllElseItNames() {
+    /// Mutants: `isProtected` without one of its names; `storable` that keeps nominated fields.
+    @Test func connectionRemovesOnlyUnprotectedResponseFields() {
         let protecting = [
             "Cache-Control", "CDN-Cache-Control", "Vary", "Age", "Date", "ETag", "Expires", "Last-Modified",
             "Content-Encoding", "Content-Length",

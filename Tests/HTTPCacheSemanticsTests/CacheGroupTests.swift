@@ -10,7 +10,7 @@ struct CacheGroupTests {
         policy.groups(of: fields(lines.map { ("Cache-Groups", $0) }))
     }
 
-    @Test func areAListOfStrings() {
+    @Test func parsesAListOfStrings() {
         #expect(groups("\"a\"") == ["a"])
         #expect(groups("\"a\", \"b\"", "\"c\"") == ["a", "b", "c"])
         #expect(groups("\"a\";revalidate, \"b\"; x=1") == ["a", "b"])
@@ -23,17 +23,17 @@ struct CacheGroupTests {
         "a", "\"a\", b", "\"a\", 1", "\"a\", (\"b\")", "\"a", "\"a\",", "\"a\" \"b\"", "\"é\"", ":YQ==:", "?1", "",
         "%\"a\"", "\"a\\x\"",
     ])
-    func anythingElseIsIgnoredAsAWhole(value: String) {
+    func ignoresMalformedFieldAsAWhole(value: String) {
         #expect(groups(value).isEmpty)
     }
 
-    @Test func areLimited() {
+    @Test func limitsCountAndLengthOfGroups() {
         func list(_ count: Int) -> String { (0..<count).map { "\"g\($0)\"" }.joined(separator: ", ") }
         #expect(groups(list(32)).count == 32)
         #expect(groups(list(100)) == (0..<32).map { "g\($0)" })
         let long = String(repeating: "x", count: 128)
         #expect(groups("\"\(long)\", \"\(long)y\", \"z\"") == [long, "z"])
-        // Longer than any real field: ignored, so that parsing it costs nothing.
+        // Longer than any real field: it is ignored, so that parsing it costs nothing.
         #expect(groups(list(3000)).isEmpty)
     }
 
@@ -45,8 +45,8 @@ struct CacheGroupTests {
     )
     func onlyUnsafeMethodsInvalidate(method: String, expected: [String]) throws {
         let method = try #require(HTTPRequest.Method(method))
-        let answer = response([("Cache-Group-Invalidation", "\"a\";x, \"b\"")])
-        #expect(policy.invalidatedGroups(by: answer, to: request(method: method)) == expected)
+        let invalidating = response([("Cache-Group-Invalidation", "\"a\";x, \"b\"")])
+        #expect(policy.invalidatedGroups(by: invalidating, to: request(method: method)) == expected)
         #expect(
             policy.invalidatedGroups(by: response([("Cache-Groups", "\"a\"")]), to: request(method: method)).isEmpty
         )

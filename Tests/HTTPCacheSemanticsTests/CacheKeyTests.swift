@@ -9,9 +9,9 @@ struct CacheKeyTests {
 
     init() throws { target = try TargetURI("https://a.example/x?q=1") }
 
-    @Test func hasAFixedEncoding() throws {
-        // A key that changes its bytes orphans every store: this test changes only together with
-        // the version.
+    @Test func encodingIsFixed() throws {
+        // If the bytes of keys change, every store loses its entries: this test changes only
+        // together with the version.
         let key = CacheKey(
             partition: .principal("u1"),
             method: .head,
@@ -73,14 +73,14 @@ struct CacheKeyTests {
         #expect(first != second)
     }
 
-    @Test func aPartitionIsExchangedAndNothingElse() {
+    @Test func inPartitionChangesOnlyThePartition() {
         let key = CacheKey(partition: .principal("a"), method: .post, target: target, content: nil)
         let moved = key.inPartition(.credentials(digest))
         #expect(moved == CacheKey(partition: .credentials(digest), method: .post, target: target))
         #expect(moved.inPartition(.principal("a")) == key)
     }
 
-    @Test func refusesWhatIsNoCanonicalKey() throws {
+    @Test func rejectsNonCanonicalKeys() throws {
         let bytes = CacheKey(target: target).bytes
         #expect(CacheKey(bytes: bytes) != nil)
         #expect(CacheKey(bytes: []) == nil)

@@ -2,13 +2,13 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Cache-Status, read and appended, RFC 9211", .tags(.rfc9211))
+@Suite("Cache-Status: parsing and appending, RFC 9211", .tags(.rfc9211))
 struct CacheStatusReadingTests {
     private func members(_ lines: String...) -> [CacheStatus.Member] {
         CacheStatus(fields(lines.map { ("Cache-Status", $0) })).members
     }
 
-    @Test func allParameters() throws {
+    @Test func parsesAllParameters() throws {
         let members = members(
             "ExampleCache; hit; ttl=-376",
             "\"CDN, here\"; fwd=uri-miss; fwd-status=304; stored; collapsed"
@@ -33,7 +33,7 @@ struct CacheStatusReadingTests {
         #expect(detailed.map(\.1) == ["no word", "offline"])
     }
 
-    @Test func unknownParametersAndTypesArePassedOver() throws {
+    @Test func skipsUnknownParametersAndWrongTypes() throws {
         let member = try #require(
             members(
                 "a; hit=1; fwd=\"miss\"; fwd-status=3000; ttl=1.5; stored=?0; collapsed=x; key=k; detail=3; new=1"
@@ -56,18 +56,18 @@ struct CacheStatusReadingTests {
         "a; detail=\"x", "=",
         "a;; hit", "é", "a, ?1",
     ])
-    func malformedFieldsAreIgnored(value: String) {
+    func ignoresMalformedFields(value: String) {
         #expect(members(value).isEmpty)
-        // One bad line is the end of all of them.
+        // One malformed line makes all of them invalid.
         #expect(members("good; hit", value).isEmpty)
     }
 
-    @Test func anAbsentFieldHasNone() {
+    @Test func absentOrTooLongFieldHasNoMembers() {
         #expect(CacheStatus([:]).members.isEmpty)
         #expect(members(String(repeating: "a, ", count: 5000) + "a").isEmpty)
     }
 
-    @Test func whatIsWrittenIsReadBack() throws {
+    @Test func parsesWrittenOutcomes() throws {
         let outcome = CacheOutcome(
             forward: .stale,
             forwardStatus: 304,
@@ -89,7 +89,7 @@ struct CacheStatusReadingTests {
         }
     }
 
-    @Test func oursComesLast() {
+    @Test func appendsOurMemberLast() {
         let upstream = fields([("Cache-Status", "origin; hit"), ("X", "1"), ("cache-status", "cdn; fwd=miss")])
         let result = CacheOutcome(isHit: true).appended(to: upstream)
         #expect(CacheStatus(result).members.map(\.cache) == ["origin", "cdn", "holdfast"])
@@ -97,17 +97,26 @@ struct CacheStatusReadingTests {
     }
 
     @Test(arguments: ["=", "", " ", "good; hit,"])
-    func aMalformedFieldGivesWay(value: String) {
+    func replacesAMalformedField(value: String) {
         let upstream = fields([("Cache-Status", value), ("X", "1")])
         let result = CacheOutcome(isHit: true).appended(to: upstream)
         #expect(CacheStatus(result).members.map(\.cache) == ["holdfast"])
         #expect(result.count == 2)
     }
 
-    @Test func oneMalformedLineIsEnough() {
+    @Test func replacesAFieldWithOneMalformedLine() {
         let upstream = fields([("Cache-Status", "good; hit"), ("X", "1"), ("Cache-Status", "=")])
         let result = CacheOutcome(isHit: true).appended(to: upstream)
         #expect(CacheStatus(result).members.map(\.cache) == ["holdfast"])
         #expect(result.count == 2)
+    }
+
+    /// An empty line and ours together are `, holdfast; hit`, which is not a list.
+    @Test(arguments: ["", " ", "\t "])
+    func appendsOursBesideAnEmptyField(value: String) {
+        let fields = fields([("Cache-Status", value)])
+        let appended = CacheOutcome(isHit: true).appended(to: fields)
+        #expect(CacheStatus(appended).members.map(\.cache) == ["holdfast"])
+        #expect(appended.count == 1)
     }
 }

@@ -34,7 +34,7 @@ struct CombiningTests {
             ("bytes 10-19/*", [.stored(0..<10), .received(0..<10)], "bytes 0-19/100"),
         ] as [(String, [CombinedResponse.Piece], String)]
     )
-    func aPrefixGrows(new: String, pieces: [CombinedResponse.Piece], contentRange: String) throws {
+    func extendsAPrefix(new: String, pieces: [CombinedResponse.Piece], contentRange: String) throws {
         let result = try #require(combined(storedPart("bytes 0-9/100"), 10, new))
         #expect(result.pieces == pieces)
         #expect(result.head.fields[values: .contentRange] == [contentRange])
@@ -51,23 +51,23 @@ struct CombiningTests {
             ("bytes 40-59/*", [.received(0..<10), .stored(0..<10)]),
         ] as [(String, [CombinedResponse.Piece])]
     )
-    func aMiddlePartGrowsToTheFront(new: String, pieces: [CombinedResponse.Piece]) {
+    func extendsAMiddlePartToTheFront(new: String, pieces: [CombinedResponse.Piece]) {
         #expect(combined(storedPart("bytes 50-59/*"), 10, new)?.pieces == pieces)
     }
 
-    @Test func theWholeIsA200() throws {
+    @Test func completedPartBecomesA200() throws {
         let result = try #require(combined(storedPart("bytes 0-9/20"), 10, "bytes 10-19/20"))
         #expect(result.head.status == .ok)
         #expect(result.head.fields[.contentRange] == nil)
         #expect(result.head.fields[values: .contentLength] == ["20"])
         #expect(!result.isStoredAlone)
-        // The length comes from either.
+        // Either response may state the length.
         #expect(combined(storedPart("bytes 0-9/*"), 10, "bytes 10-19/20")?.head.status == .ok)
         #expect(combined(storedPart("bytes 0-9/20"), 10, "bytes 10-19/*")?.head.status == .ok)
         #expect(combined(storedPart("bytes 0-9/*"), 10, "bytes 10-19/*")?.head.status == .partialContent)
     }
 
-    @Test func aPartOfACompleteResponseOnlyFreshensIt() throws {
+    @Test func partOfACompleteResponseOnlyFreshensIt() throws {
         var whole = storedWhole([("Content-Length", "100"), ("Content-Digest", "sha-256=:AAAA:")])
         whole.isInvalidated = true
         let result = try #require(
@@ -89,7 +89,7 @@ struct CombiningTests {
         #expect(!result.head.isInvalidated)
     }
 
-    @Test func fieldsAreUpdated() throws {
+    @Test func updatesFields() throws {
         let part = storedPart(
             "bytes 0-9/100",
             [
@@ -111,7 +111,7 @@ struct CombiningTests {
         #expect(fields[.age] == nil)
         #expect(fields[.cacheControl] == "max-age=9")
         #expect(fields[.date] == "Sun, 01 Mar 2026 12:00:05 GMT")
-        // It was that of the part.
+        // It described the part.
         #expect(!fields.contains { $0.name.canonicalName == "content-digest" })
         #expect(result.head.requestTime == later)
         #expect(result.head.responseTime == later)
@@ -129,8 +129,8 @@ struct CombiningTests {
             ([("ETag", "v1")], [("ETag", "v1")]),
         ] as [([(String, String)], [(String, String)])]
     )
-    func needTheSameStrongValidator(old: [(String, String)], new: [(String, String)]) {
-        // An old date in both does not help where an entity tag is there.
+    func needsTheSameStrongValidator(old: [(String, String)], new: [(String, String)]) {
+        // An old date in both does not help if there is an entity tag.
         let dates = [("Date", noonDate)]
         let part = storedPart("bytes 0-9/100", old + dates)
         #expect(combined(part, 10, "bytes 10-19/100", new + dates) == nil)
@@ -143,7 +143,7 @@ struct CombiningTests {
             ("Sun, 01 Mar 2026 11:59:30 GMT", "Sun, 01 Mar 2026 11:59:30 GMT", false),
         ]
     )
-    func strongDatesWillDoWithoutTags(old: String, new: String, combines: Bool) {
+    func acceptsStrongDatesWithoutTags(old: String, new: String, combines: Bool) {
         let part = storedPart("bytes 0-9/100", [("Last-Modified", old), ("Date", noonDate)])
         let result = combined(part, 10, "bytes 10-19/100", [("Last-Modified", new), ("Date", noonDate)])
         #expect((result != nil) == combines)
@@ -151,29 +151,29 @@ struct CombiningTests {
         #expect(combined(part, 10, "bytes 10-19/100", tagged) == nil)
     }
 
-    // ATTACKS 17. Mutant: without `union` returning nil a gap is filled with what follows it.
+    // docs/attacks.md, 17. Mutant: if `union` never returns nil, a gap is filled with later bytes.
     @Test(arguments: [
         "bytes 11-19/100", "bytes 10-19/101", "bytes 50-59/100", "bytes 10-19/20", "bytes 19-10/100", "bytes */100", "",
     ])
-    func whatDoesNotFitIsNotCombined(new: String) {
+    func rejectsRangesThatDoNotFit(new: String) {
         #expect(combined(storedPart("bytes 0-9/100"), 10, new) == nil)
     }
 
-    @Test func contradictionsAreRefused() {
-        // Beyond the complete length that the other tells.
+    @Test func rejectsContradictions() {
+        // Beyond the complete length that the other response states.
         #expect(combined(storedPart("bytes 0-9/10"), 10, "bytes 5-14/*") == nil)
         #expect(combined(storedPart("bytes 5-14/*"), 10, "bytes 0-9/10") == nil)
-        // The body is not what the head says.
+        // The body does not match the head.
         #expect(combined(storedPart("bytes 0-9/100"), 9, "bytes 10-19/100") == nil)
         #expect(combined(storedWhole(), 90, "bytes 5-9/100") == nil)
         #expect(combined(storedWhole(), .min, "bytes 5-9/100") == nil)
-        // The new body cannot be, either.
+        // The new body cannot match its head either.
         let short = [("ETag", "\"v1\""), ("Content-Length", "9")]
         #expect(combined(storedPart("bytes 0-9/100"), 10, "bytes 10-19/100", short) == nil)
         let multipart = [("ETag", "\"v1\""), ("Content-Type", "multipart/byteranges; boundary=x")]
         #expect(combined(storedPart("bytes 0-9/100"), 10, "bytes 10-19/100", multipart) == nil)
         #expect(combined(storedPart("bytes 0-9/100"), 10, "bytes 10-19/100", status: 200) == nil)
-        // Other bytes under the same tag.
+        // Another coding has other bytes under the same tag.
         let coded = [("ETag", "\"v1\""), ("Content-Encoding", "gzip")]
         #expect(combined(storedPart("bytes 0-9/100"), 10, "bytes 10-19/100", coded) == nil)
         #expect(combined(stored([("ETag", "\"v1\"")], status: 404), 100, "bytes 5-9/100") == nil)

@@ -11,7 +11,7 @@ struct ContentRangeTests {
             ("bytes 0-9223372036854775806/9223372036854775807", 0..<Int64.max, .max),
         ] as [(String, Range<Int64>, Int64?)]
     )
-    func isRead(value: String, range: Range<Int64>, length: Int64?) {
+    func parsesValidFields(value: String, range: Range<Int64>, length: Int64?) {
         #expect(ContentRange(fields([("Content-Range", value)])) == ContentRange(range: range, completeLength: length))
     }
 
@@ -22,30 +22,30 @@ struct ContentRangeTests {
         "bytes 0-9223372036854775807/*", "bytes 0-9223372036854775807/9223372036854775808",
         "bytes 0-4/99999999999999999999999", "bytes 99999999999999999999-99999999999999999999/*",
     ])
-    func isRefused(value: String) {
+    func rejectsMalformedFields(value: String) {
         #expect(ContentRange(fields([("Content-Range", value)])) == nil)
     }
 
-    @Test func twoLinesAreNone() {
+    @Test func rejectsRepeatedAndAbsentFields() {
         #expect(ContentRange(fields([("Content-Range", "bytes 0-4/10"), ("Content-Range", "bytes 0-4/10")])) == nil)
         #expect(ContentRange([:]) == nil)
     }
 
-    @Test func isWritten() {
+    @Test func writesTheFieldValue() {
         #expect(ContentRange(range: 0..<500, completeLength: 1234).fieldValue == "bytes 0-499/1234")
         #expect(ContentRange(range: 500..<1000, completeLength: nil).fieldValue == "bytes 500-999/*")
-        // Nothing is checked when one is made, and nothing traps.
+        // The initialiser checks nothing, and nothing traps.
         _ = ContentRange(range: Int64.min..<Int64.min, completeLength: -1).fieldValue
     }
 
-    @Test func theLengthOfA416IsRead() {
+    @Test func parsesTheLengthOfA416() {
         #expect(ContentRange.unsatisfiedLength(fields([("Content-Range", "bytes */1234")])) == 1234)
         #expect(ContentRange.unsatisfiedLength(fields([("Content-Range", "bytes */*")])) == nil)
         #expect(ContentRange.unsatisfiedLength(fields([("Content-Range", "bytes 0-1/2")])) == nil)
         #expect(ContentRange.unsatisfied(completeLength: 7) == "bytes */7")
     }
 
-    @Test func onlyAPartialResponseHasOne() {
+    @Test func onlyPartialResponsesHaveARange() {
         #expect(storedPart("bytes 2-3/10").partialRange?.range == 2..<4)
         #expect(storedPart("bytes x").partialRange == nil)
         #expect(stored([("Content-Range", "bytes 2-3/10")]).partialRange == nil)

@@ -3,8 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// What holds for the freshness of any stored response, whatever is said of it and whenever it is
-/// asked for.
+/// Properties of the freshness of any stored response, with any fields and at any time.
 ///
 /// A failure names its seed and round; `HOLDFAST_CASES=1000000` tries more of them.
 @Suite("Freshness of random responses", .tags(.rfc9111Freshness, .rfc9111Freshening))
@@ -12,10 +11,10 @@ struct FreshnessPropertyTests {
     static let seeds: [UInt64] = [1, 0xC0FFEE, 20_260_301]
     private static let rounds = ProcessInfo.processInfo.environment["HOLDFAST_CASES"].flatMap { Int($0) } ?? 3000
 
-    /// Stores sweep and count by their index of ``CachePolicy/freshUntil(_:)``, and requests are
-    /// answered by ``CachePolicy/reuse(of:for:at:)``: two paths to one fact.
+    /// Stores sweep by an index of ``CachePolicy/freshUntil(_:)``, and
+    /// ``CachePolicy/reuse(of:for:at:)`` decides about requests: two paths to one fact.
     @Test(arguments: seeds)
-    func whatReuseCallsFreshTheIndexNeverCallsExpired(seed: UInt64) {
+    func indexNeverCallsAFreshResponseExpired(seed: UInt64) {
         var random = RandomMessages(seed: seed)
         for round in 0..<Self.rounds {
             let policy = random.policy()
@@ -26,7 +25,7 @@ struct FreshnessPropertyTests {
             if reuse.decision == .fresh || reuse.freshness.isFresh {
                 #expect(now < until, "seed \(seed), round \(round): fresh at \(now), indexed until \(until)")
             }
-            // The other way round where no number is so large that it was clamped.
+            // The reverse holds if no number was so large that it was clamped.
             let instants = [now, stored.requestTime, stored.responseTime, stored.explicitExpiry ?? now]
             guard instants.allSatisfy({ $0.milliseconds.magnitude < 1 << 60 }), now >= stored.responseTime else {
                 continue
@@ -37,9 +36,9 @@ struct FreshnessPropertyTests {
         }
     }
 
-    /// RFC 9111 §4.3.5. A new head on an old body is a wrong response that says it is new.
+    /// RFC 9111 §4.3.5. A new head on an old body is a wrong response that looks new.
     @Test(arguments: seeds)
-    func aHEADMakesNothingFresherUnlessItCarriesAStoredValidator(seed: UInt64) {
+    func headFreshensOnlyWithAStoredValidator(seed: UInt64) {
         var random = RandomMessages(seed: seed)
         for round in 0..<Self.rounds {
             let policy = random.policy()
@@ -66,15 +65,15 @@ struct FreshnessPropertyTests {
                 #expect(after.fields == stored.fields, "seed \(seed), round \(round): fields without a validator")
             }
             if agreement.differs, update != .invalidate {
-                // Only what must not be looked at is passed over.
+                // Only a response that must not be examined is skipped.
                 #expect(update == .unrelated && policy.kind == .shared, "seed \(seed), round \(round): \(fields)")
             }
         }
     }
 
-    /// RFC 9111 §4.3.4. One without a validator is about the response whose validators were sent.
+    /// RFC 9111 §4.3.4. A 304 without a validator concerns the response whose validators were sent.
     @Test(arguments: seeds)
-    func a304MakesNothingFresherUnlessItsValidatorsAreTheStoredOnes(seed: UInt64) {
+    func notModifiedFreshensOnlyWithTheStoredValidators(seed: UInt64) {
         var random = RandomMessages(seed: seed)
         for round in 0..<Self.rounds {
             let policy = random.policy()
@@ -98,10 +97,10 @@ struct FreshnessPropertyTests {
         }
     }
 
-    /// RFC 9111 §3.4: parts are put together, and the whole made fresher, by a strong validator
-    /// alone.
+    /// RFC 9111 §3.4: only a strong validator allows parts to be combined, and the whole to be
+    /// freshened.
     @Test(arguments: seeds)
-    func aPartIsCombinedOnlyByTheSameStrongValidator(seed: UInt64) {
+    func combinesPartsOnlyWithTheSameStrongValidator(seed: UInt64) {
         var random = RandomMessages(seed: seed)
         for round in 0..<Self.rounds {
             let policy = random.policy()
@@ -143,15 +142,15 @@ struct FreshnessPropertyTests {
     }
 }
 
-/// How the validators of a response compare with the stored ones, by the plainest reading of RFC
+/// The comparison of a response's validators with the stored ones, by the plainest reading of RFC
 /// 9110 §8.8.
 private struct Agreement {
-    /// It has an `ETag` or a `Last-Modified`, whatever that says.
+    /// Whether the response has an `ETag` or a `Last-Modified`, valid or not.
     let hasValidator: Bool
     let isEqualInOne: Bool
     /// Equal strong entity tags, or no tag in either and equal dates.
     let isStronglyEqual: Bool
-    /// A validator that is not the stored one, or another length.
+    /// Whether a validator or the length differs from the stored one.
     let differs: Bool
 
     init(_ stored: StoredResponseHead, _ fields: [(String, String)]) {
@@ -163,8 +162,7 @@ private struct Agreement {
         if let tag, let storedTag {
             let isMalformed = !Self.isTag(tag) || !Self.isTag(storedTag)
             let weak = { (text: String) in text.hasPrefix("W/") ? String(text.dropFirst(2)) : text }
-            // A strong tag is of these very bytes: a weak one that is stored does not vouch for
-            // them.
+            // A strong tag names exact bytes, so a weak stored one does not confirm it.
             let isStrong = tag.hasPrefix("W/") || !storedTag.hasPrefix("W/")
             sameTag = isMalformed ? tag == storedTag : weak(tag) == weak(storedTag) && isStrong
             isStronglyEqual = !isMalformed && tag == storedTag && !tag.hasPrefix("W/")

@@ -9,13 +9,13 @@ struct HTTPDateTests {
             ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
             ("Wed, 31 Dec 1969 23:59:59 GMT", -1), ("Tue, 29 Feb 2000 00:00:00 GMT", 951_782_400),
             ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799), ("Thu, 31 Dec 1998 23:59:60 GMT", 915_148_800),
-            // Case and a weekday that does not fit are let pass.
+            // Any case and a wrong weekday are accepted.
             ("THU, 18 AUG 2050 02:01:18 gMT", 2_544_400_878), ("Mon, 06 Nov 1994 08:49:37 GMT", 784_111_777),
             ("  Sun, 06 Nov 1994 08:49:37 GMT ", 784_111_777), ("Thu Aug  8 02:01:18 2050", 2_543_536_878),
             ("Thu Aug 18 02:01:18 2050", 2_544_400_878),
         ] as [(String, Int64)]
     )
-    func reads(text: String, seconds: Int64) {
+    func parsesAllThreeForms(text: String, seconds: Int64) {
         #expect(HTTPDate.parse(text, reference: noon) == Timestamp(seconds: seconds))
     }
 
@@ -30,11 +30,11 @@ struct HTTPDateTests {
         "Sunday, 06 Nov 1994 08:49:37 GMT", "Sun Nov 6 08:49:37 1994", "Sun Nov 006 08:49:37 1994",
         "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT", "2026-03-01T12:00:00Z",
     ])
-    func refuses(text: String) {
+    func rejectsInvalidDates(text: String) {
         #expect(HTTPDate.parse(text, reference: noon) == nil)
     }
 
-    /// A two-digit year that seems more than 50 years ahead is the one of the century before.
+    /// A two-digit year more than 50 years ahead belongs to the century before.
     @Test(arguments: [
         ("Sunday, 01-Mar-26 12:00:00 GMT", 2026), ("Sunday, 01-Mar-76 12:00:00 GMT", 2076),
         ("Sunday, 02-Mar-76 12:00:00 GMT", 1976), ("Sunday, 01-Jan-77 12:00:00 GMT", 1977),
@@ -45,9 +45,9 @@ struct HTTPDateTests {
         #expect(HTTPDate.format(parsed).contains(" \(year) "))
     }
 
-    @Test func everyTenthDayOfFourHundredYearsMakesTheRoundTrip() throws {
-        // 400 years are the calendar's whole period; an odd step of seconds visits every time of
-        // day as well.
+    @Test func roundTripsEveryTenthDayOfFourHundredYears() throws {
+        // 400 years are the calendar's whole period; an odd step of seconds also visits every time
+        // of day.
         var second: Int64 = -62_135_596_800
         var count = 0
         while second < -62_135_596_800 + 146_097 * 86_400 {
@@ -67,7 +67,14 @@ struct HTTPDateTests {
             (Int64.max, "Fri, 31 Dec 9999 23:59:59 GMT"), (Int64.min, "Sat, 01 Jan 0000 00:00:00 GMT"),
         ] as [(Int64, String)]
     )
-    func writes(milliseconds: Int64, text: String) {
+    func writesFixdates(milliseconds: Int64, text: String) {
         #expect(HTTPDate.format(Timestamp(milliseconds: milliseconds)) == text)
+    }
+
+    /// A clock that is centuries off gave a year before the first one, which no date can express.
+    @Test(arguments: [Timestamp.distantPast, .distantFuture, Timestamp(milliseconds: -62_135_596_800_000)])
+    func twoDigitYearIsWritableForEveryReference(reference: Timestamp) throws {
+        let instant = try #require(HTTPDate.parse("Sunday, 06-Nov-94 08:49:37 GMT", reference: reference))
+        #expect(HTTPDate.parse(HTTPDate.format(instant), reference: reference) == instant)
     }
 }

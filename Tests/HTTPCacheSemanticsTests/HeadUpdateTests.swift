@@ -35,7 +35,7 @@ struct HeadUpdateTests {
         }
     }
 
-    @Test func aMatchingHeadUpdatesAndAddsFieldsAndKeepsTheOthers() throws {
+    @Test func matchingHeadUpdatesFieldsAndKeepsTheOthers() throws {
         let head = stored(
             [
                 ("Date", noonDate), ("ETag", "\"1\""), ("Cache-Control", "max-age=1"), ("A", "1"),
@@ -63,7 +63,7 @@ struct HeadUpdateTests {
         #expect(CachePolicy.private.reuse(of: new, for: request(), at: later).decision == .fresh)
     }
 
-    @Test func validatorsAndLengthReceivedMustBeTheStoredOnes() {
+    @Test func validatorsAndLengthMustBeTheStoredOnes() {
         let both = stored([("ETag", "\"1\""), ("Last-Modified", modified)])
         let table: [([(String, String)], Kind)] = [
             ([("ETag", "\"1\"")], .freshen), ([("ETag", "\"2\"")], .invalidate), ([("ETag", "W/\"1\"")], .freshen),
@@ -80,13 +80,13 @@ struct HeadUpdateTests {
         for (pairs, expected) in table { #expect(kind(update(both, pairs)) == expected, "\(pairs)") }
     }
 
-    @Test func aValidatorThatTheStoredResponseLacksContradictsIt() {
+    @Test func unknownValidatorInvalidates() {
         #expect(update(stored([]), [("ETag", "\"1\"")]) == .invalidate)
         #expect(update(stored([]), [("Last-Modified", modified)]) == .invalidate)
         #expect(update(stored([("ETag", "W/\"1\"")]), [("ETag", "\"1\"")]) == .invalidate)
     }
 
-    @Test func oneThatBringsNothingToCompareSaysNothing() {
+    @Test func headWithoutValidatorsChangesNothing() {
         for validators in [[], [("ETag", "\"1\"")], [("Last-Modified", modified)]] {
             for isInvalidated in [false, true] {
                 let head = stored(validators + [("Cache-Control", "max-age=1")], isInvalidated: isInvalidated)
@@ -95,25 +95,23 @@ struct HeadUpdateTests {
         }
     }
 
-    /// What describes a representation tells one from another as well as a validator does, where
-    /// there is none.
+    /// Without validators, the fields that describe a representation distinguish it.
     @Test(arguments: [
         ("Content-Type", "text/plain", "text/html"), ("Content-Encoding", "gzip", "br"),
         ("Content-Language", "de", "en"), ("Content-Location", "/a", "/b"),
         ("Repr-Digest", "sha-256=:A:", "sha-256=:B:"),
     ])
-    func aDescriptionOfAnotherRepresentationInvalidates(name: String, old: String, new: String) {
+    func anotherRepresentationInvalidates(name: String, old: String, new: String) {
         #expect(update(stored([(name, old)]), [(name, new)]) == .invalidate)
         #expect(update(stored([]), [(name, new)]) == .invalidate)
         #expect(update(stored([(name, old)]), [(name, old)]) == .unrelated)
         #expect(update(stored([(name, old)]), []) == .unrelated, "HEAD may leave it out. RFC 9110 §9.3.2")
-        // The validators say that it is the same one: its description is updated as far as it may
-        // be.
+        // The validators confirm the representation: its description is updated as far as allowed.
         let tag = ("ETag", "\"1\"")
         #expect(kind(update(stored([tag, (name, old)]), [tag, (name, new)])) == .freshen)
     }
 
-    @Test func otherStatusesAndMethodsSayNothing() {
+    @Test func onlyA200ToHeadUpdatesAStored200() {
         #expect(update(stored([]), [], status: 410) == .unrelated)
         #expect(update(stored([]), [], status: 304) == .unrelated)
         #expect(update(stored([]), [], method: .get) == .unrelated)
@@ -127,7 +125,7 @@ struct HeadUpdateTests {
         #expect(update(stored([("ETag", "\"1\"")], status: 206), [("ETag", "\"2\"")]) == .invalidate)
     }
 
-    @Test func whatWasSaidToOnePrincipalStaysOutOfASharedCache() {
+    @Test func principalsHeadStaysOutOfASharedCache() {
         for own in [("Authorization", "Bearer x"), ("Cookie", "a=1")] {
             let tag = ("ETag", "\"1\"")
             let head = stored([tag])

@@ -17,7 +17,7 @@ struct InvalidationTargetTests {
         ).map(\.uri)
     }
 
-    @Test func theTargetThenLocationThenContentLocation() throws {
+    @Test func namesTargetThenLocationThenContentLocation() throws {
         let own = "https://a.example/x/y?q"
         #expect(try targets([]) == [own])
         #expect(
@@ -28,14 +28,14 @@ struct InvalidationTargetTests {
         #expect(try targets([("Location", "/b"), ("Location", "/c")]) == [own, "https://a.example/b"])
     }
 
-    @Test func eachOnce() throws {
+    @Test func namesEachTargetOnce() throws {
         #expect(
             try targets([("Location", ""), ("Content-Location", "y?q"), ("Content-Location", "/z")])
                 == ["https://a.example/x/y?q"]
         )
     }
 
-    // ATTACKS: another origin's answers are not this one's to take away. Mutant: without
+    // One origin must not invalidate another origin's responses. Mutant: without
     // `hasSameOrigin` all of these fail.
     @Test(arguments: [
         "http://a.example/z", "https://b.example/z", "https://a.example:444/z", "//b.example/z",
@@ -44,11 +44,11 @@ struct InvalidationTargetTests {
         "https://a.example:0/",
         "//", "///z", "https://a.example\\@b.example/",
     ])
-    func neverAnotherOrigin(location: String) throws {
+    func neverInvalidatesAnotherOrigin(location: String) throws {
         #expect(try targets([("Location", location)]) == ["https://a.example/x/y?q"])
     }
 
-    @Test func bothSpellingsOfWhatWouldBeEncoded() throws {
+    @Test func namesBothSpellingsOfAnEncodedReference() throws {
         #expect(
             try targets([("Location", "/a|b")])
                 == ["https://a.example/x/y?q", "https://a.example/a|b", "https://a.example/a%7Cb"]
@@ -56,12 +56,12 @@ struct InvalidationTargetTests {
     }
 
     @Test(arguments: [("POST", true), ("PUT", true), ("DELETE", true), ("PATCH", true), ("FROB", true), ("get", true)])
-    func unsafeAndUnknownMethods(method: String, invalidates: Bool) throws {
+    func unsafeAndUnknownMethodsInvalidate(method: String, invalidates: Bool) throws {
         #expect(try targets([], method: #require(HTTPRequest.Method(method))).isEmpty != invalidates)
     }
 
     @Test(arguments: ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"])
-    func safeMethodsDoNot(method: String) throws {
+    func safeMethodsDoNotInvalidate(method: String) throws {
         #expect(try targets([("Location", "/b")], method: #require(HTTPRequest.Method(method))).isEmpty)
     }
 
@@ -69,7 +69,7 @@ struct InvalidationTargetTests {
         (200, true), (204, true), (299, true), (302, true), (399, true), (100, false), (400, false), (404, false),
         (500, false), (503, false), (600, false),
     ])
-    func onlyWhereNothingFailed(status: Int, invalidates: Bool) throws {
+    func onlySuccessAndRedirectionInvalidate(status: Int, invalidates: Bool) throws {
         #expect(try targets([("Location", "/b")], status: status).isEmpty != invalidates)
     }
 }
@@ -80,8 +80,8 @@ struct ReferenceTests {
         TargetURI(reference: reference.utf8, relativeTo: try TargetURI(base))?.uri
     }
 
-    /// The examples of §5.4, but for those whose scheme or base is not HTTP's and the fragment,
-    /// which is not sent.
+    /// The examples of §5.4, except those whose scheme or base is not HTTP, and without fragments,
+    /// which are not sent.
     @Test(
         arguments: [
             ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
@@ -99,7 +99,7 @@ struct ReferenceTests {
             ("g?y/../x", "http://a/b/c/g?y/../x"), ("g#s/../x", "http://a/b/c/g"),
         ]
     )
-    func theExamplesOfTheRFC(reference: String, expected: String) throws {
+    func resolvesTheRFCsExamples(reference: String, expected: String) throws {
         #expect(try resolved(reference, "http://a/b/c/d;p?q") == expected)
     }
 
@@ -112,16 +112,16 @@ struct ReferenceTests {
             ("/?", "http://a/?"), ("g:h/..", nil), ("./g:h", "http://a/b/g:h"), ("/a/../../b/./", "http://a/b/"),
             ("//g/../x", "http://g/x"), ("x//../y", "http://a/b/x/y"), ("/x//..", "http://a/x/"),
             ("//[::1]/x", "http://[::1]/x"),
-            // As they stand: neither decoded nor encoded, but for what cannot be sent.
+            // Unchanged: neither decoded nor encoded, except bytes that cannot be sent.
             ("%2e%2e/x", "http://a/b/%2e%2e/x"), ("%41|^%zz", "http://a/b/%41|^%zz"), ("a b", "http://a/b/a%20b"),
             ("é", "http://a/b/%C3%A9"), ("?é\u{20}", "http://a/b/?%C3%A9%20"), ("\\x", "http://a/b/\\x"),
         ] as [(String, String?)]
     )
-    func othersToo(reference: String, expected: String?) throws {
+    func resolvesOrRejectsEdgeCases(reference: String, expected: String?) throws {
         #expect(try resolved(reference, "http://a/b/?q") == expected)
     }
 
-    @Test func theBaseStaysAsItIs() throws {
+    @Test func keepsTheBasesBytes() throws {
         var raw = request()
         raw.path = "/a/../b|/%zz?x|y"
         let base = try #require(TargetURI(request: raw))
@@ -131,7 +131,7 @@ struct ReferenceTests {
         #expect(TargetURI(reference: "c".utf8, relativeTo: base)?.requestTarget == "/b|/c")
     }
 
-    @Test func lengthIsLimited() throws {
+    @Test func limitsTheLength() throws {
         let base = try TargetURI("http://a/")
         #expect(TargetURI(reference: String(repeating: "a", count: 65_000).utf8, relativeTo: base) != nil)
         #expect(TargetURI(reference: String(repeating: "a", count: 65_536).utf8, relativeTo: base) == nil)
@@ -140,7 +140,7 @@ struct ReferenceTests {
         #expect(TargetURI(reference: String(repeating: "a", count: 40_000).utf8, relativeTo: long) == nil)
     }
 
-    @Test func anotherQuery() throws {
+    @Test func replacesTheQuery() throws {
         let target = try TargetURI("http://a:81/b?q")
         #expect(target.withQuery("x=1&y")?.uri == "http://a:81/b?x=1&y")
         #expect(target.withQuery(nil)?.uri == "http://a:81/b")
@@ -149,9 +149,9 @@ struct ReferenceTests {
         #expect(target.withQuery(String(repeating: "x", count: 65_536)) == nil)
     }
 
-    /// What comes out can be keyed, and names itself: seen from any base a resolved URI is itself.
+    /// A resolved target has a key, and its URI resolves to itself against any base.
     @Test(arguments: [31, 32])
-    func anyReference(seed: UInt64) throws {
+    func resolvedTargetsHaveAKeyAndResolveToThemselves(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let pieces = [
             "/", "//", ".", "..", "?", "#", ":", "a", "http:", "%", "%2e", "@", "[", "|", "é", " ", "\\", ";", "1",
@@ -171,7 +171,7 @@ struct ReferenceTests {
             }
         }
         #expect(count > 500)
-        // Bytes that are no text.
+        // Bytes that are not text.
         for _ in 0..<2000 {
             let bytes = (0..<Int.random(in: 0...12, using: &generator)).map { _ in
                 UInt8.random(in: 0...255, using: &generator)

@@ -2,9 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// What says `no-store`, and is stored because an operator lifts that: for offline, and for nothing
-/// else.
-@Suite struct KeptForOfflineTests {
+/// Responses with `no-store` that are stored because an operator lifts it, for offline use only.
+@Suite("No-store kept for offline use", .tags(.rfc9111Storing)) struct KeptForOfflineTests {
     private final class Lifting: PolicyOverriding {
         let overrides: PolicyOverrides
         var dependsOnContentType: Bool { false }
@@ -39,7 +38,7 @@ import Testing
     private static let values = ["no-store", "no-store, max-age=60", "no-cache, no-store, must-revalidate, private"]
     private static let kinds = [CacheKind.private, .shared]
 
-    @Test(arguments: values, kinds) func aSuccessIsStored(value: String, kind: CacheKind) {
+    @Test(arguments: values, kinds) func storesASuccess(value: String, kind: CacheKind) {
         let fields = [("Cache-Control", value)]
         let isForOne = kind == .shared && value.contains("private")
         #expect(storability(policy(kind), fields) == (isForOne ? .forbidden(.privateResponse) : .shared))
@@ -48,26 +47,26 @@ import Testing
         #expect(storability(others, fields) == .forbidden(.responseNoStore), "other directives are lifted")
     }
 
-    @Test(arguments: [301, 302, 404, 410, 500]) func whatIsNoSuccessIsNot(status: Int) {
+    @Test(arguments: [301, 302, 404, 410, 500]) func storesNothingButASuccess(status: Int) {
         for kind in Self.kinds {
             let fields = [("Cache-Control", "no-store, max-age=60")]
             #expect(storability(policy(kind), fields, status: status) == .forbidden(.responseNoStore))
         }
     }
 
-    @Test func theRequestsOwnNoStoreCounts() {
+    @Test func obeysTheRequestsNoStore() {
         let fields = [("Cache-Control", "no-store")]
         #expect(storability(policy(.private), fields, request: fields) == .forbidden(.requestNoStore))
     }
 
-    @Test func varyForEverythingIsNotLifted() {
+    @Test func varyStarIsNotLifted() {
         let fields = [("Cache-Control", "no-store"), ("Vary", "*")]
         #expect(storability(policy(.private), fields) == .forbidden(.varyAny))
     }
 
     /// Mutant: `isForOffline` is always false.
     @Test(arguments: ["no-store", "no-store, public", "no-store, s-maxage=60"])
-    func aResponseToCredentialsIsItsPrincipals(value: String) {
+    func storesResponseToCredentialsForItsPrincipal(value: String) {
         let fields = [("Cache-Control", value)]
         #expect(storability(policy(.private), fields, hasCredentials: true) == .principal)
         #expect(storability(policy(.shared), fields, hasCredentials: true) == .forbidden(.authorization))
@@ -76,15 +75,16 @@ import Testing
         #expect(storability(policy(.shared), mustRevalidate, request: token) == .forbidden(.authorization))
     }
 
-    @Test(arguments: kinds) func aCookieIsStoredForItsPrincipalAlone(kind: CacheKind) {
+    @Test(arguments: kinds) func storesSetCookieForItsPrincipalAlone(kind: CacheKind) {
         let fields = [("Cache-Control", "no-store"), ("Set-Cookie", "sid=1")]
         #expect(storability(policy(kind), fields) == .forbidden(.setCookie))
         guard kind == .private else { return }
         #expect(storability(policy(kind), fields, hasCredentials: true) == .principal)
     }
 
-    /// Mutant: `statedLifetime` as of any other response.
+    /// Mutant: `statedLifetime` treats the response like any other.
     @Test(
+        .tags(.rfc9111Stale),
         arguments: kinds,
         [
             [("Cache-Control", "no-store, max-age=3600")],
@@ -92,17 +92,17 @@ import Testing
             [("Cache-Control", "no-store"), ("Last-Modified", "Sat, 01 Mar 2025 12:00:00 GMT")],
             [("Cache-Control", "no-store"), ("Expires", "Mon, 01 Mar 2027 12:00:00 GMT")],
         ]
-    ) func itIsStaleFromTheBeginning(kind: CacheKind, pairs: [(String, String)]) {
+    ) func isStaleFromTheStart(kind: CacheKind, pairs: [(String, String)]) {
         let head = stored(pairs)
         let policy = policy(kind, lifting: [.noStore, .sMaxage])
         #expect(policy.freshUntil(head) <= noon)
         let reuse = policy.reuse(of: head, for: request(), at: noon)
-        #expect(reuse.decision == .validate(.stale), "while the origin can be asked it is")
+        #expect(reuse.decision == .validate(.stale), "it is validated while the origin is reachable")
         #expect(reuse.staleUse == .allowed && reuse.liftedDirective == "no-store")
-        #expect(policy.staleUse(of: head) == .allowed, "and the store keeps it for that")
+        #expect(policy.staleUse(of: head) == .allowed, "the store keeps it for stale use")
     }
 
-    @Test func whatForbidsItBesideIsToBeLiftedToo() {
+    @Test(.tags(.rfc9111Stale)) func otherProhibitionsMustBeLiftedToo() {
         let head = stored([("Cache-Control", "no-store, must-revalidate")])
         let alone = policy(.private).reuse(of: head, for: request(), at: noon)
         #expect(alone.staleUse == .forbidden(by: "must-revalidate"))
@@ -110,22 +110,22 @@ import Testing
         #expect(both.staleUse == .allowed)
     }
 
-    /// Mutant: `mayAnswerCollapsed` without `forbidsStorage`; `isForOneUser` likewise.
-    @Test func itAnswersNobodyElse() {
+    /// Mutant: `mayServeCollapsed` without `forbidsStorage`; `isForOneUser` without it.
+    @Test func servesNoOtherUser() {
         let policy = policy(.private)
         let head = stored([("Cache-Control", "no-store")])
-        #expect(!policy.mayAnswerCollapsed(head))
+        #expect(!policy.mayServeCollapsed(head))
         #expect(policy.isForOneUser(head))
         let other = stored([("Cache-Control", "max-age=60")])
-        #expect(policy.mayAnswerCollapsed(other) && !policy.isForOneUser(other))
+        #expect(policy.mayServeCollapsed(other) && !policy.isForOneUser(other))
     }
 
-    @Test func aCallersOwnExpirySaysHowLongItIsFresh() {
+    @Test func callersExpirySetsItsFreshness() {
         let head = stored([("Cache-Control", "no-store")], explicitExpiry: noon.adding(milliseconds: 60_000))
         #expect(policy(.private).reuse(of: head, for: request(), at: noon).decision == .fresh)
     }
 
-    @Test func whatIsIgnoredIsNotKeptForOfflineOnly() {
+    @Test func ignoredNoStoreIsServedNormally() {
         var overrides = PolicyOverrides()
         overrides.staleDespite = .noStore
         overrides.ignoredDirectives = .noStore
@@ -139,6 +139,6 @@ import Testing
         policy.overriding = Ignoring(overrides)
         let head = stored([("Cache-Control", "no-store, max-age=60")])
         #expect(policy.reuse(of: head, for: request(), at: noon).decision == .fresh)
-        #expect(policy.mayAnswerCollapsed(head) && !policy.isForOneUser(head))
+        #expect(policy.mayServeCollapsed(head) && !policy.isForOneUser(head))
     }
 }

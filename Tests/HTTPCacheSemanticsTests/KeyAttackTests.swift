@@ -2,11 +2,11 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// Requests made to share a key that must not, or to be sent as something other than what was
-/// keyed.
+/// Requests that an attacker makes to share a key that they must not share, or to be sent as
+/// something other than the key names.
 ///
-/// ATTACKS 10, 13, 14, 19, 21, 26. Each test names the mutant that makes it fail; `scripts/mutants`
-/// applies them.
+/// docs/attacks.md, 10, 13, 14, 19, 21, 26. Each test names the mutant that makes it fail;
+/// `scripts/mutants` applies them.
 @Suite("Key attacks", .tags(.key, .attacks))
 struct KeyAttackTests {
     private func wire(
@@ -17,28 +17,28 @@ struct KeyAttackTests {
         TargetURI(request: HTTPRequest(method: .get, scheme: scheme, authority: authority, path: path))
     }
 
-    // MARK: 10, everything that tells two requests apart
+    // MARK: 10, everything that separates two requests
 
     /// Mutants: `CanonicalWriter.write(target:)` without its line for the scheme, the host, the
     /// port (either byte), the path, the query.
     @Test(arguments: [
         ("http", "a.example:443", "/x?q"), ("https", "b.example", "/x?q"), ("https", "a.example:8443", "/x?q"),
-        // One byte of the port each: 443 is 0x01BB.
+        // Each changes one byte of the port: 443 is 0x01BB.
         ("https", "a.example:699", "/x?q"), ("https", "a.example:442", "/x?q"),
         ("https", "a.example", "/y?q"), ("https", "a.example", "/X?q"), ("https", "a.example", "/x?r"),
         ("https", "a.example", "/x?Q"), ("https", "a.example", "/x"), ("https", "a.example", "/x?"),
     ])
-    func everyPartOfTheTargetCounts(scheme: String, authority: String, path: String) throws {
+    func everyPartOfTheTargetChangesTheKey(scheme: String, authority: String, path: String) throws {
         let keyed = try #require(wire("/x?q"))
         let other = try #require(wire(path, scheme: scheme, authority: authority))
         #expect(CacheKey(target: keyed) != CacheKey(target: other))
-        #expect(keyed.canonicalBytes != other.canonicalBytes, "invalidation would take the one for the other")
+        #expect(keyed.canonicalBytes != other.canonicalBytes, "invalidation would confuse the two")
     }
 
     /// The default ports of the two schemes are not the same port.
     ///
-    /// Mutant: `TargetURI.defaultPort(of:)` answers 80 for both.
-    @Test func aPortThatIsNotNamedIsItsSchemes() throws {
+    /// Mutant: `TargetURI.defaultPort(of:)` returns 80 for both.
+    @Test func omittedPortIsTheSchemesDefault() throws {
         #expect(wire("/", authority: "a.example:443") == wire("/"))
         #expect(wire("/", authority: "a.example:80") != wire("/"))
         #expect(wire("/", scheme: "http", authority: "a.example:443") != wire("/", scheme: "http"))
@@ -46,22 +46,22 @@ struct KeyAttackTests {
 
     /// Mutant: `CacheKey.init` writes `GET` for every method.
     @Test(arguments: ["POST", "QUERY", "OPTIONS", "get", "GET "])
-    func aMethodIsAClassOfItsOwn(name: String) throws {
+    func everyMethodHasItsOwnKeys(name: String) throws {
         let target = try #require(wire("/"))
-        // A name that is no token is no method at all.
+        // A name that is not a token is not a method.
         guard let method = HTTPRequest.Method(name) else { return #expect(name == "GET ") }
         #expect(CacheKey(method: method, target: target) != CacheKey(target: target))
     }
 
-    /// What one part ends with and the next begins with cannot be moved over the border.
+    /// Bytes cannot be moved from the end of one part to the start of the next.
     ///
     /// Mutant: `CanonicalWriter.write(_: String?)` without its line for the length.
-    @Test func noByteMovesOverABorder() throws {
+    @Test func noByteMovesAcrossABorder() throws {
         let paths = ["/ab?c", "/a?bc", "/abc", "/abc?", "/?abc", "/a%3Fbc", "/a?b?c", "/a?b&c"]
         let keys = Set(paths.compactMap { wire($0) }.map { CacheKey(target: $0) })
         #expect(keys.count == paths.count)
 
-        // The border between host and path, and between the partition and all that follows.
+        // The border between host and path, and between the partition and the parts after it.
         let hosts = try [#require(wire("/x", authority: "a.b")), #require(wire("/.b/x", authority: "a"))]
         #expect(CacheKey(target: hosts[0]) != CacheKey(target: hosts[1]))
         let plain = try #require(wire("/"))
@@ -74,11 +74,11 @@ struct KeyAttackTests {
         )
     }
 
-    /// A length longer than 127 takes two bytes, so a component cannot be as long as the byte that
-    /// ends it says.
+    /// A length of more than 127 takes two bytes, so a cut-off length byte cannot pass for another
+    /// length.
     ///
     /// Mutant: `CanonicalWriter.write(number:)` writes one byte, cut off.
-    @Test func aLongComponentKeepsItsLength() throws {
+    @Test func longComponentKeepsItsLength() throws {
         let short = try #require(wire("/" + String(repeating: "a", count: 10)))
         for length in [10 + 128, 10 + 256, 10 + 16_384] {
             let long = try #require(wire("/" + String(repeating: "a", count: length)))
@@ -89,12 +89,12 @@ struct KeyAttackTests {
 
     // MARK: 13, parameter cloaking
 
-    /// Programs behind the cache disagree on what a parameter is; the raw query is what is keyed,
-    /// so their disagreement cannot be used.
+    /// Programs behind the cache disagree on what a parameter is. The key contains the raw query,
+    /// so their disagreement cannot be exploited.
     ///
-    /// Mutant: `TargetURI.init?(request:)` takes the query from the last `?`; or maps `;` to `&` in
+    /// Mutant: `TargetURI.init?(request:)` takes the query from the last `?`, or maps `;` to `&` in
     /// it.
-    @Test func whatSomeServersTakeForTheSameQueryHasItsOwnKey() throws {
+    @Test func similarQueriesHaveDifferentKeys() throws {
         let queries = [
             "a=1", "a=1;utm=x&a=2", "a=1&utm=x;a=2", "a=1&utm=x&a=2", "?a=1", "??a=1", "a=1?", "a=1%26a=2", "a=1&a=2",
             "a=2&a=1", "a=1&", "&a=1", "a=1&&", "a[]=1", "a%5B%5D=1", "A=1", "%61=1", "%61=%31", "a=%31", "a=1+",
@@ -110,9 +110,9 @@ struct KeyAttackTests {
         }
     }
 
-    // MARK: 14, what is sent is what was keyed
+    // MARK: 14, the transport sends exactly the target in the key
 
-    /// Mutant: `TargetURI.init?(request:)` gives `withoutDotSegments(path)`, lower-cases it, or
+    /// Mutant: `TargetURI.init?(request:)` returns `withoutDotSegments(path)`, lower-cases it, or
     /// decodes `%2F`.
     @Test(arguments: [
         "/a%2Fb", "/a%2fb", "/a/b", "/a/../b", "/a/./b", "/a/%2e%2e/b", "/a/%2E%2E/b", "/a/..%2fb", "/../a", "//a",
@@ -121,18 +121,18 @@ struct KeyAttackTests {
         "/a%3Bb",
         "/http://evil.example/", "/a@b", "/a:80", "/*", "/%2e%2e%2f%2e%2e%2fetc",
     ])
-    func aPathIsKeyedByteByByte(path: String) throws {
+    func pathIsKeyedByteByByte(path: String) throws {
         let target = try #require(wire(path))
         #expect(target.requestTarget == path)
         let key = CacheKey(target: target)
         #expect(key.components.target.requestTarget == path)
-        // Read back from a store it names the same path, or nothing.
+        // Read back from a store, the key names the same path.
         #expect(CacheKey(bytes: key.bytes) == key)
     }
 
     /// Mutant: the path is compared after `%2e` was decoded (any of the changes named for
-    /// `aPathIsKeyedByteByByte`).
-    @Test func pathsThatSomeServersTakeForTheSameHaveTheirOwnKeys() throws {
+    /// `pathIsKeyedByteByByte`).
+    @Test func similarPathsHaveDifferentKeys() throws {
         let paths = [
             "/a/b", "/a%2Fb", "/a%2fb", "/a//b", "/a/./b", "/a/c/../b", "/a/%2e/b", "/a/b/", "/a/b;x", "/a/b%3Bx",
             "/a/b%00",
@@ -142,14 +142,14 @@ struct KeyAttackTests {
         #expect(keys.count == paths.count)
     }
 
-    /// A fragment is the client's own: on the wire it is a malformed target, and no prefix of one.
+    /// A fragment belongs to the client: on the wire it makes a target malformed.
     ///
     /// Mutant: `mayStandInRequestLine` without its comparison with `#`.
     @Test(arguments: [
         "/a#b", "/a?b#c", "#", "/a b", "/a\tb", "/a\r\nX-Injected: 1", "/a\u{0}b", "/a\u{7F}b", "/\u{E9}", "a", "", "*",
         "https://b.example/", "?a",
     ])
-    func whatCannotBeSentAsItIsIsRefused(path: String) {
+    func rejectsTargetsThatCannotBeSentUnchanged(path: String) {
         #expect(wire(path) == nil)
     }
 
@@ -163,14 +163,14 @@ struct KeyAttackTests {
         "[::1%25eth0]", "[::1%eth0]", "[v1.x]", "[1.2.3.4]", "[::g]", "[1::2::3]", "[]", "\u{430}.example",
         "a.example:\u{661}",
     ])
-    func anAuthorityThatProgramsReadDifferentlyIsRefused(authority: String) {
+    func rejectsAmbiguousAuthorities(authority: String) {
         #expect(wire("/", authority: authority) == nil)
     }
 
-    /// What is one name to a resolver may be two to a server, so it is two here.
+    /// One name for a resolver may be two for a server, so there are two keys.
     ///
     /// Mutant: `Authority.parse` drops a trailing dot of the host.
-    @Test func aTrailingDotIsAnotherHost() throws {
+    @Test func trailingDotIsAnotherHost() throws {
         let dotted = try #require(wire("/", authority: "a.example."))
         let plain = try #require(wire("/"))
         #expect(dotted.authority == "a.example.")
@@ -179,7 +179,7 @@ struct KeyAttackTests {
 
     /// Mutant: `Authority.parse` takes the port from the last colon of any authority, a bracketed
     /// one's included.
-    @Test func anIPv6AddressKeepsItsBracketsAndItsPort() throws {
+    @Test func ipv6AddressKeepsItsBracketsAndPort() throws {
         let plain = try #require(wire("/", authority: "[2001:DB8::1]"))
         let ported = try #require(wire("/", authority: "[2001:db8::1]:8443"))
         #expect(plain.authority == "[2001:db8::1]" && plain.port == 443)
@@ -190,10 +190,10 @@ struct KeyAttackTests {
         #expect(CacheKey(target: spelled) != CacheKey(target: plain))
     }
 
-    /// Case means nothing in scheme and host, and something everywhere else. RFC 9110 §4.2.3
+    /// Case matters everywhere except in scheme and host. RFC 9110 §4.2.3
     ///
     /// Mutant: `Authority.parse` without lower-casing.
-    @Test func onlySchemeAndHostLoseTheirCase() throws {
+    @Test func onlySchemeAndHostAreLowercased() throws {
         let upper = try #require(wire("/X?Q", scheme: "HTTPS", authority: "A.EXAMPLE:443"))
         #expect(upper == wire("/X?Q"))
         #expect(upper != wire("/x?q"))
@@ -203,7 +203,7 @@ struct KeyAttackTests {
 
     /// Mutants: `CanonicalWriter.write(content:)` without its line for the type, the coding, the
     /// digest.
-    @Test func eachPartOfAKeyedContentCounts() throws {
+    @Test func everyPartOfTheContentChangesTheKey() throws {
         let target = try #require(wire("/search"))
         let query = try #require(HTTPRequest.Method("QUERY"))
         let (one, two) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
@@ -221,10 +221,10 @@ struct KeyAttackTests {
         #expect(keys.count == 2 * contents.count)
     }
 
-    // MARK: 21, a suffix or an escaped delimiter does not make it another's
+    // MARK: 21, a suffix or an escaped delimiter makes another key
 
     /// Mutant: `TargetURI.init?(request:)` cuts the path at `;`, or at `%23`, `%3F`.
-    @Test func aSuffixMakesAnotherKey() throws {
+    @Test func suffixMakesAnotherKey() throws {
         let suffixes = [
             "", "/x.css", ";x.css", "%3Bx.css", "%0ax.css", "%23x.css", "%3Fx.css", "%2Fx.css", "%00x.css", ".css",
             "?x.css", "!.css",
@@ -237,12 +237,12 @@ struct KeyAttackTests {
 
     // MARK: 26, tenants
 
-    /// No name of a principal is the shared partition, nor another's credentials, nor another's
-    /// name.
+    /// No principal's name gives the shared partition, another principal's keys, or those of
+    /// credentials.
     ///
     /// Mutants: `CanonicalWriter.write(partition:)` writes 0 for a principal's kind, or 1 for that
     /// of credentials, or leaves out the name or digest.
-    @Test func tenantsHaveNothingInCommon() throws {
+    @Test func tenantsShareNoKey() throws {
         let target = try #require(wire("/"))
         let partitions: [CacheKey.Partition] = [
             .shared, .principal(""), .principal("\u{0}"), .principal("a"), .principal("b"), .principal("a "),
@@ -259,8 +259,8 @@ struct KeyAttackTests {
 
     // MARK: 25, secrets
 
-    /// Mutants: `TargetURI.description` is `uri`; `Redaction.query` takes only `&` for a border;
-    /// `uriText` begins to look for secrets at the first `?` alone.
+    /// Mutants: `TargetURI.description` is `uri`; `Redaction.query` separates only at `&`;
+    /// `uriText` searches for secrets after the first `?` only.
     @Test(arguments: [
         "https://a.example/cb?token=s3cret", "https://a.example/cb?a=1;access_token=s3cret",
         "https://a.example/cb?a[sig]=s3cret",
@@ -271,7 +271,7 @@ struct KeyAttackTests {
         "htp://s3cret@a.example/?token=s3cret",
         "https://a.example/%FF?code=s3cret", "https://a.example:x/?password=s3cret#token=s3cret",
     ])
-    func nothingThatIsShownHoldsASecret(text: String) {
+    func nothingShownContainsASecret(text: String) {
         #expect(!Redaction.uriText(text).contains("s3cret"))
         do {
             let target = try TargetURI(text)

@@ -1,12 +1,11 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// 2026-03-01T12:00:00Z, a Sunday: when the tests' responses are received unless a test says
-/// otherwise.
+/// 2026-03-01T12:00:00Z, a Sunday: the default time of receipt of the tests' responses.
 let noon = Timestamp(seconds: 1_772_366_400)
 let noonDate = "Sun, 01 Mar 2026 12:00:00 GMT"
 
-/// Fields from pairs, so that a name can come twice.
+/// Makes fields from pairs, so that a name can be repeated.
 func fields(_ pairs: [(String, String)]) -> HTTPFields {
     var result = HTTPFields()
     for (name, value) in pairs {
@@ -30,7 +29,7 @@ func response(_ pairs: [(String, String)] = [], status: Int = 200) -> HTTPRespon
     HTTPResponse(status: HTTPResponse.Status(code: status), headerFields: fields(pairs))
 }
 
-/// A response stored at noon that took no time.
+/// A response that was requested and received at noon.
 func stored(
     _ pairs: [(String, String)],
     status: Int = 200,

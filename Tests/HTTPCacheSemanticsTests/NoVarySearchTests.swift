@@ -9,7 +9,7 @@ struct NoVarySearchTests {
     }
     private func names(_ names: String...) -> Set<[UInt8]> { Set(names.map { Array($0.utf8) }) }
 
-    @Test func isRead() {
+    @Test func parsesTheField() {
         #expect(rule("key-order") == NoVarySearch(significance: .allExcept([]), keyOrderMatters: false))
         #expect(rule("key-order=?1") == rule("key-order"))
         #expect(rule("params=(\"a\")").significance == .allExcept(names("a")))
@@ -18,7 +18,7 @@ struct NoVarySearchTests {
         #expect(rule("except=(\"x\"), key-order") == rule("key-order, except=(\"x\")"))
         #expect(rule("params=(\"a\" \"b\";x)", "key-order;y=1, other=3").significance == .allExcept(names("a", "b")))
         #expect(rule("params=(\"%C3%A9+%E6%B0%97\")").significance == .allExcept(names("é 気")))
-        // The draft's earlier spelling, which browsers read.
+        // The draft's earlier spelling, which browsers accept.
         #expect(rule("params").significance == .only([]))
         #expect(rule("params, except=(\"x\")").significance == .only(names("x")))
     }
@@ -31,7 +31,7 @@ struct NoVarySearchTests {
         "key-order, params=a", "params=(\"a\"", "params=?0", "params=()", "key-order=?0", "Key-Order", "key-order,",
         "params=(\"é\")", "params=(1)",
     ])
-    func theRestIsTheDefault(value: String) {
+    func invalidFieldsMeanTheDefault(value: String) {
         #expect(rule(value) == .default)
         #expect(rule(value).isDefault)
     }
@@ -76,7 +76,7 @@ struct NoVarySearchTests {
             ("params=(\"a+b\")", "a%20b=1", nil, true), ("params=(\"a%2Bb\")", "a%2bb=1", nil, true),
         ] as [(String, String?, String?, Bool)]
     )
-    func compares(value: String, first: String?, second: String?, isEquivalent: Bool) {
+    func comparesQueriesByTheRule(value: String, first: String?, second: String?, isEquivalent: Bool) {
         let rule = rule(value)
         #expect(!rule.isDefault)
         #expect(rule.equivalent(first, second) == isEquivalent)
@@ -84,16 +84,16 @@ struct NoVarySearchTests {
         #expect((rule.normalizedQuery(first) == rule.normalizedQuery(second)) == isEquivalent)
     }
 
-    @Test func theCanonicalForm() {
+    @Test func writesTheCanonicalForm() {
         #expect(rule("key-order").normalizedQuery("b=2&a=x+y&&c&a=%c3%a9") == "a=x+y&a=%C3%A9&b=2&c=")
         #expect(rule("params=(\"u\")").normalizedQuery("b&u=1&a") == "b=&a=")
         #expect(rule("except=()").normalizedQuery("b&u=1&a") == nil)
     }
 
-    /// Equivalence is one, a canonical form is its own, and queries are equivalent exactly when
-    /// their canonical forms are equal.
+    /// Equivalence is reflexive, symmetric and transitive. A canonical form is its own canonical
+    /// form. Queries are equivalent exactly if their canonical forms are equal.
     @Test(arguments: [41, 42, 43])
-    func laws(seed: UInt64) {
+    func equivalenceMatchesCanonicalForms(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let pieces = [
             "a", "b", "A", "=", "&", "+", "%20", "%61", "%", "%2B", "%26", "%C3%A9", "é", "%ff", "%3D", "1", "",
@@ -132,13 +132,13 @@ struct NoVarySearchTests {
         #expect(equivalences > 200)
     }
 
-    /// Byte by byte, as keys are compared.
+    /// Compares bytes, as keys are compared.
     private func same(_ left: String?, _ right: String?) -> Bool {
         left.map { Array($0.utf8) } == right.map { Array($0.utf8) }
     }
 
     @Test(arguments: [51, 52])
-    func noFieldTraps(seed: UInt64) {
+    func parsersNeverTrap(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let pieces = [
             "key-order", "params", "except", "=", "(", ")", "\"a\"", "\"", "?1", "?", ",", ";", " ", "1", "-", ".", ":",

@@ -2,8 +2,9 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// What an operator says counts in place of a response's own fields, in private and shared caches.
-@Suite struct OverridesTests {
+/// An operator's overrides take precedence over a response's own fields, in private and shared
+/// caches.
+@Suite("Policy overrides") struct OverridesTests {
     private final class Overriding: PolicyOverriding {
         let overrides: PolicyOverrides
         let contentType: String?
@@ -65,7 +66,7 @@ import Testing
 
     // MARK: Freshness
 
-    @Test(arguments: kinds) func aLifetimeGoesBeforeWhatTheResponseSays(kind: CacheKind) {
+    @Test(arguments: kinds) func lifetimeReplacesTheResponsesOwn(kind: CacheKind) {
         let policy = policy(kind) {
             $0.lifetime = 300
             $0.errorLifetime = 20
@@ -83,23 +84,23 @@ import Testing
         #expect(policy.freshnessLifetime(of: explicit).source == .explicitExpiry)
     }
 
-    @Test(arguments: kinds) func aDefaultLifetimeCountsWhereTheResponseStatesNone(kind: CacheKind) {
+    @Test(arguments: kinds) func defaultLifetimeAppliesOnlyWithoutAStatedOne(kind: CacheKind) {
         let policy = policy(kind) { $0.defaultLifetime = 300 }
         let silent = policy.freshnessLifetime(of: stored([("Last-Modified", noonDate)]))
         #expect(silent == FreshnessLifetime(milliseconds: 300_000, source: .ruleDefault))
         #expect(policy.lifetimeSeconds(cc("max-age=5")) == 5)
         #expect(policy.lifetimeSeconds([("Expires", "0")]) == 0)
         #expect(policy.lifetimeSeconds(cc("s-maxage=5")) == (kind == .shared ? 5 : 300))
-        #expect(policy.lifetimeSeconds([], status: 404) == 0, "errors have their own")
+        #expect(policy.lifetimeSeconds([], status: 404) == 0, "errors have their own lifetime")
     }
 
-    @Test(arguments: kinds) func thePoisonersErrorsStayCapped(kind: CacheKind) {
+    @Test(arguments: kinds) func provokedErrorsStayCapped(kind: CacheKind) {
         let policy = policy(kind) { $0.errorLifetime = 9999 }
         #expect(policy.lifetimeSeconds([], status: 400) == 60)
         #expect(policy.lifetimeSeconds([], status: 404) == 9999)
     }
 
-    @Test func aLifetimeHoldsForItsContentTypeAlone() {
+    @Test func lifetimeAppliesToItsContentTypeOnly() {
         let policy = policy(.private, for: "image/png") { $0.lifetime = 300 }
         #expect(policy.lifetimeSeconds([("Content-Type", "image/png")]) == 300)
         #expect(policy.lifetimeSeconds([("Content-Type", "text/plain")]) == 0)
@@ -108,7 +109,7 @@ import Testing
 
     // MARK: Storing
 
-    @Test(arguments: kinds) func ignoredDirectivesCountAsNotGiven(kind: CacheKind) {
+    @Test(arguments: kinds) func ignoredDirectivesHaveNoEffect(kind: CacheKind) {
         let policy = policy(kind) { $0.ignoredDirectives = [.noStore, .private, .noCache] }
         #expect(storability(policy, cc("no-store, private, no-cache")) == .shared)
         #expect(storability(policy, cc("no-store"), request: cc("no-store")) == .forbidden(.requestNoStore))
@@ -116,7 +117,7 @@ import Testing
         #expect(policy.storedFields(of: response(cc("private=\"a\"") + [("A", "1")])).count == 2)
     }
 
-    @Test func ignoredSMaxageIsNoLifetimeAndNoPermission() {
+    @Test func ignoredSMaxageGivesNoLifetimeAndNoPermission() {
         let policy = policy(.shared) { $0.ignoredDirectives = [.sMaxage] }
         #expect(policy.lifetimeSeconds(cc("s-maxage=60, max-age=5")) == 5)
         #expect(
@@ -124,7 +125,7 @@ import Testing
         )
     }
 
-    @Test func authorizationAndSetCookieCountWhateverIsIgnored() {
+    @Test func authorizationAndSetCookieCannotBeIgnored() {
         let policy = policy(.shared) {
             $0.ignoredDirectives = [.private, .noStore]
             $0.lifetime = 60
@@ -135,7 +136,7 @@ import Testing
         #expect(storability(policy, cc("private"), request: [("Cookie", "a=1")]) == .shared)
     }
 
-    @Test(arguments: kinds) func aRulesLifetimeIsAStatedOne(kind: CacheKind) {
+    @Test(arguments: kinds) func ruleLifetimeMakesResponsesStorable(kind: CacheKind) {
         let policy = policy(kind) { $0.lifetime = 60 }
         #expect(storability(policy, [], status: 302) == .shared)
         #expect(storability(policy, [], method: .post) == .shared)
@@ -147,7 +148,7 @@ import Testing
         #expect(storability(errors, [], status: 302) == .forbidden(.notExplicit))
     }
 
-    @Test(arguments: kinds) func onlyTheStatusesOfARuleAreStored(kind: CacheKind) {
+    @Test(arguments: kinds) func storesOnlyTheStatusesOfARule(kind: CacheKind) {
         let policy = policy(kind) { $0.statuses = [200, 301] }
         #expect(storability(policy, cc("max-age=60")) == .shared)
         #expect(storability(policy, cc("max-age=60"), status: 404) == .forbidden(.rule))
@@ -175,7 +176,7 @@ import Testing
         #expect(freshened?.selectingFields == fields([("accept", "b")]))
     }
 
-    @Test func anIgnoredCookieMakesNoDifferenceToASharedCache() {
+    @Test func ignoredCookieMakesNoDifferenceToASharedCache() {
         let policy = policy(.shared) { $0.ignoredFields = ["cookie"] }
         #expect(reuse(policy, cc("max-age=60"), request: [("Cookie", "a")], after: 1).decision == .fresh)
         #expect(
@@ -186,7 +187,7 @@ import Testing
 
     // MARK: Staleness
 
-    @Test(arguments: kinds) func extensionsTakeThePlaceOfTheResponses(kind: CacheKind) {
+    @Test(.tags(.rfc5861), arguments: kinds) func staleExtensionsReplaceTheResponses(kind: CacheKind) {
         let policy = policy(kind) {
             $0.staleWhileRevalidate = 10
             $0.staleIfError = 20
@@ -201,21 +202,24 @@ import Testing
         #expect(reuse(none, cc("max-age=1, stale-while-revalidate=9"), after: 2).decision == .validate(.stale))
     }
 
-    @Test(arguments: [
-        ("must-revalidate", PolicyOverrides.Directives.mustRevalidate), ("no-cache", .noCache),
-        ("proxy-revalidate", .proxyRevalidate), ("s-maxage=1", .sMaxage),
-    ]) func despiteADirectiveWhatIsStaleMayBeUsed(directive: String, lifted: PolicyOverrides.Directives) {
+    @Test(
+        .tags(.rfc9111Stale),
+        arguments: [
+            ("must-revalidate", PolicyOverrides.Directives.mustRevalidate), ("no-cache", .noCache),
+            ("proxy-revalidate", .proxyRevalidate), ("s-maxage=1", .sMaxage),
+        ]
+    ) func liftedDirectiveAllowsStaleUse(directive: String, lifted: PolicyOverrides.Directives) {
         let policy = policy(.shared) { $0.staleDespite = lifted }
         let reuse = reuse(policy, cc("max-age=1, \(directive)"), after: 9)
-        #expect(reuse.decision == .validate(.stale), "while the origin can be reached it is asked")
+        #expect(reuse.decision == .validate(.stale), "it is validated while the origin is reachable")
         #expect(reuse.staleUse == .allowed)
         #expect(reuse.liftedDirective == String(directive.prefix { $0 != "=" }))
-        #expect(policy.staleUse(of: stored(cc(directive))) == .allowed, "and the store keeps it for that")
+        #expect(policy.staleUse(of: stored(cc(directive))) == .allowed, "the store keeps it for stale use")
         let plain = self.reuse(policy, cc("max-age=1"), after: 9)
         #expect(plain.liftedDirective == nil)
     }
 
-    @Test func ofSeveralDirectivesAllAreToBeLifted() {
+    @Test(.tags(.rfc9111Stale)) func everyForbiddingDirectiveMustBeLifted() {
         let policy = policy(.shared) { $0.staleDespite = [.mustRevalidate] }
         let both = reuse(policy, cc("max-age=1, must-revalidate, no-cache"), after: 9)
         #expect(both.staleUse == .forbidden(by: "no-cache"))
@@ -224,12 +228,12 @@ import Testing
         #expect(cookie.staleUse == .forbidden(by: "cookie"))
     }
 
-    @Test func whatIsAnothersIsNotLifted() {
+    @Test(.tags(.rfc9111Stale)) func privateIsNeverLifted() {
         let policy = policy(.shared) { $0.staleDespite = [.noStore, .private] }
         #expect(reuse(policy, cc("max-age=1, private"), after: 9).staleUse == .forbidden(by: "private"))
     }
 
-    @Test(arguments: kinds) func beyondItsBudgetAResponseIsAsIfForbidden(kind: CacheKind) {
+    @Test(.tags(.rfc9111Stale), arguments: kinds) func exceededStalenessLimitForbidsStaleUse(kind: CacheKind) {
         let policy = policy(kind) {
             $0.maximumStaleness = 10
             $0.maximumStalenessOffline = 20
@@ -243,13 +247,13 @@ import Testing
             let reuse = reuse(policy, cc("max-age=1"), after: seconds)
             #expect(reuse.staleUse(isOffline: false) == normal, "after \(seconds) s")
             #expect(reuse.staleUse(isOffline: true) == offline, "after \(seconds) s")
-            #expect(reuse.staleUse == .allowed, "directives have no say in it")
+            #expect(reuse.staleUse == .allowed, "directives do not matter here")
         }
         let forbidden = reuse(policy, cc("max-age=1, must-revalidate"), after: 99)
         #expect(forbidden.staleUse(isOffline: true) == .forbidden(by: "must-revalidate"))
     }
 
-    @Test func aNotModifiedCountsByTheTypeOfWhatItFreshens() {
+    @Test func notModifiedUsesTheStoredContentType() {
         let policy = policy(.shared, for: "text/plain") { $0.ignoredDirectives = [.private] }
         let head = stored([("ETag", "\"1\""), ("Content-Type", "text/plain")])
         let freshened = policy.freshened(

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Answers from a stored part, RFC 9111 §3.3", .tags(.rfc9111Combining))
+@Suite("Serving from a stored part, RFC 9111 §3.3", .tags(.rfc9111Combining))
 struct PartialSelectionTests {
     private let policy = CachePolicy.private
 
@@ -16,21 +16,21 @@ struct PartialSelectionTests {
             ("bytes=10-19", 10..<20), ("bytes=15-16", 15..<17), ("bytes=10-10", 10..<11),
         ] as [(String, Range<Int64>)]
     )
-    func whatLiesInItIsServed(range: String, expected: Range<Int64>) {
+    func servesARangeWithinThePart(range: String, expected: Range<Int64>) {
         #expect(selection("bytes 10-19/100", 10, range) == .range(expected, completeLength: 100))
         #expect(selection("bytes 10-19/*", 10, range) == .range(expected, completeLength: nil))
     }
 
-    @Test func severalThatLieInIt() {
+    @Test func servesSeveralRangesWithinThePart() {
         #expect(
             selection("bytes 10-19/100", 10, "bytes=18-19,10-11") == .ranges([18..<20, 10..<12], completeLength: 100)
         )
         #expect(selection("bytes 10-19/*", 10, "bytes=10-11,12-13") == .range(10..<14, completeLength: nil))
-        // Without the complete length a multipart answer could not be written.
+        // Without the complete length a multipart response cannot be written.
         #expect(selection("bytes 10-19/*", 10, "bytes=10-11,18-19").missing != nil)
     }
 
-    @Test func theEndIsKnownOnlyWithTheCompleteLength() {
+    @Test func servesOpenRangesOnlyWithACompleteLength() {
         #expect(selection("bytes 90-99/100", 10, "bytes=-5") == .range(95..<100, completeLength: 100))
         #expect(selection("bytes 90-99/100", 10, "bytes=95-") == .range(95..<100, completeLength: 100))
         #expect(selection("bytes 90-99/100", 10, "bytes=95-200") == .range(95..<100, completeLength: 100))
@@ -42,7 +42,7 @@ struct PartialSelectionTests {
         )
     }
 
-    @Test func beyondTheEndIsUnsatisfiable() {
+    @Test func rangeBeyondTheEndIsUnsatisfiable() {
         #expect(selection("bytes 90-99/100", 10, "bytes=100-") == .unsatisfiable(completeLength: 100))
     }
 
@@ -55,7 +55,7 @@ struct PartialSelectionTests {
             ("bytes 0-19/100", "items=0-1", 20..<100),
         ] as [(String, String?, Range<Int64>)]
     )
-    func whatIsMissingIsNamed(contentRange: String, range: String?, missing: Range<Int64>) throws {
+    func namesTheMissingPart(contentRange: String, range: String?, missing: Range<Int64>) throws {
         let held = try #require(ContentRange(fields([("Content-Range", contentRange)]))).range
         #expect(
             selection(contentRange, held.upperBound - held.lowerBound, range)
@@ -63,31 +63,31 @@ struct PartialSelectionTests {
         )
     }
 
-    @Test func theWholeIsServedOnlyWhereAllIsHeld() {
+    @Test func servesTheWholeOnlyIfAllIsStored() {
         #expect(selection("bytes 0-99/100", 100, nil) == .complete)
         #expect(selection("bytes 0-98/100", 99, nil).missing != nil)
         #expect(selection("bytes 0-99/*", 100, nil).missing != nil)
     }
 
-    // ATTACKS 17. Mutant: without the comparison with `bodyLength` in `selection` bytes beyond the
-    // body are named.
+    // docs/attacks.md, 17. Mutant: without the comparison with `bodyLength` in `selection` bytes
+    // beyond the body are named.
     @Test(arguments: [0, 9, 11, -1, Int64.max, .min])
-    func aBodyOfAnotherLengthAnswersNothing(length: Int64) {
+    func bodyOfAnotherLengthServesNothing(length: Int64) {
         #expect(selection("bytes 10-19/100", length, "bytes=10-11").missing != nil)
         #expect(selection("bytes 10-19/100", length, nil).missing != nil)
     }
 
-    @Test func withoutItsRangeItAnswersNothing() {
+    @Test func partWithoutContentRangeServesNothing() {
         #expect(selection("bytes x", 10, "bytes=0-1").missing != nil)
         #expect(selection("bytes x", 10, nil).missing != nil)
     }
 
-    @Test func ifRangeThatFailsAsksForTheWhole() {
+    @Test func failedIfRangeRequestsTheWhole() {
         let request = rangeRequest("bytes=10-11", [("If-Range", "\"v2\"")])
         #expect(policy.selection(of: storedPart("bytes 10-19/100"), bodyLength: 10, for: request).missing != nil)
     }
 
-    @Test func headIsAnsweredOnlyFromTheWhole() {
+    @Test func servesHeadOnlyFromTheWhole() {
         let head = request(method: .head)
         #expect(policy.selection(of: storedPart("bytes 0-9/100"), bodyLength: 10, for: head).missing != nil)
         #expect(policy.selection(of: storedPart("bytes 0-9/10"), bodyLength: 10, for: head) == .complete)
@@ -112,7 +112,7 @@ struct PartialStorabilityTests {
     }
     private let good = [("Content-Range", "bytes 0-9/100"), ("Cache-Control", "max-age=60")]
 
-    @Test func aSinglePartIsStored() {
+    @Test func storesASinglePart() {
         #expect(storability(good) == .shared)
         #expect(storability(good + [("Content-Length", "10")]) == .shared)
         #expect(storability([("Content-Range", "bytes 0-9/*"), ("ETag", "\"v1\"")]) == .shared)
@@ -121,8 +121,8 @@ struct PartialStorabilityTests {
         #expect(storability([("Content-Range", "bytes 0-9/*")], hasExplicitExpiry: true) == .shared)
     }
 
-    // ATTACKS 17. Mutant: with `return ContentRange(fields)` in `part(_:)` the lengths and the
-    // multipart pass.
+    // docs/attacks.md, 17. Mutant: with `return ContentRange(fields)` in `part(_:)` the lengths and
+    // the multipart pass.
     @Test(
         arguments: [
             [("Cache-Control", "max-age=60")],
@@ -144,18 +144,18 @@ struct PartialStorabilityTests {
             [("Content-Range", "bytes 0-9/100"), ("Last-Modified", "yesterday"), ("ETag", "v1")],
         ]
     )
-    func whatIsNoSinglePartIsNot(pairs: [(String, String)]) {
+    func storesNothingButASinglePart(pairs: [(String, String)]) {
         #expect(storability(pairs) == .forbidden(.partialContent))
     }
 
-    @Test func onlyTheAnswerToAGetWithRange() {
+    @Test func storesOnlyResponsesToAGetWithRange() {
         #expect(storability(good, request: request()) == .forbidden(.partialContent))
         let post = request([("Range", "bytes=0-9")], method: .post)
         #expect(storability(good, request: post) == .forbidden(.partialContent))
         #expect(storability(good, status: 200) == .forbidden(.partialContent))
     }
 
-    @Test func theRestIsAsForA200() {
+    @Test func otherRulesAreThoseForA200() {
         #expect(storability(good + [("Cache-Control", "no-store")]) == .forbidden(.responseNoStore))
         #expect(storability(good + [("Vary", "*")]) == .forbidden(.varyAny))
         #expect(storability(good + [("Cache-Control", "private")], policy: .shared) == .forbidden(.privateResponse))
@@ -163,7 +163,7 @@ struct PartialStorabilityTests {
         #expect(storability(good, request: noStore) == .forbidden(.requestNoStore))
     }
 
-    @Test func storabilityItselfStillRefusesA206() {
+    @Test func storabilityRejectsA206() {
         #expect(
             CachePolicy.private.storability(
                 of: response(good, status: 206),
@@ -173,7 +173,7 @@ struct PartialStorabilityTests {
         )
     }
 
-    @Test func aBrokenOffResponseBecomesAPart() throws {
+    @Test func truncatedResponseBecomesAPart() throws {
         let whole = storedWhole([("Content-Length", "100")])
         let part = try #require(CachePolicy.private.incomplete(whole, receivedLength: 40))
         #expect(part.partialRange == ContentRange(range: 0..<40, completeLength: 100))
@@ -183,7 +183,7 @@ struct PartialStorabilityTests {
         #expect(chunked.partialRange == ContentRange(range: 0..<40, completeLength: nil))
     }
 
-    @Test func whatCannotBeCompletedDoesNot() {
+    @Test func uncompletableResponseBecomesNoPart() {
         let policy = CachePolicy.private
         let whole = storedWhole([("Content-Length", "100")])
         for length in [Int64.min, 0, 100, 101, .max] {
@@ -196,7 +196,7 @@ struct PartialStorabilityTests {
     }
 }
 
-@Suite("Asking for the rest, RFC 9110 §13.1.5, §14.2", .tags(.rfc9111Combining))
+@Suite("Requesting the rest of a part, RFC 9110 §13.1.5, §14.2", .tags(.rfc9111Combining))
 struct CompletionTests {
     private let policy = CachePolicy.private
 
@@ -208,7 +208,7 @@ struct CompletionTests {
         policy.completionRequest(for: part, bodyLength: bodyLength, request: request)?.headerFields
     }
 
-    @Test func asksForTheRestOfAPrefix() throws {
+    @Test func requestsTheRestOfAPrefix() throws {
         let own = request([
             ("Accept", "*/*"), ("If-None-Match", "\"mine\""), ("If-Modified-Since", noonDate), ("If-Match", "\"x\""),
         ])
@@ -222,7 +222,7 @@ struct CompletionTests {
         #expect(completion(storedPart("bytes 0-9/*"))?[.range] == "bytes=10-")
     }
 
-    @Test func aStrongDateWillDo() throws {
+    @Test func acceptsAStrongDate() throws {
         let date = "Sun, 01 Mar 2026 11:00:00 GMT"
         let part = storedPart("bytes 0-9/100", [("Last-Modified", date), ("Date", noonDate)])
         #expect(completion(part)?[values: .ifRange] == [date])
@@ -230,7 +230,7 @@ struct CompletionTests {
         #expect(completion(weak) == nil)
     }
 
-    @Test func onlyAPrefixWithAStrongValidator() {
+    @Test func needsAPrefixWithAStrongValidator() {
         #expect(completion(storedPart("bytes 1-10/100")) == nil)
         #expect(completion(storedPart("bytes 0-9/100", [("ETag", "W/\"v1\"")])) == nil)
         #expect(
@@ -249,7 +249,7 @@ struct CompletionTests {
         }
     }
 
-    @Test func onlyWhereTheWholeIsAskedFor() {
+    @Test func completesOnlyRequestsForTheWhole() {
         let part = storedPart("bytes 0-9/100")
         #expect(completion(part, 10, rangeRequest("bytes=5-20")) == nil)
         #expect(completion(part, 10, rangeRequest("bytes=-5")) == nil)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPCacheSemantics
 
-@Suite struct PathNormalFormTests {
+@Suite("Normal form of paths", .tags(.rfc3986)) struct PathNormalFormTests {
     @Test(arguments: [
         ("/", "/"), ("/a/b", "/a/b"), ("/a/b?c//d", "/a/b"), ("/%61%7E%2d", "/a~-"), ("/%c3%a9%2f", "/%C3%A9%2F"),
         ("//a///b//", "/a/b/"), ("/a;x=1/b;y", "/a/b"), ("/;a/b", "/b"), ("/a/;x", "/a/"), ("/a/;x//;y/b", "/a/b"),
@@ -26,7 +26,7 @@ import Testing
             ("/V1", nil),
             ("/v1%3B/a", nil), ("", nil), ("/v%2531", nil),
         ] as [(String, String?)]
-    ) func aPrefixLeavesTheRestAsItCame(_ target: String, _ rest: String?) {
+    ) func prefixLeavesTheRestUnchanged(_ target: String, _ rest: String?) {
         #expect(PathPrefix("/v1/").rest(of: target).map(String.init) == rest)
     }
 
@@ -38,7 +38,7 @@ import Testing
     private static let before = ["/", "/a/", "//", "/a//", "/a%2f", "/a%5C", "/a\\", "/%252f", "/a;b/", "/;/"]
     private static let after = ["", "/", "/b", "?", "?q", "%2Fb", "\\b", "%5cb", "//b", "%255cb"]
 
-    @Test func dotSegmentsAreFoundHoweverTheyAreWritten() {
+    @Test func findsDotSegmentsInEverySpelling() {
         for before in Self.before {
             for dots in Self.dots {
                 for after in Self.after where !(dots.contains(";") && after.hasPrefix("%")) {
@@ -56,7 +56,7 @@ import Testing
         #expect(!PathNormalForm.hasDotSegment(target))
     }
 
-    @Test func theNormalFormOfANormalFormIsItself() {
+    @Test func normalFormIsIdempotent() {
         var generator = SeededGenerator(seed: 62)
         let parts = ["/", "a", "%61", "%2f", "%2F", ";", "x", "//", "%3b", ".", "?", "~", "%7e", "%C3%a9"]
         for _ in 0..<20_000 {

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Arithmetic at its ends", .tags(.rfc9111Age, .rfc9111Freshness))
+@Suite("Extreme values", .tags(.rfc9111Age, .rfc9111Freshness))
 struct PolicyEdgeTests {
     static let extremes: [Int64] = [.min, .min + 1, -1, 0, 1, 1_772_366_400_000, .max - 1, .max]
 
@@ -37,12 +37,12 @@ struct PolicyEdgeTests {
     }
 
     @Test(arguments: [-1.0, 0, .nan, -.infinity])
-    func aFractionThatIsNoneSwitchesHeuristicsOff(fraction: Double) {
+    func invalidFractionSwitchesHeuristicsOff(fraction: Double) {
         let policy = CachePolicy(kind: .private, heuristicFraction: fraction)
         #expect(policy.lifetimeSeconds([("Date", noonDate), ("Last-Modified", "Thu, 01 Jan 1970 00:00:00 GMT")]) == 0)
     }
 
-    @Test func aFractionAboveOneCountsAsOneAndTheCapHolds() {
+    @Test func clampsTheHeuristicFractionAndLifetime() {
         let pairs = [("Date", noonDate), ("Last-Modified", "Sun, 01 Mar 2026 11:59:00 GMT")]
         #expect(CachePolicy(kind: .private, heuristicFraction: .infinity).lifetimeSeconds(pairs) == 60)
         #expect(
@@ -56,12 +56,34 @@ struct PolicyEdgeTests {
         (200, 6), (203, 6), (204, 6), (300, 6), (301, 6), (308, 6), (404, 6), (405, 6), (410, 6), (414, 6), (501, 6),
         (201, 0), (302, 0), (403, 0), (500, 0),
     ])
-    func statusesWithAHeuristicLifetime(status: Int, seconds: Int64) {
+    func onlySomeStatusesHaveAHeuristicLifetime(status: Int, seconds: Int64) {
         let pairs = [("Date", noonDate), ("Last-Modified", "Sun, 01 Mar 2026 11:59:00 GMT")]
         #expect(CachePolicy.shared.lifetimeSeconds(pairs, status: status) == seconds)
     }
 
-    @Test func theStepsOfTheAgeCalculationAreTheRFCs() {
+    /// At the last instant that a timestamp can express, a response that never expires was fresh
+    /// and indexed as stale: `Fuzz/Findings/policy/fresh-and-indexed-as-stale`.
+    @Test(arguments: [CacheKind.private, .shared])
+    func nothingIsFreshAtTheLastInstant(kind: CacheKind) {
+        let policy = CachePolicy(kind: kind)
+        let never = stored(
+            [("Cache-Control", "publicproxy-revalidate, max-age=89, spale-if-error=5"), ("ETag", "")],
+            requestTime: noon,
+            responseTime: Timestamp(milliseconds: 17),
+            explicitExpiry: .distantFuture
+        )
+        // The same happened without a caller's expiry, if the lifetime ended after the last
+        // instant.
+        let late = Timestamp.distantFuture.adding(milliseconds: -1000)
+        let long = stored([("Cache-Control", "max-age=60")], requestTime: late, responseTime: late)
+        for head in [never, long] {
+            #expect(policy.freshUntil(head) == .distantFuture)
+            #expect(!policy.freshness(of: head, at: .distantFuture).isFresh)
+            #expect(policy.freshness(of: head, at: Timestamp(milliseconds: .max - 1)).isFresh)
+        }
+    }
+
+    @Test func ageCalculationFollowsTheRFCsSteps() {
         let head = stored(
             [("Date", "Sun, 01 Mar 2026 11:59:50 GMT"), ("Age", "3")],
             requestTime: noon.adding(milliseconds: -2_500)
@@ -80,7 +102,7 @@ struct PolicyEdgeTests {
         )
     }
 
-    @Test func aFloodOfNamesAndFieldsIsBounded() {
+    @Test func boundsManyNamesAndFields() {
         let names = (0..<20_000).map { "n\($0)" }.joined(separator: ",")
         let flood = response([
             ("Vary", names), ("Connection", names), ("Cache-Control", "max-age=60"), ("n7", "x"), ("X", "y"),
@@ -92,7 +114,7 @@ struct PolicyEdgeTests {
 
         var full = stored([("ETag", "\"1\""), ("Cache-Control", "max-age=60")])
         let line = HTTPField(name: .server, value: "x")
-        // In a variable: the head's own are made anew for each change of them.
+        // In a variable: each change of the head's own fields would copy them.
         var fields = full.fields
         while fields.count < 65_534 { fields.append(line) }
         full.fields = fields
@@ -107,7 +129,7 @@ struct PolicyEdgeTests {
         #expect(policy.validationRequest(for: full, request: presented) == nil)
     }
 
-    @Test func everyReasonHasAWordOfRFC9211() {
+    @Test func everyReasonHasAForwardReason() {
         #expect(Reuse.ValidationReason.stale.forwardReason == .stale)
         #expect(Reuse.ValidationReason.responseNoCache.forwardReason == .stale)
         #expect(Reuse.ValidationReason.invalidated.forwardReason == .stale)
@@ -116,7 +138,7 @@ struct PolicyEdgeTests {
         #expect(Reuse.ValidationReason.requestMinFresh.forwardReason == .request)
     }
 
-    @Test func onlyIfCachedIsARequestsWord() {
+    @Test func readsOnlyIfCached() {
         #expect(CachePolicy.private.isOnlyIfCached(request([("Cache-Control", "max-age=0, Only-If-Cached")])))
         #expect(!CachePolicy.private.isOnlyIfCached(request([("Cache-Control", "no-cache")])))
     }
@@ -136,11 +158,11 @@ struct CacheStatusTests {
         (CacheOutcome(isHit: true, timeToLive: .min), "holdfast; hit; ttl=-999999999999999"),
         (CacheOutcome(), "holdfast"), (CacheOutcome(forward: .method), "holdfast; fwd=method"),
     ])
-    func isOneMemberInTheRFCsWords(outcome: CacheOutcome, text: String) {
+    func writesOneMember(outcome: CacheOutcome, text: String) {
         #expect(outcome.cacheStatus() == text)
     }
 
-    @Test func aNameThatIsNoTokenIsAString() {
+    @Test func writesNonTokenNameAsString() {
         #expect(CacheOutcome(isHit: true).cacheStatus(cache: "a.example") == "a.example; hit")
         #expect(CacheOutcome(isHit: true).cacheStatus(cache: "1 \"é\\\r\n") == "\"1 \\\"?\\\\??\"; hit")
         #expect(CacheOutcome(isHit: true).cacheStatus(cache: "") == "\"\"; hit")

@@ -2,21 +2,21 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// Which errors are stored: every status from 400 on, with every kind of lifetime, with and without
-/// a rule.
+/// The errors that are stored: every status from 400 on, with every kind of lifetime, with and
+/// without a rule.
 ///
-/// ATTACKS 31: a request that a client malforms makes an origin say an error of a good URI, and the
-/// next client is answered with it.
+/// docs/attacks.md, 31: a malformed request of one client makes an origin send an error for a good
+/// URI, and the next client gets that error.
 @Suite("Errors that a client can provoke", .tags(.attacks, .rfc9111Storing))
 struct ProvokedErrorTests {
-    /// By their names in RFC 9110: what was wrong is how the request was made, and the key holds
-    /// none of that.
+    /// Errors about the form of the request, by their names in RFC 9110. The key contains none of
+    /// that.
     static let provoked: Set<Int> = [400, 405, 406, 408, 411, 413, 414, 415, 422, 501, 505]
-    /// Never stored, by whatever rule: credentials, conditions, ranges and rates are the request's
-    /// own.
+    /// Never stored, with any rule: credentials, conditions, ranges and rates belong to the
+    /// request.
     static let aboutTheRequest: Set<Int> = [401, 407, 412, 416, 417, 421, 425, 426, 428, 429, 431, 511]
 
-    /// Fields of the response, and whether they state a lifetime in a shared cache.
+    /// Fields of a response, and whether they state a lifetime in a shared cache.
     private static let stating: [(fields: [(String, String)], isStated: Bool)] = [
         ([("Cache-Control", "max-age=60")], true), ([("Cache-Control", "public, max-age=86400, immutable")], true),
         ([("Cache-Control", "s-maxage=60")], true), ([("CDN-Cache-Control", "max-age=60")], true),
@@ -50,13 +50,13 @@ struct ProvokedErrorTests {
     }
 
     @Test(arguments: 400...599)
-    func aProvokedErrorIsStoredOnlyWhereARuleNamesItsStatus(status: Int) {
+    func storesProvokedErrorOnlyIfARuleNamesItsStatus(status: Int) {
         let isProvoked = Self.provoked.contains(status)
         let isRequests = Self.aboutTheRequest.contains(status)
         for (fields, isStated) in Self.stating {
             let place = "\(status) with \(fields)"
-            // No rule, or one that says how long errors live and not which: not stored, whatever
-            // the response states.
+            // Without a rule, or with one that sets the lifetime of errors and names no status: not
+            // stored, whatever the response states.
             let timed = policy(.shared, errors: 30)
             if isProvoked || isRequests {
                 for policy in [CachePolicy.shared, .private, timed] {
@@ -67,8 +67,8 @@ struct ProvokedErrorTests {
                 #expect(isStored(timed, fields, status), "\(place)")
                 if isStated { #expect(isStored(.shared, fields, status), "\(place)") }
             }
-            // A rule that names the status: stored where there is a lifetime, the response's or the
-            // rule's.
+            // With a rule that names the status: stored if the response or the rule gives a
+            // lifetime.
             let named = policy(.shared, statuses: [200, status])
             if isProvoked { #expect(isStored(named, fields, status) == isStated, "\(place), named") }
             if isRequests { #expect(!isStored(named, fields, status), "\(place), named") }
@@ -81,14 +81,14 @@ struct ProvokedErrorTests {
     }
 
     @Test(arguments: provoked)
-    func whatARuleHasStoredLivesAMinuteAtMost(status: Int) {
+    func storedProvokedErrorLivesAMinuteAtMost(status: Int) {
         let policy = policy(.shared, statuses: [status], errors: 86_400)
         #expect(policy.lifetimeSeconds([("Cache-Control", "max-age=86400")], status: status) == 60)
     }
 
-    /// The `Range` is in no key: an error that it may have provoked is not stored. In bounds it is
-    /// forwarded, and an error is the target's.
-    @Test func anErrorForARangeBeyondTheCapIsNotStored() {
+    /// The key does not contain `Range`, so an error that it may have provoked is not stored.
+    /// Within the cap it is forwarded, and an error concerns the target.
+    @Test func errorForARangeBeyondTheCapIsNotStored() {
         let fresh = [("Cache-Control", "max-age=60")]
         for (range, isStored) in [("bytes=0-1", true), (Self.range(parts: 16), true), (Self.range(parts: 17), false)] {
             for status in [404, 500] {
@@ -114,13 +114,13 @@ struct ProvokedErrorTests {
         ("bytes=" + String(repeating: "0", count: 1018), true), ("bytes=" + String(repeating: "0", count: 1019), false),
         ("", true),
     ])
-    func aRangeIsForwardedUpToACap(range: String, isForwarded: Bool) {
+    func forwardsRangeUpToTheCap(range: String, isForwarded: Bool) {
         #expect(CachePolicy.forwardsRange(of: fields([("Range", range)])) == isForwarded)
         #expect(CachePolicy.forwardsRange(of: [:]))
     }
 
-    /// Lines count together: a recipient that joins them gets one long field.
-    @Test func aSecondLineOfARangeCounts() {
+    /// All lines together count: a recipient that joins them gets one long field.
+    @Test func capCountsEveryLineOfARange() {
         let half = Self.range(parts: 9)
         #expect(CachePolicy.forwardsRange(of: fields([("Range", half)])))
         #expect(!CachePolicy.forwardsRange(of: fields([("Range", half), ("range", half)])))

@@ -1,14 +1,14 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Random policies, stored responses, responses and instants, made of the words that decisions
+/// Random policies, stored responses, responses and instants, made of the values that decisions
 /// depend on.
 struct RandomMessages {
     private var generator: SeededGenerator
 
     init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-    /// The validators in use; the same ones come again and again, so that many pairs agree.
+    /// The validators in use: few, so that many pairs agree.
     static let tags = ["\"1\"", "\"2\"", "W/\"1\"", "W/\"2\"", "unquoted", "", "\"1\", \"2\""]
     static let dates = [
         "Sun, 01 Mar 2026 10:00:00 GMT", "Sun, 01 Mar 2026 11:00:00 GMT", "Sunday, 01-Mar-26 11:00:00 GMT",
@@ -23,7 +23,7 @@ struct RandomMessages {
         "public", "private", "private=\"x\"", "must-revalidate", "proxy-revalidate", "must-understand", "immutable",
         "stale-while-revalidate=60", "stale-if-error=60", "stale-if-error=2147483648", "unknown", "",
     ]
-    private static let wishes = [
+    private static let requestDirectives = [
         "no-cache", "no-store", "max-age=0", "max-age=60", "min-fresh=1", "min-fresh=86400", "max-stale",
         "max-stale=60", "stale-if-error=60", "only-if-cached",
     ]
@@ -36,7 +36,7 @@ struct RandomMessages {
 
     mutating func number(_ range: ClosedRange<Int64>) -> Int64 { .random(in: range, using: &generator) }
 
-    /// Mostly within some days around noon; sometimes where arithmetic ends.
+    /// An instant: mostly within some days around noon, sometimes an extreme value.
     mutating func instant(extremes: Double = 0.2) -> Timestamp {
         if chance(extremes) { return Timestamp(milliseconds: pick(Self.extremes)) }
         return noon.adding(milliseconds: number(-200_000...200_000) * pick([1, 1, 1000]))
@@ -68,12 +68,12 @@ struct RandomMessages {
 
     mutating func request(method: HTTPRequest.Method = .get) -> HTTPRequest {
         var pairs: [(String, String)] = []
-        if chance(0.3) { pairs.append(("Cache-Control", pick(Self.wishes))) }
+        if chance(0.3) { pairs.append(("Cache-Control", pick(Self.requestDirectives))) }
         if chance(0.1) { pairs.append(("Cookie", "a=1")) }
         return HTTPCacheSemanticsTests.request(pairs, method: method)
     }
 
-    /// Fields of a response, in any mixture of right and wrong.
+    /// Fields of a response, valid and invalid ones mixed.
     mutating func responseFields() -> [(String, String)] {
         var pairs: [(String, String)] = []
         if chance(0.8) {

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Heads of ranges, RFC 9110 §15.3.7, §15.5.17", .tags(.rfc9110Ranges))
+@Suite("Response heads for ranges, RFC 9110 §15.3.7, §15.5.17", .tags(.rfc9110Ranges))
 struct RangeHeadTests {
     private let policy = CachePolicy.private
 
@@ -16,7 +16,7 @@ struct RangeHeadTests {
         )
     }
 
-    @Test func onePart() {
+    @Test func onePartHasItsOwnLengthAndRange() {
         let whole = storedWhole([("Content-Length", "100"), ("Content-Digest", "sha-256=:AAAA:"), ("X-A", "1")])
         let head = head(.range(10..<20, completeLength: 100), of: whole, bodyLength: 100)
         #expect(head.status == .partialContent)
@@ -27,14 +27,14 @@ struct RangeHeadTests {
         #expect(!head.headerFields.contains { $0.name.canonicalName == "content-digest" })
     }
 
-    @Test func aPartOfAStoredPart() {
+    @Test func partOfAStoredPartKeepsUnknownLength() {
         let part = storedPart("bytes 10-49/*")
         let head = head(.range(10..<20, completeLength: nil), of: part, bodyLength: 40)
         #expect(head.headerFields[values: .contentRange] == ["bytes 10-19/*"])
         #expect(head.headerFields[values: .contentLength] == ["10"])
     }
 
-    @Test func severalParts() throws {
+    @Test func severalPartsAreMultipart() throws {
         let selection = StoredSelection.ranges([0..<2, 5..<7], completeLength: 10)
         let whole = storedWhole([("Content-Length", "10")])
         let head = head(selection, of: whole, bodyLength: 10)
@@ -62,7 +62,7 @@ struct RangeHeadTests {
         #expect(Int64(bytes.count) == plan.length)
     }
 
-    @Test func partsOfAStoredPartAreCountedFromItsStart() throws {
+    @Test func bodyOffsetsStartAtTheStoredPart() throws {
         let part = storedPart("bytes 100-109/200")
         let selection = policy.selection(of: part, bodyLength: 10, for: rangeRequest("bytes=108-109,100-101"))
         let plan = try #require(policy.multipartPlan(for: selection, of: part, boundary: "b"))
@@ -72,7 +72,7 @@ struct RangeHeadTests {
         #expect(slices == [8..<10, 0..<2])
     }
 
-    @Test func unsatisfiable() {
+    @Test func unsatisfiableIsA416WithoutContentFields() {
         let whole = storedWhole([
             ("Content-Length", "10"), ("Vary", "Accept"), ("Server", "s"), ("Expires", "0"), ("Age", "3"),
         ])
@@ -86,7 +86,7 @@ struct RangeHeadTests {
         }
     }
 
-    /// RFC 9111 §5.1: what comes from a store has an age, whatever of it comes.
+    /// RFC 9111 §5.1: every response from a store has an age, whatever part of it is served.
     @Test func everySelectionHasItsAge() {
         let later = noon.adding(milliseconds: 7_000)
         let selections: [StoredSelection] = [
@@ -108,14 +108,14 @@ struct RangeHeadTests {
         }
     }
 
-    @Test func theWholeIsAsItWasStored() {
+    @Test func wholeResponseIsUnchanged() {
         let teapot = stored([("X-A", "1"), ("Transfer-Size", "3")], status: 404)
         let head = head(.complete, of: teapot, bodyLength: 3)
         #expect(head.status == .notFound)
         #expect(head.headerFields == teapot.fields)
     }
 
-    @Test func aPartThatIsTheWholeIsA200() {
+    @Test func partThatIsTheWholeIsA200() {
         let part = storedPart("bytes 0-9/10")
         let head = head(.complete, of: part, bodyLength: 10)
         #expect(head.status == .ok)
@@ -124,13 +124,13 @@ struct RangeHeadTests {
     }
 
     @Test(arguments: [("a\r\nX: y", "aXy"), ("", "holdfast"), ("\"; x", "x"), ("é", "holdfast"), ("a-_9", "a-_9")])
-    func aBoundaryCannotBreakTheFraming(text: String, sent: String) {
+    func boundaryCannotBreakTheFraming(text: String, sent: String) {
         #expect(MultipartPlan.boundary(text) == sent)
         let plan = MultipartPlan(ranges: [0..<1], completeLength: 1, contentType: nil, boundary: text)
         #expect(plan.pieces.first == .literal(Array("--\(sent)\r\nContent-Range: bytes 0-0/1\r\n\r\n".utf8)))
     }
 
-    @Test func aLongBoundaryIsCut() {
+    @Test func cutsALongBoundary() {
         #expect(MultipartPlan.boundary(String(repeating: "a", count: 200)).utf8.count == 70)
     }
 
@@ -153,7 +153,7 @@ struct RangeHeadTests {
 }
 
 extension MultipartPlan {
-    /// The body, put together as a server would.
+    /// The body as a server would send it.
     func assembled(from body: [UInt8]) -> [UInt8] {
         pieces.flatMap { piece -> [UInt8] in
             switch piece {

@@ -2,18 +2,17 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// The bytes of a representation, so that each is told from its neighbours.
+/// The bytes of a representation; neighbours differ.
 private func model(_ length: Int) -> [UInt8] { (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 256) } }
 
 @Suite("Ranges of random representations", .tags(.rfc9110Ranges, .rfc9111Combining))
 struct RangePropertyTests {
     private let policy = CachePolicy.private
 
-    /// What a member of a `Range` field asks for, by the plainest reading of RFC 9110 §14.1.2: byte
-    /// by byte.
-    private struct Wish {
+    /// A member of a `Range` field, by the plainest reading of RFC 9110 §14.1.2: byte by byte.
+    private struct RandomRange {
         var text: String
-        var asks: (_ offset: Int, _ length: Int) -> Bool
+        var contains: (_ offset: Int, _ length: Int) -> Bool
 
         init(_ generator: inout SeededGenerator, length: Int) {
             let first = Int.random(in: 0...(length + 5), using: &generator)
@@ -21,19 +20,19 @@ struct RangePropertyTests {
             switch Int.random(in: 0..<3, using: &generator) {
             case 0:
                 text = "\(first)-\(first + more)"
-                asks = { offset, _ in offset >= first && offset <= first + more }
+                contains = { offset, _ in offset >= first && offset <= first + more }
             case 1:
                 text = "\(first)-"
-                asks = { offset, _ in offset >= first }
+                contains = { offset, _ in offset >= first }
             default:
                 text = "-\(more)"
-                asks = { offset, length in offset >= length - more }
+                contains = { offset, length in offset >= length - more }
             }
         }
     }
 
-    /// The bytes of a selection, and for several parts what a client would read from the multipart
-    /// body.
+    /// The bytes of a selection; for several parts, those that a client would read from the
+    /// multipart body.
     private func bytes(
         _ selection: StoredSelection,
         of stored: StoredResponseHead,
@@ -64,7 +63,7 @@ struct RangePropertyTests {
     }
 
     @Test(arguments: [1, 2, 3, 4])
-    func whatIsServedIsWhatWasAskedFor(seed: UInt64) throws {
+    func servesExactlyTheRequestedBytes(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<2000 {
             let length = Int.random(in: 1...60, using: &generator)
@@ -77,19 +76,21 @@ struct RangePropertyTests {
                 isComplete
                 ? storedWhole() : storedPart("bytes \(lower)-\(upper - 1)/\(isLengthKnown ? "\(length)" : "*")")
             let body = isComplete ? whole : Array(whole[lower..<upper])
-            let wishes = (0..<Int.random(in: 1...5, using: &generator)).map { _ in Wish(&generator, length: length) }
-            let value = "bytes=" + wishes.map(\.text).joined(separator: ", ")
-            let asked = (0..<length).filter { offset in wishes.contains { $0.asks(offset, length) } }
+            let ranges = (0..<Int.random(in: 1...5, using: &generator)).map { _ in
+                RandomRange(&generator, length: length)
+            }
+            let value = "bytes=" + ranges.map(\.text).joined(separator: ", ")
+            let requested = (0..<length).filter { offset in ranges.contains { $0.contains(offset, length) } }
             let note = "seed \(seed), round \(round): \(value) of \(length), stored \(lower)..<\(upper)"
 
             let selection = policy.selection(of: head, bodyLength: Int64(body.count), for: rangeRequest(value))
             guard let parts = try bytes(selection, of: head, body) else {
-                // Missing: only where something is, or the length would have to be known.
+                // A part is missing only if a requested byte is, or if the length is unknown.
                 #expect(!isComplete, "\(note)")
-                let isHeld = asked.allSatisfy { (lower..<upper).contains($0) }
+                let isHeld = requested.allSatisfy { (lower..<upper).contains($0) }
                 #expect(!isHeld || !isLengthKnown, "\(note)")
                 if isLengthKnown, let missing = selection.missing?.range {
-                    for offset in asked where !(lower..<upper).contains(offset) {
+                    for offset in requested where !(lower..<upper).contains(offset) {
                         #expect(missing.contains(Int64(offset)), "\(note)")
                     }
                 }
@@ -101,13 +102,13 @@ struct RangePropertyTests {
                 #expect(Array(whole[part.offset..<(part.offset + part.bytes.count)]) == part.bytes, "\(note)")
                 served.formUnion(part.offset..<(part.offset + part.bytes.count))
             }
-            #expect(served.sorted() == asked, "\(note)")
+            #expect(served.sorted() == requested, "\(note)")
             #expect(parts.reduce(0) { $0 + $1.bytes.count } <= length, "\(note)")
         }
     }
 
     @Test(arguments: [11, 12, 13, 14])
-    func combinedPartsAreTheModelsBytes(seed: UInt64) throws {
+    func combinedPartsMatchTheModel(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var completed = 0
         for round in 0..<300 {
@@ -159,12 +160,12 @@ struct RangePropertyTests {
                 body = union
             }
         }
-        // The walk reaches the interesting end.
+        // Some walks complete the representation.
         #expect(completed > 50)
     }
 
     @Test(arguments: [21, 22])
-    func noFieldTraps(seed: UInt64) {
+    func fieldsNeverTrap(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let pieces = [
             "bytes", "=", " ", "-", ",", "/", "*", "0", "1", "9", "99", "9223372036854775807", "9223372036854775808",
@@ -193,12 +194,12 @@ struct RangePropertyTests {
                 )
                 _ = policy.completionRequest(for: head, bodyLength: length, request: asking)
                 _ = policy.incomplete(head, receivedLength: length)
-                let answer = response([("ETag", "\"v1\""), ("Content-Range", contentRange)], status: 206)
-                _ = policy.partialStorability(of: answer, to: asking, hasCredentials: false)
+                let partial = response([("ETag", "\"v1\""), ("Content-Range", contentRange)], status: 206)
+                _ = policy.partialStorability(of: partial, to: asking, hasCredentials: false)
                 _ = policy.combined(
                     head,
                     bodyLength: length,
-                    with: answer,
+                    with: partial,
                     requestTime: noon,
                     responseTime: noon,
                     request: asking

@@ -17,11 +17,11 @@ struct RangeTests {
             ("BYTES=0-1", 0..<2), (" bytes=0-1 ", 0..<2), ("bytes= 0-1", 0..<2), ("bytes=,0-1,,", 0..<2),
             ("bytes=50-99999999999999999999999999", 50..<100), ("bytes=-99999999999999999999999999", 0..<100),
             ("bytes=50-9223372036854775807", 50..<100), ("bytes=0000000000000000000000000000050-51", 50..<52),
-            // Of several the unsatisfiable ones fall away, and one part is no multipart. §15.3.7.2
+            // Unsatisfiable ones are dropped, and one part is not multipart. §15.3.7.2
             ("bytes=200-300, 10-19", 10..<20), ("bytes=-0, 10-19", 10..<20),
         ] as [(String, Range<Int64>)]
     )
-    func onePart(range: String, expected: Range<Int64>) {
+    func servesOnePart(range: String, expected: Range<Int64>) {
         #expect(selection(range) == .range(expected, completeLength: 100))
     }
 
@@ -29,16 +29,16 @@ struct RangeTests {
         arguments: [
             ("bytes=0-9,20-29", [0..<10, 20..<30]), ("bytes=20-29, 0-9", [20..<30, 0..<10]),
             ("bytes=0-9,-5", [0..<10, 95..<100]), ("bytes=0-9,90-", [0..<10, 90..<100]),
-            // Adjacent and slightly overlapping ones are what was asked for.
+            // Adjacent and slightly overlapping ranges are served as requested.
             ("bytes=0-9,10-19", [0..<10, 10..<20]), ("bytes=0-9,5-14", [0..<10, 5..<15]),
         ] as [(String, [Range<Int64>])]
     )
-    func severalParts(range: String, expected: [Range<Int64>]) {
+    func servesSeveralParts(range: String, expected: [Range<Int64>]) {
         #expect(selection(range) == .ranges(expected, completeLength: 100))
     }
 
     @Test(arguments: ["bytes=100-", "bytes=100-200", "bytes=-0", "bytes=100-,200-", "bytes=99999999999999999999-"])
-    func nothingToServe(range: String) {
+    func unsatisfiableRangesServeNothing(range: String) {
         #expect(selection(range) == .unsatisfiable(completeLength: 100))
     }
 
@@ -47,11 +47,11 @@ struct RangeTests {
         "bytes=0--1",
         "bytes=0-1 2-3", "bytes =0-1", "bytes=0 -1", "bytes=+1-2", "bytes:0-1", "items=0-1", "bytes=0-1-2", "0-1",
     ])
-    func malformedOrUnknownUnitsAreIgnored(range: String) {
+    func ignoresMalformedRangesAndUnknownUnits(range: String) {
         #expect(selection(range) == .complete)
     }
 
-    @Test func twoLinesAreIgnored() {
+    @Test func ignoresARepeatedField() {
         let twice = request([("Range", "bytes=0-1"), ("Range", "bytes=0-1")])
         #expect(policy.selection(of: storedWhole(), bodyLength: 100, for: twice) == .complete)
     }
@@ -69,16 +69,16 @@ struct RangeTests {
         #expect(policy.selection(of: head, bodyLength: 100, for: rangeRequest("bytes=0-1")) == .complete)
     }
 
-    @Test func anEmptyRepresentation() {
+    @Test func emptyRepresentationHasNoParts() {
         #expect(selection("bytes=0-", length: 0) == .unsatisfiable(completeLength: 0))
         #expect(selection("bytes=-0", length: 0) == .unsatisfiable(completeLength: 0))
         // Satisfiable by §14.1.2, but no Content-Range could name the part.
         #expect(selection("bytes=-5", length: 0) == .complete)
     }
 
-    // ATTACKS 33. Mutant: without the cap and the coalescing in
-    // `selection(_:completeLength:maximumParts:)` all of these fail.
-    @Test func manyRangesAreCoalesced() {
+    // docs/attacks.md, 33. Mutant: without the cap and the coalescing in
+    // `selectFromWhole(_:completeLength:maximumParts:)` all of these fail.
+    @Test func coalescesManyRanges() {
         let adjacent = (0..<50).map { "\($0 * 2)-\($0 * 2 + 1)" }.joined(separator: ",")
         #expect(selection("bytes=\(adjacent)") == .range(0..<100, completeLength: 100))
         let overlapping = [String](repeating: "0-", count: 1000).joined(separator: ",")
@@ -87,7 +87,7 @@ struct RangeTests {
         #expect(selection("bytes=50-99,0-9,40-99") == .ranges([0..<10, 40..<100], completeLength: 100))
     }
 
-    @Test func tooManyPartsAreAnsweredWhole() {
+    @Test func servesTheWholeForTooManyParts() {
         func spread(_ count: Int) -> String {
             "bytes=" + (0..<count).map { "\($0 * 3)-\($0 * 3)" }.joined(separator: ",")
         }
@@ -105,7 +105,7 @@ struct RangeTests {
         )
     }
 
-    @Test func anyLengthIsTaken() {
+    @Test func acceptsAnyLength() {
         for length in [Int64.min, -1, 0, 1, .max - 1, .max] {
             for range in ["bytes=0-", "bytes=-1", "bytes=-9223372036854775807", "bytes=0-9223372036854775807,1-2,-3"] {
                 _ = selection(range, length: length)
@@ -154,18 +154,18 @@ struct IfRangeTests {
         #expect(serves(given, [("Last-Modified", lastModified), ("Date", noonDate)]) == holds)
     }
 
-    @Test func aDateIsWeakWithoutDate() {
+    @Test func lastModifiedIsWeakWithoutDate() {
         let date = "Sun, 01 Mar 2026 11:00:00 GMT"
         #expect(!serves(date, [("Last-Modified", date)]))
         #expect(!serves(date, [("Date", noonDate)]))
     }
 
-    @Test func twoLinesDoNotHold() {
+    @Test func repeatedFieldDoesNotHold() {
         let twice = rangeRequest("bytes=0-1", [("If-Range", "\"v1\""), ("If-Range", "\"v1\"")])
         #expect(CachePolicy.private.selection(of: storedWhole(), bodyLength: 100, for: twice) == .complete)
     }
 
-    @Test func withoutRangeItSaysNothing() {
+    @Test func isIgnoredWithoutRange() {
         let only = request([("If-Range", "\"other\"")])
         #expect(CachePolicy.private.selection(of: storedWhole(), bodyLength: 100, for: only) == .complete)
         #expect(

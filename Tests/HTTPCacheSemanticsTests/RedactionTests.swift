@@ -20,7 +20,7 @@ struct RedactionTests {
         #expect(try TargetURI("http://a.example/?" + query).redacted.hasPrefix("http://a.example/?"))
     }
 
-    @Test func aTargetInAMessageShowsNoSecret() throws {
+    @Test func targetDescriptionShowsNoSecret() throws {
         let target = try TargetURI("https://a.example/x?q=1&api_key=hunter2")
         #expect(target.redacted == "https://a.example/x?q=1&api_key=REDACTED")
         #expect("\(target)" == target.redacted)

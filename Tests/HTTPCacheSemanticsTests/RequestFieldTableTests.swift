@@ -3,8 +3,8 @@ import Testing
 
 @testable import HTTPCacheSemantics
 
-@Suite struct RequestFieldTableTests {
-    /// The definition: all entries, one after the other; whole names before families.
+@Suite("Table of request fields") struct RequestFieldTableTests {
+    /// The definition: a search of all entries in order, whole names before families.
     private static func expected(_ name: String, _ meanings: Set<RequestFieldTable.Meaning>) -> String? {
         let entries = RequestFieldTable.all.filter { meanings.contains($0.meaning) }
         let entry =
@@ -13,7 +13,7 @@ import Testing
         return entry?.name
     }
 
-    @Test func theLookupFindsWhatTheTableSays() {
+    @Test func lookupAgreesWithTheTable() {
         var names = RequestFieldTable.all.map(\.name)
         names += names.flatMap { [$0 + "x", String($0.dropLast()), "x-" + $0, $0.replacing("-", with: "_")] }
         names += ["", "-", "é", "x", String(repeating: "a", count: 70), "x-" + String(repeating: "a", count: 70)]
@@ -30,13 +30,13 @@ import Testing
         }
     }
 
-    @Test func everyNameIsThereOnceAndInLowerCase() {
+    @Test func namesAreUniqueAndLowerCase() {
         let names = RequestFieldTable.all.map { $0.name + ($0.isFamily ? "*" : "") }
         #expect(Set(names).count == names.count)
         #expect(names.allSatisfy { name in name.utf8.allSatisfy { $0 != 0x5F && !(0x41...0x5A).contains($0) } })
     }
 
-    @Test func credentialsAreHidden() {
+    @Test func redactsCredentials() {
         for entry in RequestFieldTable.all where entry.meaning == .credential || entry.meaning == .proof {
             #expect(
                 Redaction.fields([.init(entry.name) ?? .cookie: "secret-value"]).allSatisfy { $0.value == "REDACTED" }

@@ -2,8 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// Targets and `Accept-Encoding` as rules change them.
-@Suite struct RewritingTests {
+/// Changes that rules make to targets and `Accept-Encoding`.
+@Suite("Rewriting targets and Accept-Encoding", .tags(.key)) struct RewritingTests {
     private func target(_ query: String?) throws -> TargetURI {
         try TargetURI("https://a.example/x" + (query.map { "?" + $0 } ?? ""))
     }
@@ -14,7 +14,7 @@ import Testing
         ("fbclid=1&fbclid2=2", "fbclid2=2"), ("utm_id=1;id=5", "utm_id=1;id=5"), ("?utm_id=1", "?utm_id=1"),
         ("a=%7e&utm_x=1", "a=%7e"), ("&utm_x", nil),
     ])
-    func parametersAreDropped(query: String, expected: String?) throws {
+    func dropsParameters(query: String, expected: String?) throws {
         let names = ParameterNames(["utm_*", "fbclid"])
         let rewritten = try target(query).rewritten(dropping: names)
         #expect(rewritten.query == expected)
@@ -25,11 +25,11 @@ import Testing
         ("b=1&a=2", "a=2&b=1"), ("a=2&a=1", "a=2&a=1"), ("b&a=2&b=0&a=1", "a=2&a=1&b&b=0"), ("%62=1&a", "a&%62=1"),
         ("b=%2f&a=x+y", "a=x+y&b=%2f"), ("b&&a", "&a&b"), ("", ""),
     ])
-    func parametersAreSorted(query: String, expected: String) throws {
+    func sortsParameters(query: String, expected: String) throws {
         #expect(try target(query).rewritten(sorting: true).query == expected)
     }
 
-    @Test func withoutAQueryNothingChanges() throws {
+    @Test func targetWithoutQueryDoesNotChange() throws {
         let target = try target(nil)
         #expect(target.rewritten(dropping: ParameterNames(["*"]), sorting: true) == target)
         #expect(target.ignoring(ParameterNames(["*"])) == target)
@@ -41,13 +41,13 @@ import Testing
         ("session=1%3ba=2", "session=1%3ba=2"), ("?session=1", "?session=1"), ("session=a%3D%3D&session=b", nil),
         ("session%5B%5D=1", "session%5B%5D=1"), ("session%00=1", "session%00=1"),
     ])
-    func parametersAreIgnored(query: String, expected: String?) throws {
+    func ignoresParameters(query: String, expected: String?) throws {
         #expect(try target(query).ignoring(ParameterNames(["session"])).query == expected)
     }
 
-    /// Whatever the query: nothing is changed twice, pieces keep their bytes, and those of one name
-    /// their order.
-    @Test(arguments: 0..<200 as Range<UInt64>) func rewritingKeepsWhatItDoesNotDrop(seed: UInt64) throws {
+    /// For every query: a second rewriting changes nothing, pieces keep their bytes, and those of
+    /// one name keep their order.
+    @Test(arguments: 0..<200 as Range<UInt64>) func rewritingKeepsTheOtherParameters(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let pieces = (0..<Int.random(in: 1...8, using: &random)).map { _ in
             (0..<Int.random(in: 0...5, using: &random)).map { _ in
@@ -90,5 +90,5 @@ import Testing
         }
     }
 
-    @Test func withoutTheFieldNothingIsSaid() { #expect(AcceptEncoding.normalized([:]) == nil) }
+    @Test func absentAcceptEncodingStaysAbsent() { #expect(AcceptEncoding.normalized([:]) == nil) }
 }

@@ -1,4 +1,4 @@
-/// SplitMix64: random enough for tests, and the same from one seed on every machine.
+/// SplitMix64: random enough for tests, and the same for one seed on every machine.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -12,7 +12,7 @@ struct SeededGenerator: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Text of the pieces that break encodings: delimiters, lengths, emptiness, scripts.
+    /// Text made of pieces that break encodings: delimiters, lengths, emptiness, scripts.
     mutating func text(maximum: Int) -> String {
         let pieces = [
             "a", "b", "|", "/", "?", "&", "=", "\u{0}", "\u{1}", "é", "e\u{301}", "😀", "", "0", " ", "\u{7F}",

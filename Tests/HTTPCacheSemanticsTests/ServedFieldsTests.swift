@@ -14,7 +14,7 @@ struct QualifiedNoCacheTests {
     }
 
     @Test(arguments: ["no-cache=\"A, b\", max-age=60", "max-age=60, No-Cache=a, no-cache=\"B\""])
-    func namedFieldsAreLeftOutUntilTheResponseWasValidated(value: String) {
+    func leavesOutNamedFieldsUntilValidation(value: String) {
         let head = stored([
             ("Date", noonDate), ("Cache-Control", value), ("A", "1"), ("B", "2"), ("C", "3"), ("a", "4"),
         ])
@@ -23,12 +23,12 @@ struct QualifiedNoCacheTests {
         #expect(served(head, isValidated: true) == ["date", "cache-control", "a", "b", "c", "a", "age"])
     }
 
-    @Test func theyAreStored() {
+    @Test func storesTheNamedFields() {
         let received = response([("Cache-Control", "no-cache=\"a\""), ("A", "1")])
         #expect(CachePolicy.shared.storedFields(of: received).count == 2)
     }
 
-    @Test func aTargetedFieldQualifiesToo() {
+    @Test func targetedFieldMayNameFields() {
         let head = stored([
             ("CDN-Cache-Control", "no-cache=\"a\", max-age=60"), ("Cache-Control", "no-cache=\"b\""), ("A", "1"),
             ("B", "2"),
@@ -37,21 +37,24 @@ struct QualifiedNoCacheTests {
         #expect(served(head) == ["cdn-cache-control", "cache-control", "a", "age", "date"])
     }
 
-    @Test(arguments: [
-        "content-type", "Content-Encoding", "content-length", "vary", "cache-control", "etag", "date", "age",
-    ])
-    func aFieldThatGivesTheOthersTheirMeaningAsksForValidationOfTheWhole(name: String) {
+    @Test(
+        .tags(.rfc9111Stale),
+        arguments: [
+            "content-type", "Content-Encoding", "content-length", "vary", "cache-control", "etag", "date", "age",
+        ]
+    )
+    func namingAnEssentialFieldRequiresValidation(name: String) {
         let head = stored([("Cache-Control", "max-age=60, no-cache=\"x, \(name)\"")])
         #expect(CachePolicy.private.decision(head, after: 1) == .validate(.responseNoCache))
         #expect(CachePolicy.private.staleUse(of: head) == .forbidden(by: "no-cache"))
     }
 
-    @Test func aCallersExpiryLiftsIt() {
+    @Test func callersExpiryLiftsIt() {
         let head = stored([("Cache-Control", "no-cache=\"a\""), ("A", "1")], explicitExpiry: .distantFuture)
         #expect(served(head).contains("a"))
     }
 
-    @Test func immutableIsReadFromWhatCounts() {
+    @Test func readsImmutableFromTheDecidingField() {
         #expect(CachePolicy.private.isImmutable(stored([("Cache-Control", "max-age=60, Immutable")])))
         #expect(!CachePolicy.private.isImmutable(stored([("Cache-Control", "max-age=60")])))
         let targeted = stored([("Cache-Control", "immutable"), ("CDN-Cache-Control", "max-age=60")])
@@ -61,7 +64,7 @@ struct QualifiedNoCacheTests {
 
 @Suite("Forwarded fields, RFC 9110 §7.6.1", .tags(.rfc9111Storing))
 struct ForwardedFieldsTests {
-    @Test func hopByHopAndNominatedFieldsOfARequestStayBehind() {
+    @Test func dropsHopByHopAndNominatedFieldsOfARequest() {
         let received = fields([
             ("Host", "a.example"), ("Connection", "close, X-Private, keep-alive"), ("X-Private", "1"),
             ("Keep-Alive", "x"), ("TE", "trailers"),
@@ -72,7 +75,7 @@ struct ForwardedFieldsTests {
         #expect(CachePolicy.forwardedFields(of: received).map(\.name.canonicalName) == ["host", "accept", "accept"])
     }
 
-    @Test func hopByHopAndNominatedFieldsOfAResponseStayBehind() {
+    @Test func dropsHopByHopAndNominatedFieldsOfAResponse() {
         let received = fields([
             ("Connection", "X-Private, set-cookie, cache-control, vary, content-type"), ("X-Private", "1"),
             ("Set-Cookie", "a"),

@@ -25,14 +25,14 @@ struct StoringTests {
         )
     }
 
-    /// Without a word about caching; RFC 9110 §15.1 minus the statuses that a malformed request can
-    /// provoke.
+    /// Responses without caching fields: the statuses of RFC 9110 §15.1, except those that a
+    /// malformed request can provoke.
     @Test(arguments: [
         (200, true), (203, true), (204, true), (300, true), (301, true), (308, true), (404, true), (410, true),
         (201, false), (202, false), (302, false), (303, false), (307, false), (403, false), (451, false),
         (500, false), (502, false), (503, false), (504, false), (299, false), (499, false), (599, false),
     ])
-    func aStatusMayBeStoredUnasked(status: Int, isStored: Bool) {
+    func storesSomeStatusesWithoutALifetime(status: Int, isStored: Bool) {
         for policy in [CachePolicy.private, .shared] {
             #expect(decide(policy, [], status: status) == (isStored ? .shared : .forbidden(.notExplicit)))
             #expect(decide(policy, cc("max-age=0"), status: status) == .shared, "explicit freshness")
@@ -53,13 +53,13 @@ struct StoringTests {
             (999, .statusNotUnderstood),
         ] as [(Int, StorageRefusal)]
     )
-    func aStatusIsNeverStored(status: Int, refusal: StorageRefusal) {
+    func neverStoresSomeStatuses(status: Int, refusal: StorageRefusal) {
         #expect(
             decide(.private, cc("public, max-age=60"), status: status, hasExplicitExpiry: true) == .forbidden(refusal)
         )
     }
 
-    @Test func publicIsEnoughButNotForWhatAMalformedRequestCanProvoke() {
+    @Test func publicPermitsStoringExceptForProvokedErrors() {
         #expect(decide(.shared, cc("public"), status: 599) == .shared)
         #expect(decide(.shared, cc("public"), status: 403) == .shared)
         for status in [400, 405, 413, 414, 501] {
@@ -79,7 +79,7 @@ struct StoringTests {
         }
     }
 
-    @Test func mustUnderstandOutranksNoStoreWhereTheStatusIsKnown() {
+    @Test func mustUnderstandOutranksNoStoreForKnownStatuses() {
         #expect(decide(.shared, cc("no-store, must-understand, max-age=60")) == .shared)
         #expect(
             decide(.shared, cc("no-store, must-understand, max-age=60"), status: 599)
@@ -101,21 +101,21 @@ struct StoringTests {
         ("max-age=60", false, false), ("public", true, true), ("s-maxage=60", true, true),
         ("must-revalidate, max-age=60", true, false),
     ])
-    func authorizationKeepsAResponseToItsPrincipal(value: String, mayBeShared: Bool, isForEverybody: Bool) {
+    func authorizationKeepsAResponseToItsPrincipal(value: String, mayBeShared: Bool, allowsSharing: Bool) {
         let authorization = [("Authorization", "Bearer x")]
         #expect(
             decide(.shared, cc(value), request: authorization) == (mayBeShared ? .shared : .forbidden(.authorization))
         )
-        #expect(decide(.private, cc(value), request: authorization) == (isForEverybody ? .shared : .principal))
-        #expect(decide(.private, cc(value), hasCredentials: true) == (isForEverybody ? .shared : .principal))
+        #expect(decide(.private, cc(value), request: authorization) == (allowsSharing ? .shared : .principal))
+        #expect(decide(.private, cc(value), hasCredentials: true) == (allowsSharing ? .shared : .principal))
     }
 
-    @Test func privateOutranksWhatAllowsSharing() {
+    @Test func privateOutranksSharingDirectives() {
         #expect(decide(.private, cc("private, must-revalidate, max-age=0"), hasCredentials: true) == .principal)
         #expect(decide(.private, cc("private=\"x\", public"), hasCredentials: true) == .principal)
     }
 
-    @Test func setCookieIsSharedOnlyWhenThatWasAskedFor() {
+    @Test func sharesSetCookieOnlyIfConfigured() {
         let cookie = ("Set-Cookie", "a=b")
         #expect(decide(.shared, cc("max-age=60") + [cookie]) == .forbidden(.setCookie))
         #expect(decide(.shared, cc("public, max-age=60") + [cookie]) == .forbidden(.setCookie))
@@ -132,7 +132,7 @@ struct StoringTests {
         #expect(decide(.private, cc("max-age=60") + [("Vary", value)]) == .forbidden(.varyAny))
     }
 
-    @Test func methodsOtherThanGETNeedAKeyOfTheirOwn() throws {
+    @Test func storesOtherMethodsOnlyIfKeyed() throws {
         let query = try #require(HTTPRequest.Method("QUERY"))
         let report = try #require(HTTPRequest.Method("REPORT"))
         for method in [
@@ -152,7 +152,7 @@ struct StoringTests {
 
 @Suite("Stored fields, RFC 9111 §3.1", .tags(.rfc9111Storing))
 struct StoredFieldsTests {
-    @Test func hopByHopFieldsAndNominatedOnesAreNotStored() {
+    @Test func storesNoHopByHopOrNominatedFields() {
         let received = response([
             ("Connection", "a, X-B"), ("A", "1"), ("x-b", "2"), ("C", "3"), ("Keep-Alive", "x"),
             ("Proxy-Connection", "x"),
@@ -165,7 +165,7 @@ struct StoredFieldsTests {
         #expect(kept.map(\.name.canonicalName) == ["c", "set-cookie", "set-cookie", "content-length"])
     }
 
-    @Test func whatIsNominatedBesideKeepAliveIsNotStored() {
+    @Test func storesNoFieldsNominatedBesideKeepAlive() {
         let received = response([
             ("Connection", "Keep-Alive"), ("A", "1"), ("Connection", "keep-alive, b"), ("B", "2"), ("Keep-Alive", "x"),
             ("Connection", "c"), ("C", "3"),
@@ -173,7 +173,7 @@ struct StoredFieldsTests {
         #expect(CachePolicy.private.storedFields(of: received).map(\.name.canonicalName) == ["a"])
     }
 
-    @Test func connectionCannotTakeAwayWhatProtects() {
+    @Test func connectionCannotRemoveProtectedFields() {
         let received = response([
             ("Connection", "cache-control, vary, age, date, etag, content-type"), ("Cache-Control", "no-cache"),
             ("Vary", "Cookie"), ("Age", "5"), ("Date", noonDate), ("ETag", "\"1\""), ("Content-Type", "a/b"),
@@ -181,13 +181,13 @@ struct StoredFieldsTests {
         #expect(CachePolicy.shared.storedFields(of: received).count == 6)
     }
 
-    @Test func fieldsThatPrivateNamesStayOutOfASharedCache() {
+    @Test func sharedCacheStoresNoFieldsNamedByPrivate() {
         let received = response([("Cache-Control", "private=\"X-A, x-b\""), ("X-A", "1"), ("X-B", "2"), ("X-C", "3")])
         #expect(CachePolicy.shared.storedFields(of: received).map(\.name.canonicalName) == ["cache-control", "x-c"])
         #expect(CachePolicy.private.storedFields(of: received).count == 4)
     }
 
-    @Test func servedFieldsCarryOneAgeInWholeSecondsAndADate() {
+    @Test func servesOneAgeInWholeSecondsAndADate() {
         let head = stored([("Age", "30"), ("Age", "31"), ("Date", noonDate), ("X", "1")])
         let age = CachePolicy.private.currentAge(of: head, at: noon.adding(milliseconds: 2_999))
         let served = CachePolicy.private.servedFields(of: head, age: age)

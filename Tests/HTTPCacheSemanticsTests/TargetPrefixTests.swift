@@ -36,7 +36,7 @@ struct TargetPrefixTests {
             ("https://a.example/é", "https://a.example/%C3%A9t", true),
         ]
     )
-    func bytesDecide(prefix: String, target: String, isCovered: Bool) throws {
+    func coversTargetsByTheirBytes(prefix: String, target: String, isCovered: Bool) throws {
         let (prefix, target) = (try TargetPrefix(prefix), try TargetURI(target))
         #expect(prefix.covers(target) == isCovered)
         let content = CacheKey.Content(type: "a", coding: nil, sha256: [1, 2])
@@ -78,13 +78,13 @@ struct TargetPrefixTests {
         #expect(covered > 100)
     }
 
-    /// Whatever a damaged file holds: no trap, and nothing read beyond the end.
-    @Test func bytesThatAreNoKeyAreNotCovered() throws {
+    /// For every damaged file: no trap, and no read beyond the end.
+    @Test func coversNoDamagedKeys() throws {
         let prefix = try TargetPrefix("https://a.example/img/").canonicalBytes
         let key = CacheKey(partition: .principal("p"), target: try TargetURI("https://a.example/img/a?b")).bytes
         #expect(covers(prefix, key))
         #expect(!covers([], []) && !covers(prefix, []) && !covers([], key))
-        // Up to the end of the path a shorter key is none.
+        // A key that is cut before the end of its path is not a key.
         for count in 0..<(key.count - 4) { #expect(!covers(prefix, Array(key.prefix(count)))) }
         for count in 0..<prefix.count { #expect(!covers(Array(prefix.prefix(count)), key)) }
         var generator = SeededGenerator(seed: 1)
@@ -97,7 +97,7 @@ struct TargetPrefixTests {
         }
     }
 
-    @Test func theEncodingIsReadBack() throws {
+    @Test func readsItsEncodingBack() throws {
         for text in ["https://a.example", "http://[::1]:8080/x?y=%C3%A9", "https://a.example/list?"] {
             let prefix = try TargetPrefix(text)
             #expect(TargetPrefix(canonicalBytes: prefix.canonicalBytes) == prefix)
@@ -119,13 +119,13 @@ struct TargetPrefixTests {
         #expect(try !overlap("https://a.example/x", "http://a.example/x"))
     }
 
-    @Test func itIsRefusedAsATargetIs() throws {
+    @Test func rejectsInvalidTargets() throws {
         for text in ["/img/", "ftp://a.example/", "https://", "https://u@a.example/", "https://a.example/%C3"] {
             #expect(throws: TargetURIError.self) { try TargetPrefix(text) }
         }
     }
 
-    @Test func secretsAreNotShown() throws {
+    @Test func showsNoSecrets() throws {
         let prefix = try TargetPrefix("https://a.example/x?token=abc")
         #expect("\(prefix)" == "https://a.example/x?token=REDACTED")
         #expect(prefix.requestTarget == "/x?token=abc")

@@ -33,10 +33,10 @@ struct TargetURITests {
             ("http://127.0.0.1/?%FF", "http://127.0.0.1/?%FF"),
         ] as [(String, String)]
     )
-    func parsesAndChangesOnlyWhatItMust(text: String, uri: String) throws {
+    func parsesWithMinimalChanges(text: String, uri: String) throws {
         let target = try TargetURI(text)
         #expect(target.uri == uri)
-        // What was made is already in its final form, in both ways of reading it.
+        // The result is already in its final form, for both initialisers.
         #expect(try TargetURI(target.uri) == target)
         let request = HTTPRequest(
             method: .get,
@@ -67,13 +67,13 @@ struct TargetURITests {
             ("http://a.example/" + String(repeating: " ", count: 30_000), .tooLong),
         ] as [(String, TargetURIError.Code)]
     )
-    func refuses(text: String, code: TargetURIError.Code) {
+    func rejectsInvalidURIs(text: String, code: TargetURIError.Code) {
         let error = #expect(throws: TargetURIError.self) { try TargetURI(text) }
         #expect(error?.code == code)
         #expect((error?.message.utf8.count ?? 0) < 600)
     }
 
-    @Test func partsAreTakenApart() throws {
+    @Test func givesTheParts() throws {
         let target = try TargetURI("HTTPS://A.Example:8443/p/q?x=1&y")
         #expect(target.scheme == "https")
         #expect(target.host == "a.example")
@@ -84,7 +84,7 @@ struct TargetURITests {
         #expect(target.requestTarget == "/p/q?x=1&y")
     }
 
-    @Test func anEmptyQueryIsNotNoQuery() throws {
+    @Test func emptyQueryDiffersFromNoQuery() throws {
         let with = try TargetURI("http://a.example/?")
         let without = try TargetURI("http://a.example/")
         #expect(with.query?.isEmpty == true)
@@ -94,19 +94,19 @@ struct TargetURITests {
     }
 
     @Test(arguments: ["/a|b", "/%zz", "/x?[1]", "/\"", "/a/../b", "//x", "/%FF", "/x?y?z"])
-    func aRequestOnTheWireIsKeyedAsItIs(path: String) {
+    func keepsAReceivedTargetUnchanged(path: String) {
         let target = TargetURI(request: HTTPRequest(method: .get, scheme: "http", authority: "A.example", path: path))
         #expect(target?.requestTarget == path)
         #expect(target?.host == "a.example")
     }
 
     @Test(arguments: ["*", "", "x", "http://a.example/", "?x", "/a b", "/a#b", "/é", "/\tx", "/\u{7F}x"])
-    func aRequestThatMayNotStandInARequestLineHasNoTarget(path: String) {
+    func unsendableRequestHasNoTarget(path: String) {
         let request = HTTPRequest(method: .get, scheme: "http", authority: "a.example", path: path)
         #expect(TargetURI(request: request) == nil)
     }
 
-    @Test func aRequestWithoutSchemeAuthorityOrPathHasNoTarget() {
+    @Test func incompleteRequestHasNoTarget() {
         #expect(TargetURI(request: HTTPRequest(method: .get, scheme: nil, authority: "a.example", path: "/")) == nil)
         #expect(TargetURI(request: HTTPRequest(method: .get, scheme: "http", authority: nil, path: "/")) == nil)
         #expect(TargetURI(request: HTTPRequest(method: .get, scheme: "http", authority: "a", path: nil)) == nil)
@@ -115,9 +115,10 @@ struct TargetURITests {
         #expect(TargetURI(request: HTTPRequest(method: .get, scheme: "http", authority: "a:0", path: "/")) == nil)
     }
 
-    /// What may be sent through a client that parses again: asked without parsing. Mutants: an
-    /// escape that is none, a path without its slash, no look at the query.
-    @Test func whetherParsingChangesItIsToldWithoutParsing() {
+    /// `parsesUnchanged` finds, without parsing, the targets that a client may parse again.
+    /// Mutants: a `%` that begins no escape passes, a path without its slash passes, the query is
+    /// not examined.
+    @Test func parsesUnchangedAgreesWithParsing() {
         let pieces = [
             "", "a", "/", "?", "%", "%4", "%41", "%zz", "%FF", "%00", "%C3%A9", "|", "[", "\"", "&=", "~", ":",
         ]
@@ -126,9 +127,9 @@ struct TargetURITests {
         for path in paths {
             let head = HTTPRequest(method: .get, scheme: "https", authority: "a.example:8443", path: path)
             guard let target = TargetURI(request: head) else { continue }
-            let isAsParsed = (try? TargetURI(target.uri)) == target
-            counts[isAsParsed, default: 0] += 1
-            #expect(target.isAsParsed == isAsParsed, "\(path)")
+            let parsesUnchanged = (try? TargetURI(target.uri)) == target
+            counts[parsesUnchanged, default: 0] += 1
+            #expect(target.parsesUnchanged == parsesUnchanged, "\(path)")
         }
         #expect(counts.allSatisfy { $0.value > 500 })
     }

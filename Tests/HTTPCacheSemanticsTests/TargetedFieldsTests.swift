@@ -13,7 +13,7 @@ struct TargetedFieldsTests {
         policy.storability(of: response(pairs, status: status), to: request(), hasCredentials: false)
     }
 
-    @Test func aSharedCacheObeysCDNCacheControlUnlessToldOtherwise() {
+    @Test func sharedCacheObeysCDNCacheControlByDefault() {
         #expect(CachePolicy(kind: .shared).targetedFields == ["cdn-cache-control"])
         #expect(CachePolicy(kind: .private).targetedFields.isEmpty)
         #expect(CachePolicy(kind: .shared, targetedFields: []).targetedFields.isEmpty)
@@ -24,7 +24,7 @@ struct TargetedFieldsTests {
         )
     }
 
-    @Test func theFirstListedFieldThatIsValidDecidesAlone() {
+    @Test func firstValidListedFieldDecidesAlone() {
         let policy = CachePolicy(kind: .private, targetedFields: ["Mine-Cache-Control", "CDN-Cache-Control"])
         let mine = ("Mine-Cache-Control", "max-age=1")
         #expect(policy.lifetimeSeconds(cdn("max-age=2", mine, ("Cache-Control", "max-age=3"))) == 1)
@@ -32,11 +32,11 @@ struct TargetedFieldsTests {
             policy.lifetimeSeconds(cdn("max-age=2", ("Mine-Cache-Control", "?"), ("Cache-Control", "max-age=3"))) == 2
         )
         #expect(policy.lifetimeSeconds(cdn("=", ("Mine-Cache-Control", ""), ("Cache-Control", "max-age=3"))) == 3)
-        // Whole, not directive by directive.
+        // The whole field decides, not directive by directive.
         #expect(policy.lifetimeSeconds(cdn("max-age=2", ("Mine-Cache-Control", "must-revalidate"))) == 0)
     }
 
-    @Test func aFieldOfAnotherCachesIsNotRead() {
+    @Test func ignoresUnlistedFields() {
         let policy = CachePolicy(kind: .shared, targetedFields: [])
         #expect(policy.lifetimeSeconds(cdn("max-age=2", ("Cache-Control", "max-age=3"))) == 3)
     }
@@ -56,20 +56,20 @@ struct TargetedFieldsTests {
         )
     }
 
-    @Test func expiresIsNoExplicitFreshnessBesideATargetedField() {
+    @Test func targetedFieldOverridesExpires() {
         let expires = ("Expires", "Sun, 01 Mar 2026 13:00:00 GMT")
         #expect(storability(.shared, cdn("must-revalidate", expires), status: 403) == .forbidden(.notExplicit))
         #expect(storability(.shared, cdn("&", expires), status: 403) == .shared)
     }
 
-    @Test func fieldsThatItNamesAsPrivateAreNotStored() {
+    @Test func storesNoFieldsThatItNamesAsPrivate() {
         let received = response(cdn("private=\"X-A\", max-age=60", ("X-A", "1"), ("X-B", "2")))
         #expect(
             CachePolicy.shared.storedFields(of: received).map(\.name.canonicalName) == ["cdn-cache-control", "x-b"]
         )
     }
 
-    @Test func itIsStoredAndServedOnAndConnectionCannotTakeItAway() {
+    @Test func isStoredAndForwardedDespiteConnection() {
         let policy = CachePolicy(kind: .shared, targetedFields: ["Mine-Cache-Control"])
         let received = response([("Connection", "mine-cache-control"), ("Mine-Cache-Control", "max-age=60")])
         #expect(policy.storedFields(of: received).count == 1)
@@ -77,7 +77,7 @@ struct TargetedFieldsTests {
         #expect(CachePolicy.shared.storedFields(of: received).isEmpty)
     }
 
-    @Test func a304FreshensThroughTheTargetedField() throws {
+    @Test func notModifiedFreshensByTheTargetedField() throws {
         let head = stored(cdn("max-age=1", ("ETag", "\"1\""), ("Date", noonDate)))
         let later = noon.adding(milliseconds: 10_000)
         let update = response(
@@ -88,7 +88,7 @@ struct TargetedFieldsTests {
         #expect(CachePolicy.shared.reuse(of: new, for: request(), at: later).decision == .fresh)
     }
 
-    @Test func aFieldOfEnormousLengthIsMalformed() {
+    @Test func tooLongFieldIsMalformed() {
         let long = "max-age=60, a=\"" + String(repeating: "x", count: ResponseDirectives.maximumTargetedLength) + "\""
         #expect(CachePolicy.shared.lifetimeSeconds(cdn(long, ("Cache-Control", "max-age=3"))) == 3)
         let half = "a=\"" + String(repeating: "x", count: 2100) + "\""
@@ -97,9 +97,8 @@ struct TargetedFieldsTests {
         #expect(CachePolicy.shared.lifetimeSeconds([twice[0], twice[2]]) == 0)
     }
 
-    /// What the quick reader accepts, the general parser accepts with the same meaning; whatever it
-    /// refuses is left to that one.
-    @Test func theQuickReaderAgreesWithTheGeneralParser() {
+    /// Every field that the quick reader accepts has the same meaning for the general parser.
+    @Test func quickReaderAgreesWithTheGeneralParser() {
         var generator = SeededGenerator(seed: 9213)
         let pieces = [
             "max-age", "no-cache", "private", "no-store", "s-maxage", "public", "x", "*a", "=", "=60", "=?0", "=?1",
@@ -129,7 +128,7 @@ struct TargetedFieldsTests {
         "max-age=60", "max-age=60, stale-while-revalidate=30, must-revalidate", "no-cache=\"a\", max-age=0", "private",
         "a=b , c=?1",
     ])
-    func everydayFieldsAreReadQuickly(value: String) {
+    func quickReaderParsesUsualFields(value: String) {
         var value = value
         value.withUTF8 { #expect(ResponseDirectives(simpleDictionary: $0) != nil) }
     }

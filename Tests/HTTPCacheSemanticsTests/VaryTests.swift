@@ -5,11 +5,13 @@ import Testing
 @Suite("Vary, RFC 9111 §4.1", .tags(.rfc9111Vary))
 struct VaryTests {
     private func variant(_ vary: String, _ original: [(String, String)]) -> StoredResponseHead {
-        let answer = response([("Vary", vary), ("Date", noonDate), ("Cache-Control", "max-age=60")])
+        let response = HTTPCacheSemanticsTests.response([
+            ("Vary", vary), ("Date", noonDate), ("Cache-Control", "max-age=60"),
+        ])
         return StoredResponseHead(
-            selectingFields: CachePolicy.private.selectingFields(of: request(original), for: answer),
+            selectingFields: CachePolicy.private.selectingFields(of: request(original), for: response),
             status: .ok,
-            fields: answer.headerFields,
+            fields: response.headerFields,
             requestTime: noon,
             responseTime: noon
         )
@@ -30,7 +32,7 @@ struct VaryTests {
             ("Foo", [("Foo", "a b")], [("Foo", "ab")], false),
             ("Foo", [("Foo", "\"a,b\"")], [("Foo", "\"a, b\"")], false),
             ("Foo", [("Foo", "1,,2")], [("Foo", "1,2")], true),
-            // Fields whose order and case say nothing.
+            // Fields whose order and case do not matter.
             ("Accept-Encoding", [("Accept-Encoding", "gzip, br")], [("Accept-Encoding", "BR,GZIP")], true),
             ("Accept-Language", [("Accept-Language", "en, de")], [("Accept-Language", "DE, en")], true),
             ("Accept-Language", [("Accept-Language", "en;q=0.5, de")], [("Accept-Language", "de, en; q=0.5")], true),
@@ -47,13 +49,13 @@ struct VaryTests {
         matches: Bool
     ) {
         #expect(CachePolicy.private.matchesVariant(variant(vary, original), request(presented)) == matches)
-        // Also where a store kept the lines as they came.
+        // Also if a store kept the lines as received.
         var raw = variant(vary, original)
         raw.selectingFields = fields(original)
         #expect(CachePolicy.private.matchesVariant(raw, request(presented)) == matches)
     }
 
-    /// One line is compared in place, several are normalised first: both say the same.
+    /// One line is compared in place, several are normalised first; the results agree.
     @Test(arguments: ["Foo", "Accept-Encoding"])
     func oneLineAndSeveralCompareAlike(name: String) {
         var random = SeededGenerator(seed: 20)
@@ -95,7 +97,7 @@ struct VaryTests {
         #expect(CachePolicy.private.matchesVariant(stored([]), request([("Foo", "1")])))
     }
 
-    @Test func aFreshVariantGoesBeforeANewerStaleOne() {
+    @Test func prefersAFreshVariantToANewerStaleOne() {
         let older = stored([("Date", "Sun, 01 Mar 2026 11:00:00 GMT"), ("Cache-Control", "max-age=86400")])
         let newer = stored([("Date", noonDate), ("Cache-Control", "max-age=1")])
         let later = noon.adding(milliseconds: 5_000)
@@ -104,7 +106,7 @@ struct VaryTests {
         #expect(CachePolicy.private.selectVariant(from: [newer, older], for: request(), at: noon) == 0)
     }
 
-    @Test func amongEqualsTheMostRecentByDateThenByReceiptIsChosen() {
+    @Test func selectsTheMostRecentByDateThenReceipt() {
         let base = stored([("Date", noonDate), ("Cache-Control", "max-age=60")])
         var received = base
         received.responseTime = noon.adding(milliseconds: 10)
@@ -115,7 +117,7 @@ struct VaryTests {
         #expect(CachePolicy.private.selectVariant(from: [invalidated], for: request(), at: noon) == 0)
     }
 
-    @Test func noMatchIsNoVariant() {
+    @Test func selectsNothingWithoutAMatch() {
         #expect(CachePolicy.private.selectVariant(from: [], for: request(), at: noon) == nil)
         #expect(
             CachePolicy.private.selectVariant(from: [variant("Foo", [("Foo", "1")])], for: request(), at: noon) == nil

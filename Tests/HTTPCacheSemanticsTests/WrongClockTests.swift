@@ -2,9 +2,10 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// A response that came while the clock was ahead, for steps of the clock in both directions.
-@Suite struct WrongClockTests {
-    /// Whatever says how long a response is fresh, and for how many milliseconds it is then.
+/// A response that was received while the clock was ahead, for steps of the clock in both
+/// directions.
+@Suite("A clock that was wrong", .tags(.rfc9111Age)) struct WrongClockTests {
+    /// The sources of a freshness lifetime, and the lifetime in milliseconds.
     private static let kinds: [(name: String, fields: HTTPFields, expiry: Int64?, lifetime: Int64)] = [
         ("max-age", [.cacheControl: "max-age=60"], nil, 60_000),
         ("long max-age", [.cacheControl: "max-age=31536000"], nil, 31_536_000_000),
@@ -29,13 +30,13 @@ import Testing
     /// 2026-03-01T12:00:00Z
     private static let received = Timestamp(seconds: 1_772_366_400)
 
-    /// Before the time of receipt by the tolerance and its neighbours, by hours and by years; after
-    /// it, too.
+    /// Steps by the tolerance and its neighbours, by hours and by years, before and after the time
+    /// of receipt.
     private static let steps: [Int64] = [
         0, 1, 1000, 4999, 5000, 5001, 59_999, 60_000, 60_001, 3_600_000, 86_400_000, 31_536_000_000, 1 << 50,
     ]
 
-    @Test(arguments: [CacheKind.private, .shared]) func freshIsWhatIsNotAheadAndNotOver(_ cache: CacheKind) {
+    @Test(arguments: [CacheKind.private, .shared]) func isFreshUnlessAheadOfTheClockOrExpired(_ cache: CacheKind) {
         let policy = CachePolicy(kind: cache)
         for kind in Self.kinds {
             let head = head(kind.fields, expiry: kind.expiry.map { Self.received.adding(milliseconds: $0) })
@@ -53,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func whatNeverExpiresDoesNotDependOnTheClock() {
+    @Test func neverExpiringResponseIgnoresTheClock() {
         let head = head([:], expiry: .distantFuture)
         for step in Self.steps.flatMap({ [$0, -$0] }) {
             let freshness = CachePolicy(kind: .private).freshness(
@@ -64,9 +65,9 @@ import Testing
         }
     }
 
-    /// Nobody knows how stale it is, so no limit of staleness lets it answer; without one it does,
+    /// Its staleness is unknown, so no limit of staleness allows it; without a limit it is served
     /// offline.
-    @Test func whatIsAheadIsStalerThanEachLimit() {
+    @Test(.tags(.rfc9111Stale, .rfc5861)) func responseAheadOfTheClockExceedsEachLimit() {
         let policy = CachePolicy(kind: .private)
         let directives = "max-age=60, stale-while-revalidate=31536000, stale-if-error=31536000"
         let head = head([.cacheControl: directives], expiry: nil)

@@ -7,11 +7,10 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// What attackers and careless origins do to a cache, end to end: engine, store and transport
-/// together.
+/// Attacks and careless origins against a whole cache: engine, store and transport together.
 ///
-/// ATTACKS 10–27, 31, 32. Each test names the mutant, a change of one line, that makes it fail;
-/// `scripts/mutants` applies them.
+/// docs/attacks.md, 10–27, 31, 32. Each test names the mutant, a change of one line, that makes it
+/// fail; `scripts/mutants` applies them.
 @Suite struct AttackTests {
     private let url = EngineFixture.url
     private let alice: HTTPFields = [.authorization: "Bearer alice-s3cret"]
@@ -46,24 +45,24 @@ import Testing
         "https://a.example/feed%3Fq", "https://a.example/feed%2F?q", "https://a.example/feed;x?q",
         "https://[::1]/feed?q",
     ])
-    func noOtherTargetIsAnsweredFromAStoredOne(other: String) async throws {
+    func storedResponseAnswersNoOtherTarget(other: String) async throws {
         let fixture = EngineFixture(kind: .shared)
         fixture.transport.script("https://a.example/feed?q", .fresh("poisoned"))
         fixture.transport.script(other, .fresh("good"))
         try await fixture.get("https://a.example/feed?q")
-        let answer = try await fixture.get(other)
-        #expect(answer.text == "good")
+        let result = try await fixture.get(other)
+        #expect(result.text == "good")
         #expect(fixture.transport.unscripted.isEmpty)
     }
 
-    /// Byte by byte what was keyed, or nothing at all.
+    /// The target is sent byte by byte as it was keyed, or not at all.
     ///
     /// Mutant: `CacheRequest.sending(_:)` lower-cases the path it sends.
     @Test(arguments: [
         "/a%2Fb", "/a%2fB", "/a/../b", "/a/%2e%2E/b", "//a//b", "/a;x=1?b;c&d??e", "/?a=1%26b=2&a=1", "/%zz|", "/a\\b",
         "//evil.example/", "/http://evil.example/", "/A", "/?", "/??", "/%0d%0aX:1",
     ])
-    func whatIsSentIsWhatWasKeyed(path: String) async throws {
+    func keyAndSentTargetAreTheSame(path: String) async throws {
         let fixture = EngineFixture()
         fixture.transport.script("https://a.example" + path, .fresh("a"))
         let request = head(path)
@@ -85,7 +84,7 @@ import Testing
         ("https", "a.example", "/\r\nHost: b.example"), ("https", "a.example\r\nX: 1", "/"), ("https", "[::1", "/"),
         ("https", "a.example:99999", "/"), ("https", "", "/"), ("ftp", "a.example", "/"), ("", "a.example", "/"),
     ])
-    func whatCannotBeKeyedIsNotSent(scheme: String, authority: String, path: String) async {
+    func invalidTargetsAreNotSent(scheme: String, authority: String, path: String) async {
         let fixture = EngineFixture()
         let error = await #expect(throws: ExchangeError.self) {
             _ = try await fixture.engine.respond(to: self.head(path, scheme: scheme, authority: authority))
@@ -99,7 +98,7 @@ import Testing
 
     /// Mutants: `Exchange.answer(of:_:isCollapsed:)` without `!engine.policy.matchesVariant(head,
     /// selecting)`; `FillDecision.head(of:at:)` with empty `selectingFields`.
-    @Test func aVariantAnswersNobodyElseNorThoseWhoWaitForIt() async throws {
+    @Test func variantAnswersOnlyMatchingCallers() async throws {
         let fixture = EngineFixture(kind: .shared)
         let name = try #require(HTTPField.Name("X-Tenant"))
         let gate = Gate()
@@ -108,8 +107,8 @@ import Testing
         async let first = fixture.get(url, [name: "a"])
         await fixture.transport.waitForRequests(1)
         async let second = fixture.get(url, [name: "b"])
-        // The second has joined the first, or will find its answer: whichever it is, that is not
-        // its own.
+        // The second caller joins the first, or finds its response. In both cases that response is
+        // not its own.
         for _ in 0..<100 { await Task.yield() }
         gate.open()
         let texts = try await [first.text, second.text]
@@ -123,7 +122,7 @@ import Testing
 
     /// Mutant: `storability` without `vary.hasWildcard`, together with `matchesNominated` without
     /// its comparison with `*`.
-    @Test func varyStarReachesNeitherStoreNorASecondCaller() async throws {
+    @Test func varyStarIsNeitherStoredNorShared() async throws {
         let fixture = EngineFixture()
         let vary: HTTPFields = [.cacheControl: "max-age=60", .vary: "*"]
         fixture.transport.script(url, .ok("one", fields: vary), .ok("two", fields: vary))
@@ -136,7 +135,7 @@ import Testing
 
     /// Mutant: `CachePolicy.storability` lets HEAD pass (`method != .get && method != .head`), and
     /// `ExchangeMachine` knows no better.
-    @Test func aHeadNeverMakesAGetsBody() async throws {
+    @Test func headResponseNeverAnswersGet() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -145,9 +144,9 @@ import Testing
         )
         try await fixture.get(method: .head)
         #expect(fixture.memory.all.isEmpty)
-        let answer = try await fixture.get()
-        #expect(answer.text == "whole")
-        // And the stored body is not sent to a HEAD.
+        let result = try await fixture.get()
+        #expect(result.text == "whole")
+        // The stored body is not sent for a HEAD.
         let head = try await fixture.get(method: .head)
         #expect(head.response.outcome.isHit && head.text.isEmpty)
     }
@@ -160,10 +159,10 @@ import Testing
         return .status(.partialContent, text, fields: fields)
     }
 
-    /// An origin that sends a part to who asked for the whole.
+    /// The origin sends a part although the whole was requested.
     ///
     /// Mutant: `partialStorability` without `request.headerFields.contains(.range)`.
-    @Test func aPartThatNobodyAskedForIsNotStored() async throws {
+    @Test func unrequestedPartIsNotStored() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, part("01234", "bytes 0-4/10"), .fresh("0123456789"))
         try await fixture.get()
@@ -179,7 +178,7 @@ import Testing
         ("bytes 0-4", "01234"), ("octets 0-4/10", "01234"), ("bytes */10", "01234"),
         ("bytes 0-4/10, bytes 5-9/10", "01234"),
     ])
-    func aPartThatIsNotWhatItSaysIsNotStored(range: String, body: String) async throws {
+    func partWithWrongContentRangeIsNotStored(range: String, body: String) async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, part(body, range))
         // A body of another length breaks off, which its caller may see as an error.
@@ -188,12 +187,11 @@ import Testing
         #expect(fixture.memory.all.isEmpty)
     }
 
-    /// A part from elsewhere than was asked for answers for what it is, never for what was asked
-    /// for.
+    /// A part from another place than requested answers only for its own bytes.
     ///
     /// Mutant: `CachePolicy.selection` of a stored 206 without `held(by:)`, and `Exchange.open`
-    /// without the range: a store that is asked for bytes it does not have guards too.
-    @Test func aPartFromElsewhereIsNotTakenForTheOneAskedFor() async throws {
+    /// without the range. A store that is asked for bytes it does not have guards too.
+    @Test func storedPartAnswersOnlyItsOwnBytes() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, part("01234", "bytes 0-4/10"), part("56789", "bytes 5-9/10"))
         try await fixture.get(url, [.range: "bytes=5-9"])
@@ -202,13 +200,13 @@ import Testing
         #expect(again.response.head.headerFields[.contentRange] == "bytes 5-9/10")
     }
 
-    /// The rest that comes is from elsewhere, or of another representation: the whole is asked for
-    /// anew.
+    /// The rest comes from another place, or from another representation: the whole is fetched
+    /// again.
     ///
     /// Mutants: `FillContext.complete` without `combined.head.status == .ok`;
     /// `CachePolicy.combined` without the comparison of validators.
     @Test(arguments: ["bytes 6-9/10", "bytes 5-9/11", "bytes 0-4/10"])
-    func aRestThatDoesNotFitIsNotPutToTheBeginning(range: String) async throws {
+    func mismatchedRestIsNotAppendedToBeginning(range: String) async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, part("01234", "bytes 0-4/10"))
         try await fixture.get(url, [.range: "bytes=0-4"])
@@ -218,10 +216,10 @@ import Testing
         #expect(whole.response.head.status == .ok)
     }
 
-    /// With a weak validator nothing says that beginning and rest belong together.
+    /// A weak validator does not prove that beginning and rest belong together.
     ///
     /// Mutant: `completionRequest` takes the entity tag of any strength.
-    @Test func aWeakValidatorPutsNothingTogether() async throws {
+    @Test func weakValidatorCombinesNoParts() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -243,7 +241,7 @@ import Testing
     /// Mutant: `CacheEngine.key(for:)` makes every scheme `https` (the key of `http://…` redirects
     /// to itself otherwise).
     @Test(arguments: [301, 302, 303, 307, 308])
-    func aRedirectIsStoredForItsOwnSchemeHostAndPortAlone(status: Int) async throws {
+    func redirectIsStoredOnlyForItsOwnSchemeHostAndPort(status: Int) async throws {
         let fixture = EngineFixture(kind: .shared)
         let redirect: HTTPFields = [.cacheControl: "max-age=60", .location: "https://evil.example/feed"]
         fixture.transport.script("http://a.example/feed", .status(.init(code: status), fields: redirect))
@@ -252,10 +250,10 @@ import Testing
         #expect(fixture.memory.all.count == 1)
         for other in ["https://a.example/feed", "http://b.example/feed", "http://a.example:8080/feed"] {
             fixture.transport.script(other, .fresh("good"))
-            let answer = try await fixture.get(other)
-            #expect(answer.text == "good" && answer.response.head.status == .ok)
+            let result = try await fixture.get(other)
+            #expect(result.text == "good" && result.response.head.status == .ok)
         }
-        // It is served where it belongs, and not followed.
+        // The redirect is served for its own target, and not followed.
         let again = try await fixture.get("http://a.example/feed")
         #expect(again.response.outcome.isHit && again.response.head.status.code == status)
     }
@@ -274,20 +272,20 @@ import Testing
             (.post, [.contentType: "a/b"], "x"), (.get, [.contentType: "a/b"], "x"), (.get, [:], ""),
         ]
         for (index, variation) in variations.enumerated() {
-            fixture.transport.script(url, .fresh("answer \(index)"))
+            fixture.transport.script(url, .fresh("response \(index)"))
             var request = try fixture.request(url, variation.fields, method: variation.method)
             request.body = variation.content.isEmpty ? nil : .buffer(ByteBuffer(string: variation.content))
             request.keysContent = true
             for _ in 0..<2 {
-                let answer = try await text(try await fixture.engine.respond(to: request))
-                #expect(answer == "answer \(index)")
+                let response = try await text(try await fixture.engine.respond(to: request))
+                #expect(response == "response \(index)")
             }
         }
         #expect(fixture.transport.requests.count == variations.count)
     }
 
     /// Mutant: `isContentKeyed` without `keysContent`.
-    @Test func aPostIsStoredForNobodyWhoDidNotAskForIt() async throws {
+    @Test func postIsStoredOnlyOnRequest() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("one"), .fresh("two"))
         #expect(try await fixture.get(method: .post).text == "one")
@@ -303,13 +301,12 @@ import Testing
         "/account/favicon.ico",
     ]
 
-    /// No name makes an answer cacheable: with these paths exactly what happens with `/account`
-    /// happens.
+    /// No file name makes a response cacheable: these paths behave exactly like `/account`.
     ///
     /// Mutant: `CachePolicy.storability` begins with `if request.path?.contains(".css") == true {
     /// return .shared }`.
     @Test(arguments: deceptions)
-    func aNameMakesNothingCacheable(path: String) async throws {
+    func fileNameMakesNothingCacheable(path: String) async throws {
         let target = "https://a.example" + path
         for fields: HTTPFields in [
             [.setCookie: "sid=1"], [.cacheControl: "private, max-age=60"], [.cacheControl: "no-store"],
@@ -317,19 +314,19 @@ import Testing
         ] {
             let fixture = EngineFixture(kind: .shared)
             fixture.transport.script(target, .ok("victim's", fields: fields), .ok("attacker's", fields: fields))
-            // The victim has a session; the attacker comes after with none.
+            // The victim has a session; the attacker comes later without one.
             #expect(try await fixture.get(target, [.cookie: "sid=1"]).text == "victim's")
             #expect(fixture.memory.all.isEmpty)
             #expect(try await fixture.get(target).text == "attacker's")
         }
     }
 
-    /// Without any directive nothing is fresh, whatever it is called.
+    /// Without a directive nothing is fresh, whatever its name.
     ///
     /// Mutant: `CachePolicy.heuristicLifetime` without `fields.lastModified` gives a lifetime all
     /// the same.
     @Test(arguments: deceptions)
-    func aNameMakesNothingFresh(path: String) async throws {
+    func fileNameMakesNothingFresh(path: String) async throws {
         let target = "https://a.example" + path
         for kind in [CacheKind.private, .shared] {
             let fixture = EngineFixture(kind: kind)
@@ -343,7 +340,7 @@ import Testing
 
     /// Mutant: `CachePolicy.audience` without its line about credentials in a shared cache.
     @Test(arguments: [[.authorization: "Bearer alice"], [.cookie: "sid=alice"]] as [HTTPFields])
-    func inASharedCacheAPersonalAnswerIsNobodysButItsCallers(credentials: HTTPFields) async throws {
+    func sharedCacheReturnsPersonalResponseOnlyToItsCaller(credentials: HTTPFields) async throws {
         let fixture = EngineFixture(kind: .shared)
         fixture.transport.script(
             url,
@@ -356,28 +353,28 @@ import Testing
         #expect(try await fixture.get(url, bob).text == "bob's")
         #expect(fixture.memory.all.isEmpty)
         #expect(try await fixture.get().text == "anyone's")
-        // What is for everybody answers those with credentials too.
+        // A public response also answers requests with credentials.
         #expect(try await fixture.get(url, credentials).text == "anyone's")
         #expect(fixture.transport.requests.count == 3)
     }
 
     /// Mutant: `CachePolicy.reuse` with `isForOthers` always false.
-    @Test func inASharedCacheACookieAsksTheOrigin() async throws {
+    @Test func sharedCacheForwardsRequestsWithCookies() async throws {
         let fixture = EngineFixture(kind: .shared)
         fixture.transport.script(url, .fresh("anonymous"), .fresh("personal"))
         try await fixture.get()
-        let answer = try await fixture.get(url, [.cookie: "sid=1"])
-        #expect(answer.text == "personal")
+        let result = try await fixture.get(url, [.cookie: "sid=1"])
+        #expect(result.text == "personal")
         let anonymous = try await fixture.get()
         #expect(anonymous.text == "anonymous")
     }
 
-    /// Two who ask at the same time are not answered by one fetch.
+    /// Two principals that ask at the same time do not share a fetch.
     ///
-    /// Mutant: `CredentialPartition.partition(of:)` answers `.shared` for credentials; without
+    /// Mutant: `CredentialPartition.partition(of:)` returns `.shared` for credentials; without
     /// `HMAC.update` of the value.
     @Test(arguments: [CacheKind.private, .shared])
-    func noFetchIsSharedByTwoPrincipals(kind: CacheKind) async throws {
+    func principalsShareNoFetch(kind: CacheKind) async throws {
         let fixture = EngineFixture(kind: kind)
         let gate = Gate()
         fixture.transport.script(url, .fresh("alice's", beforeHead: gate), .fresh("bob's"))
@@ -390,7 +387,7 @@ import Testing
     }
 
     /// Mutant: `CredentialPartition.partition(of:)` without its line for a named principal.
-    @Test func tenantsShareNothingButWhatIsPublic() async throws {
+    @Test func tenantsShareOnlyPublicResponses() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("a's"), .fresh("b's"), .fresh("nobody's"))
         #expect(try await fixture.get(principal: "a").text == "a's")
@@ -403,13 +400,13 @@ import Testing
         #expect(keys.count == 3)
     }
 
-    /// A validation by one caller adds nothing of hers to what everybody gets.
+    /// A validation by one caller adds nothing personal to the shared response.
     ///
-    /// Mutant: `FillContext.decide` freshens whatever `audience(of:)` says.
+    /// Mutant: `FillContext.decide` freshens whatever `audience(of:)` returns.
     @Test(arguments: [
         (CacheKind.private, HTTPField.Name.authorization), (.shared, .authorization), (.shared, .cookie),
     ])
-    func aValidationPlantsNothingPersonalInWhatIsShared(kind: CacheKind, name: HTTPField.Name) async throws {
+    func validationAddsNothingPersonalToSharedResponse(kind: CacheKind, name: HTTPField.Name) async throws {
         let fixture = EngineFixture(kind: kind)
         let user = try #require(HTTPField.Name("X-User"))
         let shared: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
@@ -431,10 +428,10 @@ import Testing
         #expect(fixture.transport.unscripted.isEmpty)
     }
 
-    /// Nor does the rest that she fetched of a part that everybody has.
+    /// The rest that she fetched is not added to a shared part either.
     ///
     /// Mutant: `FillContext.complete` without `if stored.isShared`.
-    @Test func aPersonalRestIsNotStoredForAll() async throws {
+    @Test func personalRestIsNotStoredInSharedPart() async throws {
         let fixture = EngineFixture()
         let user = try #require(HTTPField.Name("X-User"))
         fixture.transport.script(
@@ -455,7 +452,7 @@ import Testing
     /// Mutants: `ExchangeError` messages with `uri` for `redactedTarget`;
     /// `CredentialPartition.selecting` returns the request as it is; the engine's log with
     /// `request.head.path`.
-    @Test func noLogLineNoErrorAndNoKeyShowsASecret() async throws {
+    @Test func logsErrorsAndKeysShowNoSecrets() async throws {
         let log = RecordingLog()
         let transport = ScriptedTransport()
         let memory = InMemoryResponseStore()
@@ -528,7 +525,8 @@ import Testing
 
         #expect(log.lines.count >= 9 && shown.count >= 18)
         for line in log.lines + shown { #expect(!line.contains(secret), "\(line)") }
-        // What is stored names nobody: credentials are in it as HMACs, in key and selecting fields.
+        // The stored response identifies no user: credentials are in its key and selecting fields
+        // only as HMACs.
         let stored = try #require(memory.all.first)
         #expect(memory.all.count == 1 && stored.head.selectingFields.count == 2)
         #expect(!stored.head.selectingFields.contains { $0.value.contains(secret) })
@@ -549,7 +547,7 @@ import Testing
         (.shared, "private, max-age=60", ""), (.shared, "no-store, public, s-maxage=60", ""),
         (.shared, "public, max-age=60", "no-store"),
     ])
-    func whatMustNotBeStoredReachesNoStore(kind: CacheKind, value: String, requestValue: String) async throws {
+    func forbiddenResponsesReachNoStore(kind: CacheKind, value: String, requestValue: String) async throws {
         let fields: HTTPFields = [.cacheControl: value, .eTag: "\"1\"", .contentLocation: "/s3cret"]
         let own: HTTPFields = requestValue.isEmpty ? [:] : [.cacheControl: requestValue]
         var partial = fields
@@ -574,7 +572,7 @@ import Testing
     }
 
     /// Mutant: as above; and `Fetcher` begins its write before `FillContext.decide`.
-    @Test func aBackgroundRefreshStoresNothingThatMustNotBe() async throws {
+    @Test func backgroundRefreshStoresNothingForbidden() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -599,7 +597,7 @@ import Testing
         (.shared, "private, max-age=60", .get),
         (.private, "no-store", .head), (.shared, "no-store", .head), (.shared, "private, max-age=60", .head),
     ])
-    func fieldsThatMustNotBeStoredAreNotAddedToWhatIs(
+    func forbiddenFieldsAreNotAddedToStoredResponse(
         kind: CacheKind,
         value: String,
         method: HTTPRequest.Method
@@ -616,8 +614,8 @@ import Testing
         )
         try await fixture.get()
         fixture.clock.advance(by: .seconds(61))
-        let answer = try await fixture.get(method: method, preference: .networkFirst)
-        #expect(answer.text == (method == .head ? "" : "all"))
+        let result = try await fixture.get(method: method, preference: .networkFirst)
+        #expect(result.text == (method == .head ? "" : "all"))
         await fixture.untilIdle()
         #expect(fixture.transport.requests.count == 2)
         #expect(!fixture.memory.all.contains { $0.head.fields.contains(user) })
@@ -636,7 +634,7 @@ import Testing
 
     /// Mutant: `StatusRules.needsExplicitFreshness` without one of its codes.
     @Test(arguments: [400, 405, 413, 414, 501], [CacheKind.private, .shared])
-    func aProvokedErrorIsNotStored(status: Int, kind: CacheKind) async throws {
+    func provokedErrorIsNotStored(status: Int, kind: CacheKind) async throws {
         for value in ["public", "public, max-age=86400", "s-maxage=60, stale-if-error=60"] {
             let fixture = EngineFixture(kind: kind)
             fixture.transport.script(
@@ -656,7 +654,7 @@ import Testing
 
     /// Mutant: `CachePolicy.lifetime` without the cap.
     @Test(arguments: [400, 405, 413, 414, 501])
-    func whereARuleNamesItsStatusItIsStoredForAMinute(status: Int) async throws {
+    func ruleStoresProvokedErrorForAMinute(status: Int) async throws {
         let fixture = EngineFixture(rules: TestRules { $0.overrides.statuses = [200, status] })
         fixture.transport.script(
             url,
@@ -671,7 +669,7 @@ import Testing
     }
 
     /// Mutant: `StatusRules.isAboutTheRequest` without 431.
-    @Test func aTooLargeHeaderIsNotStoredWhateverItSays() async throws {
+    @Test func status431IsNeverStored() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -684,7 +682,7 @@ import Testing
     }
 
     /// Mutant: `PreparedRequest.sending` without its line about ranges.
-    @Test func aRangeBeyondTheCapIsNotForwardedAndItsErrorIsNotStored() async throws {
+    @Test func rangeBeyondLimitIsNotForwardedAndErrorNotStored() async throws {
         let many = "bytes=" + (0..<17).map { "\($0 * 2)-\($0 * 2)" }.joined(separator: ",")
         let fixture = EngineFixture(kind: .shared)
         fixture.transport.script(
@@ -695,13 +693,12 @@ import Testing
         let fields: HTTPFields = [.range: many, .ifRange: "\"1\""]
         #expect(try await fixture.get(url, fields).response.head.status == .notFound)
         #expect(fixture.memory.all.isEmpty)
-        let answer = try await fixture.get(url, fields)
-        #expect(answer.text == "whole" && answer.response.head.status == .ok)
+        let result = try await fixture.get(url, fields)
+        #expect(result.text == "whole" && result.response.head.status == .ok)
         for request in fixture.transport.requests {
             #expect(!request.headerFields.contains(.range) && !request.headerFields.contains(.ifRange))
         }
-        // What is stored still answers a part by the caller's own field, as long as it is one for
-        // which it can.
+        // The stored response still answers a range in the caller's own field, if it can.
         #expect(try await fixture.get(url, [.range: "bytes=0-1"]).text == "wh")
     }
 
@@ -712,7 +709,7 @@ import Testing
     /// Mutant: `FillContext.decide` without `response.status.code >= 400`, and `Fetcher.store`
     /// without `mayTakeItsPlace`: each guards alone.
     @Test(arguments: errors)
-    func anErrorLeavesWhatIsStored(status: Int) async throws {
+    func errorLeavesStoredResponse(status: Int) async throws {
         let error = ScriptedTransport.Reply.status(
             .init(code: status),
             "error",
@@ -731,7 +728,7 @@ import Testing
                 #expect(fixture.transport.requests.count == 2)
                 #expect(try await bodies(fixture) == ["good"])
                 #expect(fixture.memory.all.first?.head.status == .ok)
-                // And it is what answers where there is no network.
+                // The good response is also served without a network.
                 fixture.engine.mode = .offline
                 #expect(try await fixture.get().text == "good")
             }
@@ -740,7 +737,7 @@ import Testing
 
     /// Mutant: as above.
     @Test(arguments: errors)
-    func anErrorInTheBackgroundLeavesWhatIsStored(status: Int) async throws {
+    func errorInBackgroundLeavesStoredResponse(status: Int) async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -757,7 +754,7 @@ import Testing
 
     /// Mutant: as above.
     @Test(arguments: errors)
-    func anErrorThatAProbeBringsLeavesWhatIsStored(status: Int) async throws {
+    func errorOfProbeLeavesStoredResponse(status: Int) async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -775,12 +772,12 @@ import Testing
         #expect(try await bodies(fixture) == ["good"])
     }
 
-    /// A caller's own expiry is for successes.
+    /// A caller's own expiry applies only to successes.
     ///
     /// Mutant: `FillContext.head(of:at:)` sets `explicitExpiry` for any status; or `decide` without
     /// its line about errors.
     @Test(arguments: [404, 500, 503])
-    func anExpiringErrorLeavesWhatIsStored(status: Int) async throws {
+    func expiringErrorLeavesStoredResponse(status: Int) async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -795,16 +792,16 @@ import Testing
         #expect(try await bodies(fixture) == ["good"])
     }
 
-    /// The error was asked for before the good response was stored, and comes after it.
+    /// The error was requested before the good response was stored, and comes after it.
     ///
     /// Mutant: `Fetcher.store` without `mayTakeItsPlace`.
-    @Test func anErrorThatWasAskedForEarlierLeavesWhatWasStoredMeanwhile() async throws {
+    @Test func errorOfEarlierRequestLeavesLaterStoredResponse() async throws {
         let fixture = EngineFixture()
         let (early, late) = (Gate(), Gate())
         fixture.transport.script(url, .fresh("good", beforeHead: early))
         async let first = fixture.get()
         await fixture.transport.waitForRequests(1)
-        // A condition of its own: it goes alone, beside the first.
+        // It has a condition of its own, so it does not share the first fetch.
         var error = ScriptedTransport.Reply.status(.notFound, "error", fields: [.cacheControl: "max-age=86400"])
         error.beforeHead = late
         fixture.transport.script(url, error)
@@ -818,12 +815,12 @@ import Testing
         #expect(try await bodies(fixture) == ["good"])
     }
 
-    /// An error to one who asked otherwise (another language, no credentials) does not stand before
-    /// the good response of this caller.
+    /// An error for a caller with other fields (another language, no credentials) does not hide
+    /// this caller's good response.
     ///
     /// Mutant: `CachePolicy.selectVariant` does not rank successes before errors.
     @Test(arguments: [[:], [.acceptLanguage: "xx"]] as [HTTPFields])
-    func anErrorOfAnothersRequestDoesNotHideWhatIsStored(other: HTTPFields) async throws {
+    func errorOfAnotherClientDoesNotHideStoredResponse(other: HTTPFields) async throws {
         let fixture = EngineFixture()
         var own: HTTPFields = [.acceptLanguage: "en"]
         if other.isEmpty { own = alice }
@@ -848,17 +845,17 @@ import Testing
     ///
     /// Mutant: `CachePolicy.invalidatedTargets` without its condition on the status.
     @Test(arguments: [400, 403, 404, 500, 503])
-    func aFailedChangeInvalidatesNothing(status: Int) async throws {
+    func failedChangeInvalidatesNothing(status: Int) async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("good"), .status(.init(code: status), "error"))
         try await fixture.get()
         try await fixture.get(method: .put)
-        let answer = try await fixture.get()
-        #expect(answer.text == "good" && answer.response.outcome.isHit)
+        let result = try await fixture.get()
+        #expect(result.text == "good" && result.response.outcome.isHit)
     }
 }
 
-/// What was logged, level by level from `trace` on, message and metadata in one line.
+/// The log lines from `trace` on, with message and metadata in one line.
 private final class RecordingLog: Sendable {
     private let state = Mutex<[String]>([])
     var lines: [String] { state.withLock { $0 } }

@@ -4,18 +4,18 @@ import HTTPTypes
 import HoldfastTesting
 import Testing
 
-/// Answers that nobody waits for: stale-while-revalidate, eager refresh, soft timeouts.
-@Suite struct BackgroundTests {
+/// Work that no caller waits for: stale-while-revalidate, eager refresh, soft timeouts.
+@Suite(.timeLimit(.minutes(20))) struct BackgroundTests {
     private let url = EngineFixture.url
     private static let swr: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=600", .eTag: "\"1\""]
 
-    @Test func staleWhileRevalidateAnswersAtOnceAndValidatesBehind() async throws {
+    @Test func staleWhileRevalidateServesAtOnceAndValidatesLater() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(url, .ok("old", fields: Self.swr), .fresh("new", beforeHead: gate))
         try await fixture.get()
         fixture.clock.advance(by: .seconds(61))
-        // The origin answers only after the caller has been answered.
+        // The origin responds only after the caller has its response.
         let stale = try await fixture.get()
         #expect(stale.text == "old")
         #expect(stale.response.outcome.cacheStatus() == "holdfast; hit; ttl=-1; detail=stale-while-revalidate")
@@ -42,27 +42,27 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    @Test func beyondItsWindowTheCallerWaits() async throws {
+    @Test func callerWaitsBeyondStaleWhileRevalidateWindow() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .ok("old", fields: Self.swr), .fresh("new"))
         try await fixture.get()
         fixture.clock.advance(by: .seconds(661))
-        let answer = try await fixture.get()
-        #expect(answer.text == "new")
+        let result = try await fixture.get()
+        #expect(result.text == "new")
     }
 
-    @Test func inModeOfflineNothingIsValidated() async throws {
+    @Test func offlineModeValidatesNothing() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .ok("old", fields: Self.swr))
         try await fixture.get()
         fixture.clock.advance(by: .seconds(61))
         fixture.engine.mode = .offline
-        let answer = try await fixture.get()
-        #expect(answer.text == "old")
+        let result = try await fixture.get()
+        #expect(result.text == "old")
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func aFailedValidationLeavesTheStoredResponseAndIsNotRepeatedAtOnce() async throws {
+    @Test func failedValidationKeepsResponseAndIsNotRepeatedAtOnce() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .ok("old", fields: Self.swr), .status(.serviceUnavailable), .fresh("new"))
         try await fixture.get()
@@ -75,7 +75,7 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    @Test func eagerRefreshComesBeforeItIsStale() async throws {
+    @Test func eagerRefreshValidatesBeforeResponseIsStale() async throws {
         let fixture = EngineFixture { $0.eagerRefresh = 0.8 }
         fixture.transport.script(url, .fresh("old", 100), .fresh("new", 100))
         try await fixture.get()
@@ -102,17 +102,17 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func afterTheSoftTimeoutTheStoredResponseAnswersAndTheFetchGoesOn() async throws {
+    @Test func softTimeoutServesStoredResponseAndFetchContinues() async throws {
         let fixture = EngineFixture { $0.softTimeout = .milliseconds(200) }
         let gate = Gate()
         fixture.transport.script(url, .fresh("old"), .fresh("new", beforeHead: gate))
         try await fixture.get()
         fixture.clock.advance(by: .seconds(61))
-        async let answer = fixture.get()
+        async let response = fixture.get()
         await fixture.transport.waitForRequests(2)
         await fixture.sleeper.sleepers(atLeast: 1)
         fixture.sleeper.advance(by: .milliseconds(200))
-        let slow = try await answer
+        let slow = try await response
         #expect(slow.text == "old")
         #expect(slow.response.outcome.detail == .slow)
         gate.open()
@@ -120,19 +120,19 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    @Test func withoutAnythingStoredTheSoftTimeoutDoesNotCount() async throws {
+    @Test func softTimeoutNeedsStoredResponse() async throws {
         let fixture = EngineFixture { $0.softTimeout = .milliseconds(200) }
         let gate = Gate()
         fixture.transport.script(url, .fresh("new", beforeHead: gate))
-        async let answer = fixture.get()
+        async let response = fixture.get()
         await fixture.transport.waitForRequests(1)
         fixture.sleeper.advance(by: .seconds(1))
         gate.open()
-        let found = try await answer
+        let found = try await response
         #expect(found.text == "new")
     }
 
-    @Test func mustRevalidateIsNotUsedStaleForTheSakeOfASlowOrigin() async throws {
+    @Test func softTimeoutObeysMustRevalidate() async throws {
         let fixture = EngineFixture { $0.softTimeout = .milliseconds(200) }
         let gate = Gate()
         fixture.transport.script(
@@ -142,29 +142,29 @@ import Testing
         )
         try await fixture.get()
         fixture.clock.advance(by: .seconds(61))
-        async let answer = fixture.get()
+        async let response = fixture.get()
         await fixture.transport.waitForRequests(2)
         fixture.sleeper.advance(by: .seconds(1))
         gate.open()
-        let found = try await answer
+        let found = try await response
         #expect(found.text == "new")
     }
 
-    @Test func afterTheHardTimeoutTheOriginCountsAsSilent() async throws {
+    @Test func hardTimeoutTreatsOriginAsSilent() async throws {
         let fixture = EngineFixture { $0.hardTimeout = .seconds(5) }
         fixture.transport.script(url, .fresh("old"), .fresh("never", beforeHead: Gate()))
         try await fixture.get()
         fixture.clock.advance(by: .seconds(61))
-        async let answer = fixture.get()
+        async let response = fixture.get()
         await fixture.transport.waitForRequests(2)
         await fixture.sleeper.sleepers(atLeast: 1)
         fixture.sleeper.advance(by: .seconds(5))
-        let stale = try await answer
+        let stale = try await response
         #expect(stale.text == "old")
         #expect(stale.response.outcome.detail == .offline)
     }
 
-    @Test func aMissEndsWithTheHardTimeout() async throws {
+    @Test func missEndsAtHardTimeout() async throws {
         let fixture = EngineFixture { $0.hardTimeout = .seconds(5) }
         fixture.transport.script(url, .fresh("never", beforeHead: Gate()))
         async let code = fixture.failure()
@@ -173,13 +173,40 @@ import Testing
         fixture.sleeper.advance(by: .seconds(5))
         #expect(await code == .originUnreachable)
     }
+
+    /// RFC 9111 §5.2.1.7. Mutant: `refresh` without its question for `only-if-cached`.
+    @Test func onlyIfCachedCausesNoRefresh() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(url, .ok("old", fields: [.cacheControl: "max-age=60, stale-while-revalidate=600"]))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        let stale = try await fixture.get(url, [.cacheControl: "only-if-cached"])
+        await fixture.untilIdle()
+        #expect(stale.text == "old")
+        #expect(fixture.transport.requests.count == 1)
+    }
+
+    @Test func onlyIfCachedStartsNoRefreshWithinWindow() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(
+            EngineFixture.url,
+            .ok("one", fields: [.cacheControl: "max-age=1, stale-while-revalidate=60"]),
+            .fresh("two")
+        )
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(10))
+        let second = try await fixture.get(EngineFixture.url, [.cacheControl: "only-if-cached"])
+        #expect(second.text == "one")
+        await fixture.untilIdle()
+        #expect(fixture.transport.requests.count == 1)
+    }
 }
 
-/// What is sent in the background is nobody's request in particular.
+/// Background requests carry nothing of the caller's.
 @Suite struct BackgroundRequestTests {
     private let url = EngineFixture.url
 
-    @Test func theCallersRangeAndConditionsStayOut() async throws {
+    @Test func backgroundRequestOmitsCallersRangeAndConditions() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,

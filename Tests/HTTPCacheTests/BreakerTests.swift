@@ -19,31 +19,31 @@ import Testing
         return (breaker, actions)
     }
 
-    @Test func opensAtOnceWhereNoConnectionIsPossible() {
+    @Test func opensAtOnceIfNoConnectionIsPossible() {
         let (breaker, actions) = breaker([(bad, .connection)])
         #expect(actions == [.open])
         #expect(breaker.isOpen)
     }
 
-    /// To confirm it would keep every miss waiting for as long again.
-    @Test func opensAtOnceWhereItWasSilentToSoManyTargetsInARow() {
+    /// A confirmation would keep every miss waiting for as long again.
+    @Test func opensAtOnceAfterSilenceToSeveralTargets() {
         let (breaker, actions) = breaker((1...3).map { (target($0), .silence) })
         #expect(actions == [.none, .none, .open])
         #expect(breaker.verdict(for: target(4), at: start) == .unreachable)
     }
 
-    /// Different targets, the only one that is asked for, and a target that failed in both ways.
+    /// Different targets, a single target, and a target that fails in both ways.
     ///
     /// Mutant: `breaker-opens-unconfirmed`.
     @Test(arguments: [[1, 2, 3], [1, 1, 1], [1, 2, 1]], [[Breaker.Failure.hangUp], [.silence, .hangUp, .silence]])
-    func asksForSomethingElseBeforeItOpens(targets: [Int], failures: [Breaker.Failure]) {
+    func probesAnotherTargetBeforeItOpens(targets: [Int], failures: [Breaker.Failure]) {
         var (breaker, actions) = breaker(
             targets.enumerated().map { (target($1), failures[$0 % failures.count]) }
         )
         #expect(actions == [.none, .none, .confirm])
         #expect(!breaker.isOpen)
         #expect(breaker.backOff(options, jitter: 1) == .zero)
-        // Requests go on, and nothing is confirmed twice at a time.
+        // Requests continue, and no second confirmation begins meanwhile.
         #expect(breaker.verdict(for: target(4), at: start) == .reachable)
         let fourth = breaker.failed(target(4), .hangUp, options, at: start)
         #expect(fourth == .none)
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [Breaker.Failure.hangUp, .silence])
-    func confirmsForTheOnlyTargetThatIsAskedFor(failure: Breaker.Failure) {
+    func confirmsWithOnlyOneTarget(failure: Breaker.Failure) {
         var (breaker, actions) = breaker(Array(repeating: (bad, failure), count: 3))
         #expect(actions == [.none, .none, .confirm])
         #expect(breaker.verdict(for: bad, at: start) == .failing)
@@ -62,7 +62,7 @@ import Testing
         #expect(breaker.backOff(options, jitter: 1) == nil)
     }
 
-    @Test func aSuccessInBetweenStartsTheCountAnew() {
+    @Test func successResetsFailureCount() {
         var (breaker, _) = breaker([(target(1), .hangUp), (target(2), .hangUp)])
         let wasOpen = breaker.answered(target(3), at: start)
         let action = breaker.failed(target(4), .hangUp, options, at: start)
@@ -73,7 +73,7 @@ import Testing
 
     /// Mutant: `breaker-counts-one-target`.
     @Test(arguments: [Breaker.Failure.hangUp, .silence])
-    func aTargetThatFailsAmongOthersIsRefusedByItself(failure: Breaker.Failure) {
+    func onlyFailingTargetIsRejected(failure: Breaker.Failure) {
         var (breaker, _) = breaker([(bad, failure)])
         _ = breaker.answered(target(1), at: start)
         for _ in 0..<10 { _ = breaker.failed(bad, failure, options, at: after(10)) }
@@ -82,11 +82,11 @@ import Testing
         #expect(breaker.verdict(for: target(2), at: after(20)) == .reachable)
         let admitted = breaker.admit(bad, at: after(20))
         #expect(!admitted)
-        // The same target, asked for with other fields.
+        // The same target with other fields.
         #expect(breaker.verdict(for: AskedTarget(target: bad.target, request: 2), at: after(20)) == .reachable)
     }
 
-    @Test func aFailingTargetIsTriedEverMoreRarelyAndASuccessEndsThat() {
+    @Test func failingTargetBacksOffUntilItSucceeds() {
         var (breaker, _) = breaker([(target(1), .hangUp)])
         _ = breaker.answered(target(1), at: start)
         var now = start
@@ -104,7 +104,7 @@ import Testing
         #expect(breaker.verdict(for: bad, at: now) == .reachable)
     }
 
-    @Test func failuresThatWereUnderWayTogetherAreOneTry() {
+    @Test func concurrentFailuresAreOneTry() {
         var (breaker, _) = breaker([(target(1), .hangUp)])
         _ = breaker.answered(target(1), at: start)
         for _ in 0..<30 { _ = breaker.failed(bad, .hangUp, options, at: start) }
@@ -112,7 +112,7 @@ import Testing
         #expect(breaker.verdict(for: bad, at: after(1000)) == .reachable)
     }
 
-    @Test func tooManyFailingTargetsAreForgottenAndNotRefused() {
+    @Test func excessFailingTargetsAreForgotten() {
         var (breaker, _) = breaker([(target(0), .hangUp)])
         _ = breaker.answered(target(0), at: start)
         for number in 0..<1000 {
@@ -125,7 +125,7 @@ import Testing
         #expect(refused == Array(1000 - FailingTargets.limit..<1000))
     }
 
-    @Test func openItLetsOneRequestASecondThrough() {
+    @Test func openBreakerAdmitsOneRequestPerSecond() {
         var (breaker, _) = breaker([(target(1), .connection)])
         var admitted: [Int64] = []
         for time in stride(from: Int64(0), through: 5000, by: 10) where breaker.admit(target(2), at: after(time)) {
@@ -134,7 +134,7 @@ import Testing
         #expect(admitted == [0, 1000, 2000, 3000, 4000, 5000])
     }
 
-    @Test func openItTriesOtherTargetsBeforeTheOneThatFailed() {
+    @Test func openBreakerPrefersOtherTargets() {
         var (breaker, _) = breaker(Array(repeating: (bad, .hangUp), count: 3))
         for _ in 1...2 { _ = breaker.probeFailed(at: start) }
         let admitted = [(bad, 1000), (target(1), 1000), (bad, 2400), (bad, 2500)]
@@ -142,13 +142,13 @@ import Testing
         #expect(admitted == [false, true, false, true])
     }
 
-    @Test func aClockThatIsSetBackRefusesNobody() {
+    @Test func clockSetBackRejectsNoRequest() {
         var (breaker, _) = breaker([(target(1), .connection)])
         _ = breaker.admit(target(1), at: start)
         #expect(breaker.wouldAdmit(target(1), at: start.adding(.seconds(-3600))))
     }
 
-    @Test func afterAFalseAlarmItConfirmsSilenceToo() {
+    @Test func confirmsSilenceAfterFalseAlarm() {
         var (breaker, _) = breaker((1...3).map { (target($0), .silence) })
         _ = breaker.answered(target(9), at: after(500))
         var actions = (4...6).map { breaker.failed(target($0), .silence, options, at: after(600)) }
@@ -162,7 +162,7 @@ import Testing
         #expect(!breaker.isOpen)
     }
 
-    @Test func nothingIsRememberedWhenAllIsWellAgain() {
+    @Test func recoveryForgetsEverything() {
         var (breaker, _) = breaker((1...3).map { (target($0), .silence) })
         _ = breaker.answered(target(1), at: after(500))
         #expect(!breaker.isIdle)
@@ -170,7 +170,7 @@ import Testing
         #expect(breaker.isIdle)
     }
 
-    @Test func backsOffTwiceAsLongEachTimeUpToTheLimit() {
+    @Test func backOffDoublesUpToLimit() {
         var options = BreakerOptions()
         options.initialBackOff = .seconds(1)
         options.maximumBackOff = .seconds(10)

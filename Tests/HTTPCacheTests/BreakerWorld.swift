@@ -3,23 +3,23 @@ import HoldfastTesting
 
 @testable import HTTPCache
 
-/// A breaker before an origin that is made up: clients ask, an origin behaves as a function says,
-/// time passes by the millisecond.
+/// A breaker in front of a simulated origin. Clients send requests, a function decides how the
+/// origin behaves, and time passes by the millisecond.
 ///
-/// It does with the breaker what the engine does with it, and counts what that costs.
+/// It uses the breaker as the engine does, and counts the cost.
 struct BreakerWorld {
-    /// How an origin takes one request.
+    /// The origin's reaction to one request.
     enum Response {
         case success(after: Int64)
         case failure(Breaker.Failure, after: Int64)
     }
 
-    /// Clients that ask for something at a rate.
+    /// Clients that send requests at a rate.
     struct Clients {
         var perSecond: Double
-        /// What they ask for next.
+        /// The next target that they request.
         var target: (inout SeededRandom) -> AskedTarget
-        /// Whether their requests count.
+        /// Whether their requests are counted.
         var isHonest = true
     }
 
@@ -36,18 +36,17 @@ struct BreakerWorld {
     private(set) var breaker = Breaker()
     private let options = BreakerOptions()
     private var underWay: [UnderWay] = []
-    /// When each of the clients asks next.
+    /// The time of each client's next request.
     private var arrivals: [Int64]
     private var nextProbe: Int64?
     private var isProbing = false
     private var lastUnconnected: AskedTarget?
     private(set) var now: Int64 = 0
 
-    /// Honest requests that the origin would have answered, and of those the ones that were
-    /// refused.
+    /// Honest requests that the origin would have answered, and the rejected ones among them.
     private(set) var answerable = 0
     private(set) var lost = 0
-    /// When requests were sent to the origin, probes and those of all clients.
+    /// The times of the requests to the origin, including probes.
     private(set) var sent: [(time: Int64, isProbe: Bool, asked: AskedTarget)] = []
 
     init(
@@ -66,7 +65,7 @@ struct BreakerWorld {
 
     private mutating func pause(of clients: Clients) -> Int64 {
         let mean = 1000 / clients.perSecond
-        // As many at each millisecond on average, and none at most of them.
+        // The rate is right on average, and most milliseconds have no request.
         return Int64((random.fraction() + random.fraction()) * mean + random.fraction())
     }
 
@@ -123,7 +122,7 @@ struct BreakerWorld {
         let ended = underWay.filter { $0.end <= now }
         if !ended.isEmpty { underWay.removeAll { $0.end <= now } }
         for request in ended {
-            // It was ended: somebody had a response in the same moment.
+            // The probe was ended: another request had a response at the same moment.
             if request.isProbe, !isProbing { continue }
             switch request.response {
             case .success:
@@ -152,7 +151,7 @@ struct BreakerWorld {
         if nextProbe == nil { nextProbe = now + backOff.clampedMilliseconds }
     }
 
-    /// Asks for what the registry would ask for.
+    /// Sends the probe that the registry would send.
     private mutating func probe() {
         let other =
             Self.probes.first { !breaker.isFailing(target: $0.target) }
@@ -165,6 +164,6 @@ struct BreakerWorld {
 }
 
 extension SeededRandom {
-    /// From 0 up to 1.
+    /// From 0 to below 1.
     mutating func fraction() -> Double { Double(next() >> 11) / Double(1 << 53) }
 }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import HTTPCache
 
-/// What a breaker costs honest clients where the origin is there, and the origin where it is not.
+/// The cost of a breaker: for honest clients of a reachable origin, and for an unreachable origin.
 /// docs/decisions/0007
 @Suite struct BreakerWorldTests {
-    /// Clients that ask for one thing each, and never for the same again.
+    /// Clients that request each target only once.
     private static func honest(_ perSecond: Double) -> BreakerWorld.Clients {
         BreakerWorld.Clients(perSecond: perSecond) { random in
             let number = Int(truncatingIfNeeded: random.next() >> 2) + 1000
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// Runs a world under some seeds, and compares what is lost over all with one percent.
+    /// Runs a world with several seeds, and compares the total loss with one percent.
     private static func expectOnePercent(
         _ name: String,
         milliseconds: Int64,
@@ -34,7 +34,7 @@ import Testing
         #expect(answerable > 0 && lost * 100 <= answerable, "\(name): lost \(lost) of \(answerable)")
     }
 
-    /// How bad targets fail, how many there are of them, and how often others ask.
+    /// How bad targets fail, how many there are, and the rate of other requests.
     struct Bad: Sendable, CustomTestStringConvertible {
         var targets: Int
         var failure: Breaker.Failure
@@ -51,15 +51,15 @@ import Testing
         }
     }
 
-    /// Where they hang up, others lose nothing at all: nothing is called unreachable that answers a
-    /// probe.
+    /// If bad targets hang up, the others lose nothing: an origin that answers a probe is never
+    /// treated as unreachable.
     ///
     /// Mutant: `breaker-asks-for-one-thing-else`.
-    @Test(arguments: bad) func targetsThatFailAmongHealthyOnesCostOthersNothing(_ bad: Bad) {
+    @Test(arguments: bad) func failingTargetsCostHealthyOnesNothing(_ bad: Bad) {
         let attackers = BreakerWorld.Clients(
             perSecond: 200,
             target: { random in
-                // The first of them is the target that probes would ask for.
+                // The first of them is the target that probes would request.
                 let number = Int(random.next() % UInt64(bad.targets)) - 1
                 return AskedTarget(target: number == -1 ? -1 : number + 1, request: number)
             },
@@ -83,9 +83,9 @@ import Testing
         )
     }
 
-    /// Requests of clients until it counts as unreachable, and what it costs then.
+    /// The requests until the origin is treated as unreachable, and the cost after that.
     @Test(arguments: [Breaker.Failure.connection, .hangUp, .silence], [1, 2, 1000])
-    func anOriginThatIsGoneCostsThreeRequests(_ failure: Breaker.Failure, targets: Int) {
+    func goneOriginCostsThreeRequests(_ failure: Breaker.Failure, targets: Int) {
         for seed in 1...5 as ClosedRange<UInt64> {
             let clients = BreakerWorld.Clients(perSecond: 200) { random in
                 let number = Int(random.next() % UInt64(targets))
@@ -102,16 +102,16 @@ import Testing
             #expect(firstOfClients <= 3, "seed \(seed): \(firstOfClients) requests of clients")
             world.run(milliseconds: 59_600)
             let rest = world.sent[before...].dropFirst(first.count)
-            // One a second while clients ask, and the probes: after half a second, 1, 2, 4, 8, 16 …
+            // One a second from clients, and the probes: after half a second, 1, 2, 4, 8, 16 …
             #expect(rest.count { !$0.isProbe } <= 60, "seed \(seed)")
             #expect(rest.count { $0.isProbe } <= 8, "seed \(seed)")
         }
     }
 
-    /// An origin that hangs up on everything is known as soon as three requests and two probes have
-    /// failed, however many are under way.
+    /// An origin that hangs up on everything is known after three failed requests and two failed
+    /// probes, however many requests are under way.
     @Test(arguments: [20.0, 200, 2000])
-    func anOriginThatHangsUpIsUnreachableAfterSomeMilliseconds(perSecond: Double) {
+    func originThatHangsUpIsUnreachableWithinMilliseconds(perSecond: Double) {
         for seed in 1...5 as ClosedRange<UInt64> {
             var world = BreakerWorld(seed: seed, clients: [Self.honest(perSecond)]) { _, now, _ in
                 now < 5000 ? .success(after: 2) : .failure(.hangUp, after: 2)
@@ -120,15 +120,15 @@ import Testing
             let before = world.sent.count
             world.run(milliseconds: 400)
             #expect(world.breaker.isOpen, "seed \(seed)")
-            // Beside the three those that come in the six milliseconds, and of 3 in a row the last
-            // of a pair.
+            // Besides the three, those that come within six milliseconds; and of 3 in a row, the
+            // last of a pair.
             let requests = world.sent[before...].count { !$0.isProbe }
             #expect(Double(requests) <= 5 + perSecond / 80, "seed \(seed): \(requests) requests of clients")
         }
     }
 
-    /// An origin that is silent keeps nobody waiting longer than the first three.
-    @Test func anOriginThatIsSilentIsUnreachableWhenTheThirdTimeoutEnds() {
+    /// A silent origin keeps only the first three requests waiting.
+    @Test func silentOriginIsUnreachableAfterThirdTimeout() {
         for seed in 1...5 as ClosedRange<UInt64> {
             var world = BreakerWorld(seed: seed, clients: [Self.honest(20)]) { _, _, _ in
                 .failure(.silence, after: 5000)
@@ -138,12 +138,11 @@ import Testing
         }
     }
 
-    /// An origin that is back is found within about a second where clients ask for what is not
-    /// stored.
+    /// A returning origin is found within about a second if clients request what is not stored.
     ///
     /// Mutant: `breaker-tries-with-probes-only`.
     @Test(arguments: [Breaker.Failure.connection, .hangUp, .silence], [1000, 20_000, 120_000] as [Int64])
-    func anOriginThatIsBackIsFoundWithinASecondWhereClientsAsk(_ failure: Breaker.Failure, outage: Int64) {
+    func returningOriginIsFoundWithinASecond(_ failure: Breaker.Failure, outage: Int64) {
         for seed in 1...10 as ClosedRange<UInt64> {
             var world = BreakerWorld(seed: seed, clients: [Self.honest(20)]) { _, now, _ in
                 now < outage ? .failure(failure, after: 1) : .success(after: 5)
@@ -155,17 +154,17 @@ import Testing
     }
 
     @Test(arguments: [Breaker.Failure.connection, .hangUp, .silence])
-    func anOriginThatComesAndGoesLosesOnePercent(_ failure: Breaker.Failure) {
-        // There for a minute, gone for ten seconds.
+    func flickeringOriginLosesOnePercent(_ failure: Breaker.Failure) {
+        // Reachable for a minute, gone for ten seconds.
         Self.expectOnePercent("comes and goes", milliseconds: 700_000, [Self.honest(50)]) { _, now, _ in
             now % 70_000 < 60_000 ? .success(after: 5) : .failure(failure, after: 1)
         }
     }
 
-    /// One address of two is dead: each second connection does not come about, by chance.
+    /// One address of two is dead: every second connection fails, by chance.
     ///
     /// Mutant: `breaker-never-doubts`.
-    @Test(arguments: [2.0, 20, 50, 400]) func connectionsOfWhichHalfComeAboutLoseOnePercent(perSecond: Double) {
+    @Test(arguments: [2.0, 20, 50, 400]) func halfFailingConnectionsLoseOnePercent(perSecond: Double) {
         Self.expectOnePercent(
             "\(perSecond)/s",
             milliseconds: Int64(15_000_000 / perSecond),
@@ -175,8 +174,8 @@ import Testing
         }
     }
 
-    /// The doubt costs a dead origin some more requests, and no more than these.
-    @Test func anOriginThatGoesAfterHavingFlickeredCostsTwentyConnections() {
+    /// Doubt costs a dead origin only these few requests more.
+    @Test func goneOriginCostsTwentyConnectionsAfterFlickering() {
         for seed in 1...5 as ClosedRange<UInt64> {
             var world = BreakerWorld(seed: seed, clients: [Self.honest(100)]) { _, now, random in
                 now >= 60_000 || random.fraction() < 0.5 ? .failure(.connection, after: 0) : .success(after: 0)

@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 
 @Suite struct CacheEngineTests {
-    @Test func aFreshStoredResponseAnswersWithoutTheOrigin() async throws {
+    @Test func servesFreshResponseWithoutOrigin() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one"))
         let first = try await fixture.get()
@@ -21,7 +21,7 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func aStaleResponseIsValidatedAndFreshened() async throws {
+    @Test func staleResponseIsValidatedAndFreshened() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             EngineFixture.url,
@@ -40,7 +40,7 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    @Test func a304AboutSomethingElseIsAskedAgainWithoutValidators() async throws {
+    @Test func mismatched304IsFetchedAgainWithoutValidators() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             EngineFixture.url,
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [TransportError.Code.connect, .nameResolution, .timeout, .connectionClosed, .tls])
-    func whatIsStoredAnswersForAnOriginThatCannotBeReached(code: TransportError.Code) async throws {
+    func servesStaleWhenOriginIsUnreachable(code: TransportError.Code) async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one"), .failure(code))
         try await fixture.get()
@@ -67,7 +67,7 @@ import Testing
         )
     }
 
-    @Test func aFailureThatIsNoAbsenceOfTheOriginIsNotHidden() async throws {
+    @Test func otherFailuresAreNotHidden() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one", 0), .failure(.protocolViolation))
         try await fixture.get()
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: ["max-age=1, must-revalidate", "no-cache, max-age=1"])
-    func whatForbidsStaleUseIsHonouredOffline(cacheControl: String) async throws {
+    func offlineModeObeysDirectivesAgainstStaleUse(cacheControl: String) async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             EngineFixture.url,
@@ -89,7 +89,7 @@ import Testing
         #expect(await fixture.failure() == .staleForbidden)
     }
 
-    @Test func offlineOpensNoSocketAndMissesAtOnce() async throws {
+    @Test func offlineModeOpensNoSocketAndMissesAtOnce() async throws {
         let fixture = EngineFixture(mode: .offline)
         for preference in [CacheRequest.Preference.standard, .storedFirst, .storedOnly, .networkFirst, .networkOnly] {
             #expect(await fixture.failure(preference: preference) == .offlineMiss)
@@ -98,7 +98,7 @@ import Testing
         #expect(fixture.transport.requests.isEmpty)
     }
 
-    @Test func offlineServesWhatIsStoredHoweverStale() async throws {
+    @Test func offlineModeServesStoredResponseHoweverStale() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one"))
         try await fixture.get()
@@ -111,7 +111,7 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func preferStoredAsksTheNetworkForMissesOnly() async throws {
+    @Test func preferStoredForwardsOnlyMisses() async throws {
         let fixture = EngineFixture(mode: .preferStored)
         fixture.transport.script(EngineFixture.url, .fresh("one", 0))
         #expect(try await fixture.get().text == "one")
@@ -121,14 +121,14 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func preferencesDecideWhoAnswers() async throws {
+    @Test func preferenceSelectsStoreOrOrigin() async throws {
         let fixture = EngineFixture()
-        let answers = ["one", "two", "three"].map { ScriptedTransport.Reply.fresh($0, 10) }
+        let responses = ["one", "two", "three"].map { ScriptedTransport.Reply.fresh($0, 10) }
         fixture.transport.script(
             EngineFixture.url,
-            answers[0],
-            answers[1],
-            answers[2],
+            responses[0],
+            responses[1],
+            responses[2],
             .failure(.connect),
             .failure(.connect)
         )
@@ -163,7 +163,7 @@ import Testing
         #expect(await fixture.failure() == .originUnreachable)
     }
 
-    @Test func anErrorNeverTakesThePlaceOfAStoredSuccess() async throws {
+    @Test func errorNeverReplacesStoredSuccess() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             EngineFixture.url,
@@ -177,7 +177,7 @@ import Testing
         #expect(try await fixture.get().text == "good")
     }
 
-    @Test func staleIfErrorAnswersForAServerError() async throws {
+    @Test func staleIfErrorReplacesServerError() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             EngineFixture.url,
@@ -193,7 +193,7 @@ import Testing
         #expect(try await fixture.get().text == "bad")
     }
 
-    @Test func aTruncatedBodyIsNeverStored() async throws {
+    @Test func truncatedBodyIsNeverStored() async throws {
         let fixture = EngineFixture()
         let broken = ScriptedTransport.Reply(
             head: HTTPResponse(status: .ok, headerFields: [.cacheControl: "max-age=60"]),
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(arguments: FaultyResponseStore.Operation.allCases)
-    func aFailingStoreNeverFailsAResponse(operation: FaultyResponseStore.Operation) async throws {
+    func failingStoreNeverFailsAResponse(operation: FaultyResponseStore.Operation) async throws {
         let fixture = EngineFixture()
         fixture.store.fail([operation])
         fixture.transport.script(
@@ -224,7 +224,7 @@ import Testing
         #expect(try await fixture.get("https://a.example/other", method: .post).response.head.status == .noContent)
     }
 
-    @Test func aBodyThatIsGoneIsFetchedAgain() async throws {
+    @Test func missingBodyIsFetchedAgain() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one", etag: "\"1\""), .fresh("two"))
         try await fixture.get()
@@ -234,7 +234,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .patch, HTTPRequest.Method("PURR") ?? .post])
-    func aSuccessOfAnUnsafeMethodInvalidates(method: HTTPRequest.Method) async throws {
+    func successOfUnsafeMethodInvalidates(method: HTTPRequest.Method) async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             EngineFixture.url,
@@ -248,7 +248,7 @@ import Testing
         #expect(try await fixture.get().text == "two")
     }
 
-    @Test func anErrorOfAnUnsafeMethodInvalidatesNothing() async throws {
+    @Test func errorOfUnsafeMethodInvalidatesNothing() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one"), .status(.badRequest))
         try await fixture.get()
@@ -256,8 +256,9 @@ import Testing
         #expect(try await fixture.get().response.outcome.isHit)
     }
 
-    /// Purged, that is: what an unsafe method invalidated does not (``UnsafeInvalidationTests``).
-    @Test func whatIsPurgedSoftlyStillAnswersOffline() async throws {
+    /// A purge, not an unsafe method: a response that an unsafe method invalidated is not served
+    /// (``UnsafeInvalidationTests``).
+    @Test func softPurgeKeepsResponseForOfflineUse() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one"), .failure(.connect))
         try await fixture.get()
@@ -266,7 +267,7 @@ import Testing
         #expect(offline.text == "one" && offline.response.isStale)
     }
 
-    @Test func headIsAnsweredFromAStoredGetAndMakesNoBody() async throws {
+    @Test func storedGetAnswersHeadWithoutBody() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .status(.ok, fields: [.cacheControl: "max-age=60"]), .fresh("one"))
         try await fixture.get(method: .head)
@@ -276,7 +277,7 @@ import Testing
         #expect(head.text.isEmpty && head.response.outcome.isHit)
     }
 
-    @Test func aConditionalRequestIsAnsweredFromTheStore() async throws {
+    @Test func storedResponseAnswersConditionalRequest() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one", etag: "\"1\""))
         try await fixture.get()
@@ -296,13 +297,13 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    @Test func aRequestWithoutATargetIsRefused() async throws {
+    @Test func requestWithoutTargetIsRejected() async throws {
         let fixture = EngineFixture()
         let head = HTTPRequest(method: .get, scheme: "ftp", authority: "a.example", path: "/")
         await #expect(throws: ExchangeError.self) { try await fixture.engine.respond(to: CacheRequest(head: head)) }
     }
 
-    @Test func anExpiryOfTheCallersTakesThePlaceOfTheResponses() async throws {
+    @Test func callersExpiryReplacesTheResponses() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .ok("one", fields: [.cacheControl: "no-cache"]), .failure(.connect))
         var request = try fixture.request()
@@ -314,7 +315,7 @@ import Testing
         #expect(try await fixture.engine.respond(to: request).isStale)
     }
 
-    @Test func postIsStoredByItsContentWhereTheCallerOptsIn() async throws {
+    @Test func postIsStoredByContentIfCallerOptsIn() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .ok("a"), .ok("b"))
         func ask(_ content: String) async throws -> String {

@@ -14,7 +14,7 @@ import Testing
         func apply(to settings: inout ExchangeSettings) { settings.target.ignoredParameters = parameters }
     }
 
-    @Test func whatIsKeptIsStaleAndAnswersOffline() async throws {
+    @Test func keptResponseIsStaleAndServedOffline() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("old"), .fresh("new"))
         try await fixture.get()
@@ -23,7 +23,7 @@ import Testing
         #expect(try await fixture.get().text == "new")
     }
 
-    @Test func whatIsNotKeptIsGone() async throws {
+    @Test func responseThatIsNotKeptIsGone() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("old"))
         try await fixture.get()
@@ -31,7 +31,7 @@ import Testing
         #expect(await fixture.failure(preference: .storedOnly) == .offlineMiss)
     }
 
-    @Test func itIsAboutThatOfAllPrincipals() async throws {
+    @Test func invalidationCoversAllPrincipals() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("a"), .fresh("b"), .fresh("c"))
         try await fixture.get(url, [.authorization: "one"])
@@ -42,7 +42,7 @@ import Testing
         #expect(fixture.memory.all.allSatisfy { $0.head.isInvalidated })
     }
 
-    @Test func otherTargetsAreLeftAlone() async throws {
+    @Test func invalidationLeavesOtherTargets() async throws {
         let fixture = EngineFixture()
         let other = url + "?page=2"
         fixture.transport.script(other, .fresh("other"))
@@ -51,7 +51,7 @@ import Testing
         #expect(try await fixture.get(other).text == "other")
     }
 
-    @Test func itIsKeyedAsTheRulesAndTheRequestSay() async throws {
+    @Test func invalidationUsesKeysOfRulesAndRequest() async throws {
         let rules = TestRules { $0.target.droppedParameters = ["utm"] }
         let fixture = EngineFixture(rules: rules)
         let sent = url + "?page=1"
@@ -64,19 +64,19 @@ import Testing
         #expect(fixture.memory.all.allSatisfy { $0.head.isInvalidated })
     }
 
-    @Test func aFetchThatBeganBeforeItIsNotStored() async throws {
+    @Test func earlierFetchIsNotStored() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(url, .fresh("old", beforeHead: gate))
-        async let answer = fixture.get()
+        async let result = fixture.get()
         await fixture.transport.waitForRequests(1)
         try await fixture.engine.invalidate(fixture.request(), keepingForOffline: true)
         gate.open()
-        #expect(try await answer.text == "old")
+        #expect(try await result.text == "old")
         #expect(await fixture.failure(preference: .storedOnly) == .offlineMiss)
     }
 
-    @Test func aTagInvalidatesAllThatHaveIt() async throws {
+    @Test func tagInvalidatesAllItsResponses() async throws {
         let fixture = EngineFixture(rules: TestRules { $0.tags = ["feed"] })
         fixture.transport.script(url, .fresh("old"), .fresh("new"))
         try await fixture.get()
@@ -86,7 +86,7 @@ import Testing
         #expect(try await fixture.get().text == "new")
     }
 
-    @Test func itThrowsWhatTheStoreThrows() async throws {
+    @Test func invalidationThrowsStoreErrors() async throws {
         let fixture = EngineFixture()
         fixture.store.fail([.invalidate], .beforehand)
         await #expect(throws: (any Error).self) {
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func aRequestForNothingIsRefused() async throws {
+    @Test func requestWithoutValidTargetIsRejected() async throws {
         let fixture = EngineFixture()
         var request = try fixture.request()
         request.head.scheme = "ftp"

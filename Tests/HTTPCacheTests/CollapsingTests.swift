@@ -6,6 +6,8 @@ import NIOCore
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct CollapsingTests {
+    private let url = EngineFixture.url
+
     @Test func concurrentRequestsShareOneFetch() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
@@ -26,15 +28,15 @@ import Testing
         #expect(outcomes.filter { $0.1.isStored }.count <= 1)
     }
 
-    @Test func aCallerThatGivesUpEndsOnlyItself() async throws {
+    @Test func cancelledCallerEndsOnlyItself() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(EngineFixture.url, .fresh("one", beforeHead: gate))
         let leader = Task { try await fixture.get().text }
         await fixture.transport.waitForRequests(1)
         let follower = Task { try await fixture.get().text }
-        // The follower is in the group when the leader goes: nothing tells from outside, so both
-        // orders are tried by chance.
+        // The follower should be in the group when the leader leaves. That cannot be observed from
+        // outside, so both orders occur by chance.
         await Task.yield()
         leader.cancel()
         await #expect(throws: CancellationError.self) { try await leader.value }
@@ -43,7 +45,7 @@ import Testing
         #expect(try await follower.value == "one")
     }
 
-    @Test func theLastCallerThatGivesUpEndsTheFetch() async throws {
+    @Test func lastCancelledCallerEndsFetch() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(EngineFixture.url, .fresh("one", beforeHead: gate), .fresh("two"))
@@ -51,12 +53,12 @@ import Testing
         await fixture.transport.waitForRequests(1)
         only.cancel()
         await #expect(throws: CancellationError.self) { try await only.value }
-        // The gate stays shut: had the fetch not been cancelled, the next caller would join it and
-        // wait for ever.
+        // The gate stays shut. If the fetch had not been cancelled, the next caller would join it
+        // and wait forever.
         #expect(try await fixture.get().text == "two")
     }
 
-    @Test func anUncacheableLeaderReleasesTheOthersInParallel() async throws {
+    @Test func uncacheableLeaderReleasesOthersInParallel() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         let others = Gate()
@@ -69,16 +71,16 @@ import Testing
         let tasks = (0..<count).map { _ in Task { try await fixture.get().text } }
         await fixture.transport.waitForRequests(1)
         gate.open()
-        // All of them are on the wire before any of them is answered: they do not wait for each
-        // other.
+        // All of them reach the network before any of them has a response: they do not wait for
+        // each other.
         await fixture.transport.waitForRequests(count)
         others.open()
-        var answers: Set<String> = []
-        for task in tasks { answers.insert(try await task.value) }
-        #expect(answers.count == count)
+        var responses: Set<String> = []
+        for task in tasks { responses.insert(try await task.value) }
+        #expect(responses.count == count)
     }
 
-    @Test func everyCallerOfAFailedFetchFallsBackToTheStore() async throws {
+    @Test func everyCallerOfFailedFetchFallsBackToStore() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(EngineFixture.url, .fresh("one", 0), .failure(.connect, beforeHead: gate))
@@ -92,7 +94,7 @@ import Testing
         for task in tasks { #expect(try await task.value == "one") }
     }
 
-    @Test func aFollowerOfAnotherVariantAsksOnItsOwn() async throws {
+    @Test func followerOfAnotherVariantFetchesItself() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         let fields: HTTPFields = [.cacheControl: "max-age=60", .vary: "Accept-Language"]
@@ -110,7 +112,7 @@ import Testing
         #expect(try await german.value == "hallo")
     }
 
-    @Test func anInvalidationDuringAFillWins() async throws {
+    @Test func invalidationDuringFillWins() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(EngineFixture.url, .fresh("old", beforeEnd: gate), .fresh("new"))
@@ -118,7 +120,7 @@ import Testing
         let before = Task { try await fixture.get().text }
         await fixture.transport.waitForRequests(1)
         _ = try await fixture.store.invalidate(.target(target), keepingForOffline: true, at: fixture.clock.now())
-        // Who asks after the invalidation does not join the fill from before it.
+        // A caller that comes after the invalidation does not join the earlier fill.
         #expect(try await fixture.get().text == "new")
         gate.open()
         #expect(try await before.value == "old")
@@ -126,7 +128,7 @@ import Testing
         #expect(fixture.memory.all.count == 1)
     }
 
-    @Test func whoComesLateReadsABodyUnderWayFromItsBeginning() async throws {
+    @Test func lateCallerReadsBodyFromItsBeginning() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(EngineFixture.url, .fresh("whole", beforeEnd: gate))
@@ -138,18 +140,18 @@ import Testing
         #expect(String(buffer: try await first.body.collect(upTo: 100)) == "whole")
     }
 
-    @Test func aFillThatNobodyReadsIsStoredAllTheSame() async throws {
+    @Test func unreadFillIsStored() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(EngineFixture.url, .fresh("whole", beforeEnd: gate))
         _ = try await fixture.engine.respond(to: try fixture.request())
         gate.open()
-        // Joins the fill or finds what it stored; either way the origin is asked once.
+        // It joins the fill or finds the stored response. In both cases the origin is asked once.
         #expect(try await fixture.get().text == "whole")
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func shuttingDownEndsWhatIsUnderWay() async throws {
+    @Test func shutDownEndsFetchesUnderWay() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one", beforeHead: Gate()))
         let waiting = Task { try await fixture.get().text }
@@ -158,16 +160,48 @@ import Testing
         await #expect(throws: ExchangeError.self) { try await waiting.value }
         #expect(await fixture.failure() == .shutDown)
     }
+
+    /// Mutant: collapsed callers are given the origin's head as it came.
+    @Test(arguments: [(CacheKind.shared, "private=\"x-user\", public"), (.private, "no-cache=\"x-user\"")])
+    func collapsedCallersGetNoPrivateFields(kind: CacheKind, directive: String) async throws {
+        let fixture = EngineFixture(kind: kind)
+        let gate = Gate()
+        let name = try #require(HTTPField.Name("X-User"))
+        let fields: HTTPFields = [.cacheControl: "max-age=60, " + directive, name: "ann"]
+        fixture.transport.script(url, .ok("one", fields: fields, beforeEnd: gate))
+        let leader = try await fixture.engine.respond(to: fixture.request())
+        fixture.clock.advance(by: .seconds(5))
+        let follower = try await fixture.engine.respond(to: fixture.request())
+        gate.open()
+        #expect(follower.outcome.isCollapsed)
+        #expect(leader.head.headerFields[name] == "ann")
+        #expect(!follower.head.headerFields.contains(name))
+        #expect(follower.head.headerFields[.age] == "5")
+    }
+
+    /// RFC 9111 §4: a response that needs validation answers no collapsed request. Mutant: it does.
+    @Test func collapsedCallerGetsNoNoCacheResponse() async throws {
+        let fixture = EngineFixture(kind: .shared)
+        let gate = Gate()
+        let fields: HTTPFields = [.cacheControl: "no-cache"]
+        fixture.transport.script(url, .ok("token 1", fields: fields, beforeHead: gate), .ok("token 2", fields: fields))
+        let first = Task { try await fixture.get().text }
+        await fixture.transport.waitForRequests(1)
+        let second = Task { try await fixture.get().text }
+        for _ in 0..<100 { await Task.yield() }
+        gate.open()
+        #expect(try await first.value == "token 1")
+        #expect(try await second.value == "token 2")
+    }
 }
 
-/// A fill whose head is there is a stored response to those who come later. RFC 9111 §4
-@Suite struct LateJoinerTests {
+/// A fill whose head is known is a stored response for later callers. RFC 9111 §4
+@Suite(.timeLimit(.minutes(20))) struct LateJoinerTests {
     private let url = EngineFixture.url
 
-    /// Mutant: `ExchangeMachine.mayReuse` answers `true`: the second request is answered with
-    /// "one".
+    /// Mutant: `ExchangeMachine.mayReuse` returns `true`: the second request gets "one".
     @Test(arguments: ["no-cache", "max-age=0"])
-    func whatMayNotBeReusedIsNotJoined(cacheControl: String) async throws {
+    func responseThatNeedsValidationIsNotJoined(cacheControl: String) async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(
@@ -183,7 +217,7 @@ import Testing
         #expect(text == "one")
     }
 
-    @Test func aRequestThatAsksForValidationDoesNotJoinWhatCameBefore() async throws {
+    @Test func noCacheRequestDoesNotJoinEarlierResponse() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(url, .fresh("one", beforeEnd: gate), .fresh("two"))
@@ -194,7 +228,7 @@ import Testing
         _ = try await first.body.collect(upTo: 100)
     }
 
-    @Test func whatIsFreshIsJoinedWhileItArrives() async throws {
+    @Test func freshResponseIsJoinedWhileItArrives() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(url, .fresh("one", beforeEnd: gate))
@@ -206,6 +240,72 @@ import Testing
         #expect(String(buffer: try await second.body.collect(upTo: 100)) == "one")
         #expect(fixture.transport.requests.count == 1)
     }
+
+    /// Runs a test while a response's body is under way; the origin's next response is "two".
+    private func withBodyUnderWay(
+        _ seconds: Int,
+        _ test: (EngineFixture) async throws -> Void
+    ) async throws {
+        let fixture = EngineFixture()
+        let gate = Gate()
+        fixture.transport.script(EngineFixture.url, .fresh("one", seconds, beforeEnd: gate), .fresh("two"))
+        let first = try await fixture.engine.respond(to: fixture.request())
+        try await test(fixture)
+        gate.open()
+        let text = String(buffer: try await first.body.collect(upTo: 100))
+        #expect(text == "one")
+    }
+
+    /// Mutant: the join of an earlier response asks the policy alone.
+    @Test(arguments: [CacheRequest.Preference.networkOnly, .networkFirst])
+    func networkPreferencesDoNotJoinEarlierResponse(preference: CacheRequest.Preference) async throws {
+        let fixture = EngineFixture()
+        let gate = Gate()
+        fixture.transport.script(url, .fresh("one", beforeEnd: gate), .fresh("two"))
+        let first = try await fixture.engine.respond(to: fixture.request())
+        let second = try await fixture.get(preference: preference)
+        gate.open()
+        #expect(second.text == "two")
+        _ = try await first.body.collect(upTo: 100)
+    }
+
+    @Test func staleBodyUnderWayIsNotJoined() async throws {
+        try await withBodyUnderWay(10) { fixture in
+            fixture.clock.advance(by: .seconds(20))
+            let second = try await fixture.get()
+            #expect(second.text == "two")
+            #expect(fixture.transport.requests.count == 2)
+        }
+    }
+
+    @Test(arguments: ["no-cache", "max-age=1", "min-fresh=58"])
+    func stricterRequestDoesNotJoinBodyUnderWay(directive: String) async throws {
+        try await withBodyUnderWay(60) { fixture in
+            fixture.clock.advance(by: .seconds(5))
+            let second = try await fixture.get(EngineFixture.url, [.cacheControl: directive])
+            #expect(second.text == "two")
+        }
+    }
+
+    @Test(arguments: [CacheRequest.Preference.networkFirst, .networkOnly])
+    func networkPreferencesDoNotJoinBodyUnderWay(preference: CacheRequest.Preference) async throws {
+        try await withBodyUnderWay(60) { fixture in
+            fixture.clock.advance(by: .seconds(5))
+            let second = try await fixture.get(preference: preference)
+            #expect(second.text == "two")
+        }
+    }
+
+    @Test func joinedBodyUnderWayHasItsAge() async throws {
+        try await withBodyUnderWay(60) { fixture in
+            fixture.clock.advance(by: .seconds(5))
+            let second = try await fixture.engine.respond(to: fixture.request())
+            #expect(second.outcome.isCollapsed)
+            #expect(second.age == 5000)
+            #expect(second.head.headerFields[.age] == "5")
+            #expect(fixture.transport.requests.count == 1)
+        }
+    }
 }
 
 /// Two variants of one key, fetched side by side.
@@ -213,7 +313,7 @@ import Testing
     private let url = EngineFixture.url
 
     /// Mutant: `claimStoring` looks at the key alone: the older one is not stored.
-    @Test func anOlderFetchOfAnotherVariantIsStoredAfterAYoungerOne() async throws {
+    @Test func olderFetchOfAnotherVariantIsStoredAfterNewerOne() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         let fields: HTTPFields = [.cacheControl: "max-age=60", .vary: "Accept-Language"]

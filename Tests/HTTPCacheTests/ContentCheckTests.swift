@@ -6,13 +6,13 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// A caller's look at content before it is stored.
+/// A caller's check of content before it is stored.
 @Suite struct ContentCheckTests {
     private let url = EngineFixture.url
 
     private struct Failed: Error {}
 
-    /// Lets pass what begins with `good`.
+    /// Accepts content that begins with `good`.
     private func request(
         _ fixture: EngineFixture,
         _ fields: HTTPFields = [:],
@@ -30,14 +30,14 @@ import Testing
         String(buffer: try await fixture.engine.respond(to: request).body.collect(upTo: 1 << 20))
     }
 
-    @Test func whatPassesIsStored() async throws {
+    @Test func passingContentIsStored() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("good"))
         #expect(try await text(fixture, request(fixture)) == "good")
         #expect(try await fixture.get(preference: .storedOnly).text == "good")
     }
 
-    @Test func whatDoesNotPassIsReadAndLeavesGoodDataStored() async throws {
+    @Test func failingContentIsReadAndGoodDataStays() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("good"), .fresh("envelope of an error"))
         _ = try await text(fixture, request(fixture))
@@ -46,7 +46,7 @@ import Testing
         #expect(try await fixture.get(preference: .storedOnly).text == "good")
     }
 
-    @Test func itSeesStatusFieldsAndTheWholeContent() async throws {
+    @Test func checkSeesStatusFieldsAndWholeContent() async throws {
         let fixture = EngineFixture()
         let long = String(repeating: "0123456789", count: 20_000)
         fixture.transport.script(url, .fresh(long))
@@ -71,14 +71,14 @@ import Testing
         #expect(await fixture.failure(preference: .storedOnly) == .offlineMiss)
     }
 
-    @Test func contentOfJustTheLimitIsStored() async throws {
+    @Test func contentAtLimitIsStored() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("good 67890"))
         _ = try await text(fixture, request(fixture, maximumBytes: 10))
         #expect(try await fixture.get(preference: .storedOnly).text == "good 67890")
     }
 
-    @Test func readersHaveTheBytesBeforeItsWord() async throws {
+    @Test func readersGetBytesBeforeCheckEnds() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(url, .fresh("good"))
@@ -92,7 +92,7 @@ import Testing
         #expect(try await fixture.get(preference: .storedOnly).text == "good")
     }
 
-    @Test func whatA304ConfirmsIsNotLookedAtAgain() async throws {
+    @Test func confirmedResponseIsNotCheckedAgain() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("good", etag: "\"1\""), .status(.notModified, fields: [.eTag: "\"1\""]))
         let count = Mutex(0)
@@ -105,14 +105,14 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    @Test func errorsAreNotLookedAt() async throws {
+    @Test func errorsAreNotChecked() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .status(.notFound, "gone", fields: [.cacheControl: "max-age=60"]))
         #expect(try await text(fixture, request(fixture)) == "gone")
         #expect(try await fixture.get().response.outcome.isHit)
     }
 
-    @Test func aRenewalInTheBackgroundIsLookedAt() async throws {
+    @Test func backgroundRenewalIsChecked() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -127,7 +127,7 @@ import Testing
         #expect(try await fixture.get(preference: .storedOnly).text == "good")
     }
 
-    @Test func aPartIsNotStoredButWhatItCompletesIs() async throws {
+    @Test func partIsNotStoredButCompletedWholeIs() async throws {
         let fixture = EngineFixture()
         let fields: HTTPFields = [
             .cacheControl: "max-age=60", .eTag: "\"1\"", .contentRange: "bytes 0-3/8", .contentLength: "4",
@@ -142,20 +142,20 @@ import Testing
         )
         #expect(try await text(fixture, request(fixture, [.range: "bytes=0-3"])) == "good")
         #expect(await fixture.failure(url, [.range: "bytes=0-3"], preference: .storedOnly) == .offlineMiss)
-        // Stored by somebody without a check.
+        // Stored by a caller without a check.
         _ = try await fixture.get(url, [.range: "bytes=0-3"])
         #expect(try await text(fixture, request(fixture)) == "goodmore")
         #expect(try await fixture.get(preference: .storedOnly).text == "goodmore")
     }
 
-    @Test func aNewerAnswerIsNotReplacedByAnOlderOneThatIsLookedAtForLong() async throws {
+    @Test func olderResponseDoesNotReplaceNewerAfterSlowCheck() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(url, .fresh("older"), .fresh("newer"))
         var slow = try fixture.request()
         slow.contentCheck = ContentCheck(maximumBytes: 100) { _, _ in try await gate.wait() }
         let older = try await fixture.engine.respond(to: slow)
-        // Nobody joins a fetch for a request with a condition.
+        // A request with a condition joins no fetch.
         _ = try await fixture.get(url, [.ifNoneMatch: "\"x\""])
         gate.open()
         _ = try await older.body.collect(upTo: 100)

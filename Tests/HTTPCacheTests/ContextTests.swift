@@ -6,11 +6,11 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// What a caller has go along to the transport.
+/// A caller's context reaches the transport.
 @Suite struct ContextTests {
     private let url = EngineFixture.url
 
-    /// Notes the contexts that come along.
+    /// Records the contexts of its requests.
     private final class NotingTransport: Transport {
         let base: ScriptedTransport
         private let noted = Mutex<[String?]>([])
@@ -47,7 +47,7 @@ import Testing
         String(buffer: try await engine.respond(to: request).body.collect(upTo: 1 << 20))
     }
 
-    @Test func goesAlongWithWhatIsSent() async throws {
+    @Test func contextReachesTransport() async throws {
         let (fixture, transport, engine) = fixture()
         fixture.transport.script(url, .fresh("stored"), .status(.ok))
         var request = try fixture.request()
@@ -59,14 +59,14 @@ import Testing
         #expect(transport.contexts == ["mine", "theirs"])
     }
 
-    @Test func makesNoDifferenceToTheKey() throws {
+    @Test func contextDoesNotAffectKey() throws {
         let (fixture, _, engine) = fixture()
         var request = try fixture.request()
         request.context = "mine"
         #expect(engine.key(for: request) == engine.key(for: try fixture.request()))
     }
 
-    @Test func goesAlongWithTheValidationBehindAnAnswer() async throws {
+    @Test func contextReachesBackgroundValidation() async throws {
         let (fixture, transport, engine) = fixture()
         fixture.transport.script(
             url,
@@ -84,7 +84,7 @@ import Testing
         await engine.shutDown()
     }
 
-    @Test func goesAlongWithTheProbeForItsOriginsReturn() async throws {
+    @Test func contextReachesProbe() async throws {
         let (fixture, transport, engine) = fixture()
         fixture.transport.script(url, .failure(.connect), .fresh("back"))
         var request = try fixture.request()

@@ -7,22 +7,22 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// What must never be served, stored or shown.
+/// Responses and values that must never be served, stored or shown.
 @Suite(.timeLimit(.minutes(20))) struct ContractTests {
     private let url = EngineFixture.url
 
-    @Test func theContentOfAGETIsInItsKey() async throws {
+    @Test func contentOfGETIsInItsKey() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("a"), .fresh("b"))
-        for (content, answer) in [("query a", "a"), ("query b", "b"), ("query a", "a")] {
+        for (content, expected) in [("query a", "a"), ("query b", "b"), ("query a", "a")] {
             var request = try fixture.request()
             request.body = .buffer(ByteBuffer(string: content))
             let body = try await fixture.engine.respond(to: request).body.collect(upTo: 99)
-            #expect(String(buffer: body) == answer)
+            #expect(String(buffer: body) == expected)
         }
     }
 
-    @Test func anExpiryOfTheCallersStoresNoError() async throws {
+    @Test func callersExpiryStoresNoError() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .status(.internalServerError, "boom"))
         var request = try fixture.request()
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [OfflineMode.automatic, .preferStored])
-    func aStale404IsNoAnswerBeforeTheOriginIsAsked(mode: OfflineMode) async throws {
+    func stale404IsNotServedBeforeOriginIsAsked(mode: OfflineMode) async throws {
         let fixture = EngineFixture(mode: mode)
         fixture.transport.script(url, .status(.notFound, "none"), .fresh("now it is there"))
         _ = try await fixture.get(preference: .storedFirst)
@@ -40,7 +40,7 @@ import Testing
         #expect(try await fixture.get(preference: .storedFirst).text == "now it is there")
     }
 
-    @Test func anOldServerErrorIsNoOfflineAnswer() async throws {
+    @Test func staleServerErrorIsNotServedOffline() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -54,7 +54,7 @@ import Testing
         #expect(await fixture.failure() == .offlineMiss)
     }
 
-    @Test func aPOSTIsNotValidatedWithIfNoneMatch() async throws {
+    @Test func storedPOSTIsNotValidatedWithIfNoneMatch() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .ok("a", fields: [.eTag: "\"1\""]), .ok("b"))
         for _ in 0..<2 {
@@ -69,7 +69,7 @@ import Testing
         #expect(fixture.transport.requests.last?.headerFields[.ifNoneMatch] == nil)
     }
 
-    @Test func aPUTIsNotKeyedByItsContentAndInvalidates() async throws {
+    @Test func putInvalidatesAndIsNotKeyedByContent() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("one"), .status(.noContent), .fresh("two"))
         try await fixture.get()
@@ -80,7 +80,7 @@ import Testing
         #expect(try await fixture.get().text == "two")
     }
 
-    @Test func anOlderAnswerDoesNotTakeThePlaceOfANewerOne() async throws {
+    @Test func olderResponseDoesNotReplaceNewerOne() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(url, .fresh("old", beforeEnd: gate), .fresh("new"))
@@ -92,7 +92,7 @@ import Testing
         #expect(try await fixture.get().text == "new")
     }
 
-    @Test func aStreamOfEventsIsNeitherStoredNorShared() async throws {
+    @Test func eventStreamIsNeitherStoredNorShared() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(
@@ -119,7 +119,7 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func anErrorOfAnotherVariantIsStored() async throws {
+    @Test func errorOfAnotherVariantIsStored() async throws {
         let fixture = EngineFixture()
         let fields: HTTPFields = [.cacheControl: "max-age=60", .vary: "Accept-Language"]
         fixture.transport.script(url, .ok("hello", fields: fields), .status(.notFound, "keins", fields: fields))
@@ -148,9 +148,9 @@ import Testing
         #expect(try await fixture.get(url, [.cookie: "sid=other"], principal: "she").text == "y")
     }
 
-    /// An exchange looks up again when a fill ended meanwhile; what only the first lookup found is
-    /// no fallback.
-    @Test func whatASecondLookupNoLongerFindsIsNoFallback() throws {
+    /// An exchange looks up again if a fill ended meanwhile. A response that only the first lookup
+    /// found is no fallback.
+    @Test func responseMissingFromSecondLookupIsNoFallback() throws {
         let fixture = EngineFixture()
         let prepared = try #require(fixture.engine.prepare(try fixture.request()))
         var machine = ExchangeMachine(prepared, now: Timestamp(seconds: 1000))
@@ -170,7 +170,8 @@ import Testing
         )
         _ = machine.lookedUp([stored])
         _ = machine.lookedUp([])
-        guard case .refuse(let refusal) = machine.originFailed(TransportError(code: .connect, message: "away")) else {
+        guard case .refuse(let refusal) = machine.originFailed(TransportError(code: .connect, message: "unreachable"))
+        else {
             Issue.record("A response that is gone was served.")
             return
         }
@@ -190,14 +191,14 @@ import Testing
         }
     }
 
-    @Test func nothingIsForwardedAfterShuttingDown() async throws {
+    @Test func nothingIsForwardedAfterShutDown() async throws {
         let fixture = EngineFixture()
         await fixture.engine.shutDown()
         await #expect(throws: ExchangeError.self) { try await fixture.get(method: .post) }
         #expect(fixture.transport.requests.isEmpty)
     }
 
-    @Test func shuttingDownDoesNotWaitForAReaderThatDoesNotRead() async throws {
+    @Test func shutDownDoesNotWaitForIdleReader() async throws {
         let fixture = EngineFixture()
         fixture.store.fail([.append])
         let chunk = ByteBuffer(repeating: 0x61, count: 1 << 20)

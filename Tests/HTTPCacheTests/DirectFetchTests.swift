@@ -8,31 +8,31 @@ import Testing
 
 @testable import HTTPCache
 
-/// Fetches that callbacks drive, and what becomes of them where a task has to take over.
+/// Fetches that callbacks drive, and how a task takes over.
 @Suite(.timeLimit(.minutes(20))) struct DirectFetchTests {
-    @Test func whatIsPassedThroughIsAnsweredWhenItsHeadComes() async throws {
+    @Test func passedResponseReturnsWithItsHead() async throws {
         let fixture = DirectFixture()
         let outcome = Outcomes()
         let direct = try fixture.begin(outcome)
         #expect(direct != nil)
         #expect(outcome.isEmpty)
-        fixture.origin.answer(0, "one", [.cacheControl: "no-store"])
-        let response = try #require(outcome.answer)
+        fixture.origin.respond(0, "one", [.cacheControl: "no-store"])
+        let response = try #require(outcome.response)
         #expect(response.source == .network)
         #expect(response.outcome.forward == .uriMiss)
         #expect(!response.outcome.isStored && response.outcome.notStored == .responseNoStore)
         #expect(response.body.whole == ByteBuffer(string: "one"))
         #expect(fixture.engine.fillCount == 0)
-        // Its place among the requests under way is free: there is one alone.
+        // Its place among the requests under way is free: there is only one.
         #expect(try fixture.begin(Outcomes()) != nil)
     }
 
-    /// Mutant: `.store` is answered as what passes through.
-    @Test func whatIsStoredIsFinishedByATask() async throws {
+    /// Mutant: `.store` is treated as a response that passes through.
+    @Test func storedResponseIsFinishedByTask() async throws {
         let fixture = DirectFixture()
         let outcome = Outcomes()
         _ = try fixture.begin(outcome)
-        fixture.origin.answer(0, "one", [.cacheControl: "max-age=60"])
+        fixture.origin.respond(0, "one", [.cacheControl: "max-age=60"])
         let direct = try #require(outcome.goesOn)
         let response = try await fixture.engine.respond(to: direct)
         #expect(response.outcome.isStored)
@@ -43,8 +43,8 @@ import Testing
         #expect(fixture.origin.count == 1)
     }
 
-    /// Mutant: what fails directly is noted for no breaker.
-    @Test func anOriginThatFailsIsToldFromOneThatAnswers() async throws {
+    /// Mutant: a direct failure is not reported to a breaker.
+    @Test func failureAndResponseAreDistinguished() async throws {
         let fixture = DirectFixture { $0.breaker.failureThreshold = 2 }
         for number in 0..<2 {
             let outcome = Outcomes()
@@ -55,14 +55,14 @@ import Testing
             #expect(error?.code == .originUnreachable)
             await fixture.untilIdle()
         }
-        // It counts as away: there is more to a request now than to send it.
+        // The origin is treated as unreachable, so a direct fetch cannot serve the request now.
         #expect(try fixture.begin(Outcomes(), path: "/2") == nil)
         #expect(fixture.engine.fillCount == 0)
         await fixture.engine.shutDown()
     }
 
     /// Mutant: `abandon` that leaves no fill.
-    @Test func aCallerWhoGoesEndsItOnTheWire() async throws {
+    @Test func leavingCallerEndsRequestOnNetwork() async throws {
         let fixture = DirectFixture()
         let outcome = Outcomes()
         let direct = try #require(try fixture.begin(outcome))
@@ -74,8 +74,8 @@ import Testing
         #expect(try fixture.begin(Outcomes()) != nil)
     }
 
-    /// The answer has come, and waits for its turn on the loop.
-    @Test(arguments: ["no-store", "max-age=60"]) func aCallerMayGoBeforeItsAnswerHasItsTurn(control: String)
+    /// The response has arrived, and waits for its turn on the loop.
+    @Test(arguments: ["no-store", "max-age=60"]) func callerMayLeaveBeforeResponseIsHandled(control: String)
         async throws
     {
         let fixture = DirectFixture()
@@ -84,7 +84,7 @@ import Testing
         let direct = try #require(
             try fixture.begin(outcome, fixture.request(), inTurn: { turn in turns.withLock { $0.append(turn) } })
         )
-        fixture.origin.answer(0, "one", [.cacheControl: control])
+        fixture.origin.respond(0, "one", [.cacheControl: control])
         #expect(outcome.isEmpty)
         direct.abandon()
         for turn in turns.withLock({ $0 }) { turn() }
@@ -93,7 +93,7 @@ import Testing
         #expect(try fixture.begin(Outcomes(), path: "/other") != nil)
     }
 
-    @Test func othersWhoJoinedHaveItAlthoughItsCallerHasGone() async throws {
+    @Test func joinedCallersGetResponseAfterLeaderLeft() async throws {
         let fixture = DirectFixture()
         let direct = try #require(try fixture.begin(Outcomes()))
         let request = try fixture.request()
@@ -101,38 +101,41 @@ import Testing
         while fixture.engine.memberCount < 2 { await Task.yield() }
         direct.abandon()
         #expect(!fixture.origin.isCancelled(0))
-        fixture.origin.answer(0, "one", [.cacheControl: "max-age=60"])
+        fixture.origin.respond(0, "one", [.cacheControl: "max-age=60"])
         let text = try await follower.value
         #expect(text == "one")
     }
 
     /// Mutant: what passes through is published after its caller has taken it.
-    @Test func othersWhoJoinedAskForThemselvesWhereItPassesThrough() async throws {
+    @Test func joinedCallersFetchAgainIfResponsePassesThrough() async throws {
         let fixture = DirectFixture { $0.inFlightLimit = 2 }
         let outcome = Outcomes()
         _ = try fixture.begin(outcome)
         let request = try fixture.request()
         let follower = Task { [engine = fixture.engine] in try await engine.respond(to: request).text() }
         while fixture.engine.memberCount < 2 { await Task.yield() }
-        fixture.origin.answer(0, "one", [.cacheControl: "no-store"])
-        #expect(outcome.answer?.body.whole == ByteBuffer(string: "one"))
+        fixture.origin.respond(0, "one", [.cacheControl: "no-store"])
+        #expect(outcome.response?.body.whole == ByteBuffer(string: "one"))
         await fixture.origin.untilCount(2)
-        fixture.origin.answer(1, "two", [.cacheControl: "no-store"])
+        fixture.origin.respond(1, "two", [.cacheControl: "no-store"])
         let text = try await follower.value
         #expect(text == "two")
     }
 
     /// Mutant: a fill keeps the call that has ended, which keeps the fill.
-    @Test(arguments: ["no-store", "max-age=60", nil]) func nothingIsKeptOfIt(control: String?) async throws {
+    @Test(arguments: ["no-store", "max-age=60", nil]) func finishedFetchLeavesNothingBehind(control: String?)
+        async throws
+    {
         let fixture = DirectFixture()
         let outcome = Outcomes()
-        // Whoever tells of interim responses knows the fetch, which knows whom it has to end.
+        // The closure for interim responses knows the fetch, and the fetch knows the call that it
+        // must end.
         var request = try fixture.request()
         request.onInformational = { _ in }
         let direct = try fixture.begin(outcome, request)
         let observed = fixture.origin.observed(0)
         if let control {
-            fixture.origin.answer(0, "one", [.cacheControl: control])
+            fixture.origin.respond(0, "one", [.cacheControl: control])
             if let direct = outcome.goesOn { _ = try await fixture.engine.respond(to: direct).text() }
         } else {
             direct?.abandon()
@@ -147,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: ["a HEAD", "If-None-Match", "Range", "only-if-cached"])
-    func whatNeedsMoreThanSendingIsLeftAlone(what: String) async throws {
+    func complexRequestsAreNotSentDirectly(what: String) async throws {
         let fixture = DirectFixture()
         let fields: HTTPFields =
             switch what {
@@ -159,27 +162,27 @@ import Testing
         #expect(try fixture.begin(Outcomes(), method: what == "a HEAD" ? .head : .get, fields) == nil)
         #expect(fixture.origin.count == 0)
         #expect(fixture.engine.fillCount == 0)
-        // No place is taken: there is one.
+        // No place is taken: there is only one.
         #expect(try fixture.begin(Outcomes()) != nil)
     }
 
     /// Mutants: a fill that is under way is not looked for; one that has ended since the lookup is
     /// not noticed.
-    @Test func aFetchThatIsUnderWayIsJoinedAndNotDoubled() async throws {
+    @Test func fetchUnderWayIsJoinedNotDoubled() async throws {
         let fixture = DirectFixture { $0.inFlightLimit = 2 }
         let start = try fixture.start()
         let outcome = Outcomes()
         _ = try fixture.begin(outcome)
         #expect(try fixture.begin(Outcomes()) == nil)
-        fixture.origin.answer(0, "one", [.cacheControl: "max-age=60"])
+        fixture.origin.respond(0, "one", [.cacheControl: "max-age=60"])
         _ = try await fixture.engine.respond(to: try #require(outcome.goesOn)).text()
         await fixture.untilIdle()
-        // Who looked before it was stored looks again.
+        // A caller whose lookup was before the storing looks up again.
         #expect(try fixture.begin(Outcomes(), since: start) == nil)
         #expect(fixture.origin.count == 1)
     }
 
-    @Test func interimResponsesComeToItsCaller() async throws {
+    @Test func interimResponsesReachCaller() async throws {
         let fixture = DirectFixture()
         let heard = Mutex<[Int]>([])
         var request = try fixture.request()
@@ -187,13 +190,13 @@ import Testing
         let outcome = Outcomes()
         _ = try fixture.begin(outcome, request)
         fixture.origin.inform(0, 103)
-        fixture.origin.answer(0, "one", [.cacheControl: "no-store"])
+        fixture.origin.respond(0, "one", [.cacheControl: "no-store"])
         #expect(heard.withLock { $0 } == [103])
-        #expect(outcome.answer != nil)
+        #expect(outcome.response != nil)
     }
 
     /// Mutant: rules do not edit what passes through.
-    @Test func rulesHoldForIt() async throws {
+    @Test func rulesApplyToDirectFetch() async throws {
         let rules = TestRules { settings in
             settings.responseFields.removed = [.server]
             settings.hardTimeout = .value(.seconds(7))
@@ -202,14 +205,14 @@ import Testing
         let outcome = Outcomes()
         _ = try fixture.begin(outcome)
         #expect(fixture.origin.headTimeout(0) == .seconds(7))
-        fixture.origin.answer(0, "one", [.cacheControl: "no-store", .server: "secret"])
-        let response = try #require(outcome.answer)
+        fixture.origin.respond(0, "one", [.cacheControl: "no-store", .server: "secret"])
+        let response = try #require(outcome.response)
         #expect(response.head.headerFields[.server] == nil)
     }
 
     /// Mutants: the fill of what is relayed is not ended, or its place not left; the origin's
     /// failure is forgotten.
-    @Test(arguments: [200, 503]) func whatIsRelayedEndsTheFetch(status: Int) async throws {
+    @Test(arguments: [200, 503]) func relayedResponseEndsFetch(status: Int) async throws {
         let fixture = DirectFixture()
         let outcome = Outcomes()
         _ = try fixture.begin(outcome, fixture.request(), mayRelay: true)
@@ -222,25 +225,25 @@ import Testing
         #expect(try fixture.begin(Outcomes()) != nil)
     }
 
-    /// Mutant: who joined is not released.
-    @Test func othersWhoJoinedWhatIsRelayedAskForThemselves() async throws {
+    /// Mutant: joined callers are not released.
+    @Test func joinedCallersFetchAgainIfResponseIsRelayed() async throws {
         let fixture = DirectFixture { $0.inFlightLimit = 2 }
         let direct = try #require(try fixture.begin(Outcomes(), fixture.request(), mayRelay: true))
         let request = try fixture.request()
         let follower = Task { [engine = fixture.engine] in try await engine.respond(to: request).text() }
         while fixture.engine.memberCount < 2 { await Task.yield() }
-        // Its caller has gone: what comes is nobody's.
+        // Its caller has left, so no caller gets the response.
         direct.abandon()
         fixture.origin.relay(0, status: 200)
         await fixture.origin.untilCount(2)
         #expect(!fixture.origin.mayBeRelayed(1))
-        fixture.origin.answer(1, "two", [.cacheControl: "no-store"])
+        fixture.origin.respond(1, "two", [.cacheControl: "no-store"])
         let text = try await follower.value
         #expect(text == "two")
     }
 
-    /// Who would see fields, or decide by other ones, gets them.
-    @Test func onlyWhatNobodyLooksAtMayBeRelayed() async throws {
+    /// A caller that inspects fields, or decides by other fields, gets them.
+    @Test func onlyUninspectedResponsesAreRelayed() async throws {
         let plain = DirectFixture()
         _ = try plain.begin(Outcomes(), plain.request())
         #expect(!plain.origin.mayBeRelayed(0))
@@ -258,7 +261,7 @@ import Testing
     }
 }
 
-/// An operator by whom `no-store` counts for nothing, without any rules.
+/// An operator's override that ignores `no-store`, without any rules.
 private final class IgnoringNoStore: PolicyOverriding {
     var dependsOnContentType: Bool { false }
 
@@ -269,15 +272,15 @@ private final class IgnoringNoStore: PolicyOverriding {
     }
 }
 
-/// What a fetch told its caller.
+/// The results that a fetch passed to its caller.
 private final class Outcomes: Sendable {
     private let outcomes = Mutex<[DirectFetch.Outcome]>([])
 
     func add(_ outcome: DirectFetch.Outcome) { outcomes.withLock { $0.append(outcome) } }
 
     var isEmpty: Bool { outcomes.withLock(\.isEmpty) }
-    /// Where it was told this and nothing else.
-    var answer: CacheResponse? {
+    /// The response, if it was the only result.
+    var response: CacheResponse? {
         outcomes.withLock { if $0.count == 1, case .answered(let response) = $0[0] { response } else { nil } }
     }
     var relayed: RelayedResponse? {
@@ -291,8 +294,8 @@ private final class Outcomes: Sendable {
     }
 }
 
-/// An engine whose transport is driven by callbacks, with one place for a request under way unless
-/// options say otherwise.
+/// An engine whose transport is driven by callbacks. It has one place for a request under way
+/// unless options set more.
 private struct DirectFixture {
     let origin = CallbackOrigin()
     let engine: CacheEngine
@@ -364,7 +367,7 @@ private struct DirectFixture {
     }
 }
 
-/// An origin that answers when it is told to.
+/// An origin that responds when a test tells it to.
 private final class CallbackOrigin: CallbackTransport {
     private struct State {
         var calls: [Call] = []
@@ -374,7 +377,7 @@ private final class CallbackOrigin: CallbackTransport {
 
     final class Call: TransportCall {
         typealias Completion = @Sendable (Result<CallbackResponse, any Error>) -> Void
-        /// With all that it holds, as a transport may.
+        /// Holds the whole request, as a transport may.
         let request: TransportRequest
         private let completion: Mutex<Completion?>
         private let hasEnded = Atomic(false)
@@ -396,7 +399,7 @@ private final class CallbackOrigin: CallbackTransport {
         }
     }
 
-    /// Whether something is held by anybody.
+    /// Whether an object is still referenced.
     struct Observed: Sendable {
         private weak let object: Call?
         init(_ object: Call) { self.object = object }
@@ -422,8 +425,8 @@ private final class CallbackOrigin: CallbackTransport {
         try await withCheckedThrowingContinuation { continuation in
             _ = begin(request) { result in
                 continuation.resume(
-                    with: result.map { answer in
-                        guard case .response(let response) = answer else { fatalError("Nobody may relay it.") }
+                    with: result.map { reply in
+                        guard case .response(let response) = reply else { fatalError("It may not be relayed.") }
                         return response
                     }
                 )
@@ -433,7 +436,7 @@ private final class CallbackOrigin: CallbackTransport {
 
     private func call(_ number: Int) -> Call { state.withLock { $0.calls[number] } }
 
-    func answer(_ number: Int, _ text: String, _ fields: HTTPFields) {
+    func respond(_ number: Int, _ text: String, _ fields: HTTPFields) {
         let body = ByteBuffer(string: text)
         var head = HTTPResponse(status: .ok, headerFields: fields)
         head.headerFields[.contentLength] = String(body.readableBytes)
@@ -456,7 +459,7 @@ private final class CallbackOrigin: CallbackTransport {
     func mayBeRelayed(_ number: Int) -> Bool { call(number).request.mayBeRelayed }
 
     func fail(_ number: Int) {
-        call(number).end(.failure(TransportError(code: .timeout, message: "Nobody answers.")))
+        call(number).end(.failure(TransportError(code: .timeout, message: "The origin is silent.")))
     }
 
     func inform(_ number: Int, _ status: Int) {

@@ -6,7 +6,7 @@ import Logging
 import NIOCore
 import Testing
 
-/// An engine on a scripted origin, a store in memory and a clock that stands still.
+/// An engine with a scripted origin, a store in memory and a clock that stands still.
 struct EngineFixture {
     let transport = ScriptedTransport()
     let memory = InMemoryResponseStore()
@@ -16,8 +16,8 @@ struct EngineFixture {
     let engine: CacheEngine
     static let url = "https://a.example/feed"
 
-    /// - Parameter options: without timeouts unless set here, so that only what a test is about
-    ///   sleeps.
+    /// - Parameter options: without timeouts unless set here, so that nothing sleeps besides the
+    ///   test's subject.
     init(
         kind: CacheKind = .private,
         mode: OfflineMode = .automatic,
@@ -43,7 +43,7 @@ struct EngineFixture {
         )
     }
 
-    /// The text that answers a request, and the response around it.
+    /// The response to a request, and its text.
     @discardableResult
     func get(
         _ url: String = url,
@@ -97,7 +97,7 @@ struct EngineFixture {
         while engine.fillCount > 0 { await Task.yield() }
     }
 
-    /// The code of the error that a request ends with.
+    /// The code of the error with which a request ends.
     func failure(
         _ url: String = url,
         _ fields: HTTPFields = [:],

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct ExchangePlaceTests {
     /// A store that fails until the executor is asked. Mutant: a lookup that does not ask.
-    @Test func anExecutorOfItsOwnIsAskedBeforeADiskIsWaitedFor() async throws {
+    @Test func ownExecutorIsAskedBeforeBlockingOnDisk() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("feed"))
         _ = try await fixture.get()

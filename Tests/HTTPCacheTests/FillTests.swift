@@ -19,22 +19,23 @@ import Testing
         body: BodyStream(ByteBuffer(string: "private"))
     )
 
-    @Test func anUnshareableAnswerGoesToItsOwnRequestAndToNobodyElse() async throws {
+    @Test func unshareableResponseGoesOnlyToItsRequest() async throws {
         let fill = Fill(fence: fence)
         #expect(fill.join() && fill.join())
         fill.publish(.unshared(response, responseTime: Timestamp(seconds: 0)))
         guard case .released(.ok) = try await fill.answer(isLeader: false) else {
-            Issue.record("A follower was given the leader's answer.")
+            Issue.record("A follower was given the leader's response.")
             return
         }
         guard case .exclusive = try await fill.answer(isLeader: true) else {
-            Issue.record("The leader was not given its answer.")
+            Issue.record("The leader was not given its response.")
             return
         }
     }
 
-    /// One request, one answer: it is not sent again. Mutant: `makeReader` without `evenIfBroken`.
-    @Test func whatBrokeOffBeforeItsCallerWokeUpIsThatCallersAnswerAllTheSame() async throws {
+    /// One request, one response: it is not sent again. Mutant: `makeReader` without
+    /// `evenIfBroken`.
+    @Test func brokenResponseReachesCallerThatWakesLate() async throws {
         let fill = Fill(fence: fence)
         #expect(fill.join() && fill.join())
         let body = SharedBody(length: 10, writer: nil) {}
@@ -54,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func whenTheLeaderHasGoneItsAnswerGoesToNobody() async throws {
+    @Test func unshareableResponseOfGoneLeaderIsDropped() async throws {
         let fill = Fill(fence: fence)
         #expect(fill.join() && fill.join())
         let leader = Task { try await fill.answer(isLeader: true) }
@@ -62,12 +63,12 @@ import Testing
         await #expect(throws: CancellationError.self) { _ = try await leader.value }
         fill.publish(.unshared(response, responseTime: Timestamp(seconds: 0)))
         guard case .released = try await fill.answer(isLeader: false) else {
-            Issue.record("A follower was given the leader's answer.")
+            Issue.record("A follower was given the leader's response.")
             return
         }
     }
 
-    @Test func nobodyJoinsAFillThatWasGivenUp() async throws {
+    @Test func cancelledFillCannotBeJoined() async throws {
         let fill = Fill(fence: fence)
         #expect(fill.join())
         let only = Task { try await fill.answer(isLeader: true) }
@@ -76,7 +77,7 @@ import Testing
         #expect(!fill.join())
     }
 
-    @Test func aBodyIsNotGivenUpWhileACallerIsOnTheWayToIt() async throws {
+    @Test func bodyContinuesWhileCallerIsAboutToJoin() async throws {
         let fill = Fill(fence: fence)
         #expect(fill.join())
         let body = SharedBody(length: nil, writer: nil) { fill.cancel() }
@@ -90,7 +91,7 @@ import Testing
         #expect(String(buffer: try await reader.stream.collect(upTo: 10)) == "first")
     }
 
-    @Test func aReaderThatDoesNotReadHoldsUpNobody() async throws {
+    @Test func idleReaderHoldsUpNoOther() async throws {
         let body = SharedBody(length: nil, writer: nil, onAbandoned: {})
         let idle = try #require(body.makeReader())
         let busy = try #require(body.makeReader())

@@ -4,8 +4,8 @@ import HTTPTypes
 import HoldfastTesting
 import Testing
 
-/// Good data is not lost to bad.
-@Suite struct GoodDataGuardTests {
+/// Bad data does not replace good data.
+@Suite(.timeLimit(.minutes(20))) struct GoodDataGuardTests {
     private let url = EngineFixture.url
     private let list = #"["one","two","three","four"]"#
 
@@ -26,44 +26,44 @@ import Testing
         return fixture
     }
 
-    @Test func aCaptivePortalsPageIsNotBelieved() async throws {
+    @Test func captivePortalPageIsNotBelieved() async throws {
         let portal = ScriptedTransport.Reply.ok("<html>", fields: [.contentType: "text/html; charset=utf-8"])
         let fixture = try await fixture(GoodDataGuard(), portal)
-        let answer = try await fixture.get()
-        #expect(answer.text == list)
-        #expect(answer.response.outcome.cacheStatus() == "holdfast; fwd=stale; fwd-status=200; ttl=-1; detail=guarded")
+        let result = try await fixture.get()
+        #expect(result.text == list)
+        #expect(result.response.outcome.cacheStatus() == "holdfast; fwd=stale; fwd-status=200; ttl=-1; detail=guarded")
         let stored = try await fixture.get(preference: .storedOnly)
         #expect(stored.text == list)
     }
 
-    @Test func withoutItTheOriginIsBelieved() async throws {
+    @Test func withoutGuardOriginIsBelieved() async throws {
         let fixture = try await fixture(
             nil,
             .ok("<html>", fields: [.contentType: "text/html", .cacheControl: "max-age=9"])
         )
-        let answer = try await fixture.get()
-        #expect(answer.text == "<html>")
+        let result = try await fixture.get()
+        #expect(result.text == "<html>")
     }
 
-    @Test func anEmptyBodyIsNotBelieved() async throws {
+    @Test func emptyBodyIsNotBelieved() async throws {
         let fixture = try await fixture(GoodDataGuard(), json(""))
-        let answer = try await fixture.get()
-        #expect(answer.text == list)
+        let result = try await fixture.get()
+        #expect(result.text == list)
     }
 
-    @Test func anEmptyBodyWhoseLengthWasNotAnnouncedIsNotStored() async throws {
+    @Test func emptyBodyOfUnknownLengthIsNotStored() async throws {
         let empty = ScriptedTransport.Reply.ok(
             "",
             fields: [.contentType: "application/json", .cacheControl: "max-age=60"]
         )
         let fixture = try await fixture(GoodDataGuard(), empty)
-        let answer = try await fixture.get()
-        #expect(answer.text.isEmpty)
+        let result = try await fixture.get()
+        #expect(result.text.isEmpty)
         let stored = try await fixture.get(preference: .storedOnly)
         #expect(stored.text == list)
     }
 
-    @Test func jsonThatShrankBelowItsShareIsNotBelieved() async throws {
+    @Test func shrunkJSONIsNotBelieved() async throws {
         var guarding = GoodDataGuard()
         guarding.minimumJSONShare = 0.5
         let shrunk = try await fixture(guarding, json(#"["one"]"#))
@@ -74,18 +74,18 @@ import Testing
         #expect(accepted.text == #"["one","two","three"]"#)
     }
 
-    @Test func whoAsksTheNetworkAloneHasItsAnswerAndTheStoreKeepsItsOwn() async throws {
+    @Test func networkOnlyGetsBadDataAndStoreKeepsGoodData() async throws {
         let fixture = try await fixture(
             GoodDataGuard(),
             .ok("<html>", fields: [.contentType: "text/html", .cacheControl: "max-age=9"])
         )
-        let answer = try await fixture.get(preference: .networkOnly)
-        #expect(answer.text == "<html>")
+        let result = try await fixture.get(preference: .networkOnly)
+        #expect(result.text == "<html>")
         let stored = try await fixture.get(preference: .storedOnly)
         #expect(stored.text == list)
     }
 
-    @Test func aPageOfHTMLCanBeRefusedAlone() async throws {
+    @Test func guardCanRejectOnlyHTML() async throws {
         var guarding = GoodDataGuard()
         guarding.refusesOtherMediaType = false
         guarding.refusesHTML = true
@@ -100,5 +100,46 @@ import Testing
             let fixture = try await fixture(guarding, .ok("other", fields: fields))
             #expect(try await fixture.get().text == "other")
         }
+    }
+
+    /// Mutant: the repeated request may be rejected again: it is repeated forever.
+    @Test func suspiciousDataIsPassedOnWithoutReplacement() async throws {
+        let fixture = EngineFixture { $0.goodDataGuard = GoodDataGuard() }
+        let page: HTTPFields = [.contentType: "text/html", .cacheControl: "max-age=9"]
+        let portal = ScriptedTransport.Reply.ok("<html>", fields: page)
+        let good: HTTPFields = [.contentType: "application/json", .cacheControl: "max-age=60"]
+        fixture.transport.script(url, .ok("[1]", fields: good), portal, portal)
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        fixture.store.fail([.openBody])
+        let result = try await fixture.get()
+        #expect(result.text == "<html>")
+        #expect(fixture.transport.unscripted.isEmpty)
+    }
+
+    /// Mutant: the guard looks at a response's length whatever its status.
+    @Test func emptyRedirectIsAccepted() async throws {
+        let fixture = EngineFixture { $0.goodDataGuard = GoodDataGuard() }
+        let moved: HTTPFields = [.cacheControl: "max-age=60", .location: "/new"]
+        fixture.transport.script(url, .fresh("one"), .status(.permanentRedirect, fields: moved))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        try await fixture.get()
+        let again = try await fixture.get()
+        #expect(again.response.head.status == .permanentRedirect)
+        #expect(again.response.outcome.isHit)
+    }
+
+    /// Portals forbid storing their page. Mutant: the guard is asked after storability.
+    @Test func unstorablePortalPageIsNotBelieved() async throws {
+        let fixture = EngineFixture { $0.goodDataGuard = GoodDataGuard() }
+        let good: HTTPFields = [.contentType: "application/json", .cacheControl: "max-age=60"]
+        let portal: HTTPFields = [.contentType: "text/html", .cacheControl: "no-store"]
+        fixture.transport.script(url, .ok("[1]", fields: good), .ok("<html>", fields: portal))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        let result = try await fixture.get()
+        #expect(result.text == "[1]")
+        #expect(result.response.outcome.detail == .guarded)
     }
 }

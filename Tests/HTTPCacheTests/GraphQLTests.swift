@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCache
 
-/// Which GraphQL requests are read as queries.
+/// The GraphQL requests that are recognized as queries.
 @Suite struct GraphQLTests {
     @Test(arguments: [
         ("{ a }", nil, GraphQLOperationType.query), ("query { a }", nil, .query), ("query A { a }", nil, .query),
@@ -18,7 +18,7 @@ import Testing
         ("query { a(b: \"\"\" mutation \\\"\"\" } \"\"\", c: \"\\\"}\") }", nil, .query),
         ("query query { mutation }", nil, .query), ("query A @live { a(x: -1.5e+3) @skip(if: true) }", "A", .query),
     ])
-    func theSelectedOperationTellsTheType(document: String, name: String?, type: GraphQLOperationType) {
+    func selectedOperationGivesType(document: String, name: String?, type: GraphQLOperationType) {
         #expect(GraphQLDocument.operation(in: document, named: name) == type)
     }
 
@@ -30,7 +30,7 @@ import Testing
         ("{ a } mutation { b }", nil), ("fragment F on T { a }", nil), ("{ a }", "A"), ("(query { a })", nil),
         ("query A : { a }", nil), (String(repeating: "{", count: 1000), nil),
     ])
-    func whatCannotBeReadIsNone(document: String, name: String?) {
+    func unreadableDocumentHasNoType(document: String, name: String?) {
         #expect(GraphQLDocument.operation(in: document, named: name) == nil)
     }
 
@@ -57,7 +57,7 @@ import Testing
         #"{"operationName":null,"query":"query A { a }","extensions":{}}"#,
         #"{"operationName":"A","query":"query A { a } mutation B { b }"}"#, #"{"qu\u0065ry":"\u007b a }"}"#,
     ])
-    func aQueryIsOne(json: String) { #expect(isQuery(json)) }
+    func queriesAreRecognized(json: String) { #expect(isQuery(json)) }
 
     @Test(arguments: [
         "", "[]", "null", #"[{"query":"{ a }"}]"#, #"{"query":"mutation { a }"}"#, #"{"query":"subscription { a }"}"#,
@@ -67,13 +67,13 @@ import Testing
         #"{"query":"{ a }","doc_id":"7"}"#, #"{"variables":{}}"#, #"{"query":"\ud800 { a }"}"#,
         #"{"query":"{ a }","variables":{"a" 1}}"#, "{\"query\":\"{ a }\n\"}",
     ])
-    func whateverElseIsNone(json: String) { #expect(!isQuery(json)) }
+    func otherContentIsNoQuery(json: String) { #expect(!isQuery(json)) }
 
-    /// Servers exist that take these from the target before the content.
+    /// Some servers take these from the target before the content.
     @Test(arguments: [
         "query=mutation", "a=1&operationName=B", "v&qu%65ry=x", "a;query=x", "variables", "extensions=", "id=1",
     ])
-    func aTargetThatNamesTheOperationIsNone(query: String) {
+    func targetWithOperationIsNoQuery(query: String) {
         #expect(!isQuery(#"{"query":"{ a }"}"#, path: "/graphql?\(query)"))
         #expect(isQuery(#"{"query":"{ a }"}"#, path: "/graphql?version=2&querying=1"))
     }
@@ -82,19 +82,19 @@ import Testing
         "application/json; charset=utf-7", "application/json; charset=utf-16", "application/json;charset",
         "application/json; charset=utf-8; charset=utf-7", "application/json; charset*=utf-8''utf-7",
     ])
-    func whatIsNotReadAsUTF8IsNone(type: String) {
+    func contentOtherThanUTF8IsNoQuery(type: String) {
         #expect(!isQuery(#"{"query":"{ a }"}"#, type: type))
         #expect(isQuery(#"{"query":"{ a }"}"#, type: "application/json;CHARSET=\"UTF-8\""))
     }
 
-    @Test func aPersistedOperationIsNone() {
+    @Test func persistedOperationIsNoQuery() {
         let hash = #""persistedQuery":{"version":1,"sha256Hash":"0"}"#
         #expect(!isQuery(#"{"query":"{ a }","extensions":{"# + hash + "}}"))
         #expect(!isQuery(#"{"query":"{ a }","extensions":{"x":[1],"# + hash + "}}"))
         #expect(isQuery(#"{"query":"{ a }","extensions":{"x":{"# + hash + "}}}"))
     }
 
-    @Test func contentOfAnotherKindIsNone() {
+    @Test func contentOfAnotherTypeIsNoQuery() {
         let json = #"{"query":"{ a }"}"#
         #expect(isQuery(json, type: "application/json; charset=utf-8"))
         #expect(isQuery(json, type: "application/graphql+json"))
@@ -104,7 +104,7 @@ import Testing
         #expect(!isQuery(deep))
     }
 
-    @Test func aStreamIsNone() {
+    @Test func streamIsNoQuery() {
         let head = HTTPRequest(
             method: .post,
             scheme: "https",

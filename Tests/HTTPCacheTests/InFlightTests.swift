@@ -5,9 +5,11 @@ import HoldfastTesting
 import Synchronization
 import Testing
 
-/// The cap on requests under way to one origin, interim responses, and who watches the store.
-@Suite struct InFlightTests {
-    @Test func moreRequestsThanTheCapWaitTheirTurn() async throws {
+/// The limit on requests under way to one origin, and watchers of the store.
+@Suite(.timeLimit(.minutes(20))) struct InFlightTests {
+    private let url = EngineFixture.url
+
+    @Test func requestsBeyondLimitWait() async throws {
         let fixture = EngineFixture { $0.inFlightLimit = 2 }
         let gate = Gate()
         for number in 0..<5 {
@@ -24,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func oneMoreThanMayWaitIsRefusedWith503() async throws {
+    @Test func requestBeyondWaitingLimitIsRejectedWith503() async throws {
         let fixture = EngineFixture {
             $0.inFlightLimit = 1
             $0.waitingLimit = 0
@@ -37,11 +39,11 @@ import Testing
         #expect(refused?.code == .overloaded)
         #expect(refused?.status == 503)
         gate.open()
-        let answer = try await first
-        #expect(answer.text == "1")
+        let result = try await first
+        #expect(result.text == "1")
     }
 
-    @Test func anotherOriginHasItsOwnCap() async throws {
+    @Test func originsHaveSeparateLimits() async throws {
         let fixture = EngineFixture {
             $0.inFlightLimit = 1
             $0.waitingLimit = 0
@@ -57,7 +59,7 @@ import Testing
         _ = try await first
     }
 
-    @Test func aCallerThatGivesUpWaitingLeavesItsPlace() async throws {
+    @Test func cancelledWaiterLeavesItsPlace() async throws {
         let fixture = EngineFixture { $0.inFlightLimit = 1 }
         let gate = Gate()
         fixture.transport.script("https://a.example/1", .fresh("1", beforeHead: gate))
@@ -75,7 +77,7 @@ import Testing
         #expect(fixture.transport.unscripted.isEmpty)
     }
 
-    @Test func aListenerSeesEveryChangeToItsTarget() async throws {
+    @Test func listenerSeesEveryChangeToItsTarget() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one", etag: "\"1\""), .status(.notModified), .status(.ok))
         fixture.transport.script("https://a.example/other", .fresh("other"))
@@ -91,5 +93,69 @@ import Testing
             if seen.count == 3 { break }
         }
         #expect(seen == [.stored, .freshened, .invalidated])
+    }
+
+    /// Mutant: `enter` without a limit in time: the second caller waits as long as the first one's
+    /// body takes.
+    @Test func waitForPlaceEndsAtHardTimeout() async throws {
+        let fixture = EngineFixture {
+            $0.inFlightLimit = 1
+            $0.hardTimeout = .seconds(10)
+        }
+        let gate = Gate()
+        fixture.transport.script(url, .fresh("one", beforeEnd: gate))
+        let first = try await fixture.engine.respond(to: fixture.request())
+        let second = Task { await fixture.failure("https://a.example/2") }
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.sleeper.advance(by: .seconds(10))
+        #expect(await second.value == .overloaded)
+        gate.open()
+        // It was read throughout: without a reader it would give up its place.
+        _ = try await first.body.collect(upTo: 100)
+        await fixture.untilIdle()
+        fixture.transport.script("https://a.example/3", .fresh("three"))
+        let third = try await fixture.get("https://a.example/3")
+        #expect(third.text == "three")
+    }
+
+    /// Mutant: `originFailed` rejects with every error of the engine's own.
+    @Test func staleIfErrorAppliesToOverload() async throws {
+        let fixture = EngineFixture {
+            $0.inFlightLimit = 1
+            $0.waitingLimit = 0
+        }
+        let gate = Gate()
+        fixture.transport.script(url, .ok("old", fields: [.cacheControl: "max-age=60, stale-if-error=600"]))
+        fixture.transport.script("https://a.example/2", .fresh("two", beforeEnd: gate))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        _ = try await fixture.engine.respond(to: fixture.request("https://a.example/2"))
+        let stale = try await fixture.get()
+        gate.open()
+        #expect(stale.text == "old")
+        #expect(stale.response.outcome.cacheStatus() == "holdfast; hit; ttl=-1; detail=overloaded")
+    }
+
+    @Test func shutDownEndsWaitForOrigin() async throws {
+        let fixture = EngineFixture { $0.inFlightLimit = 1 }
+        let gate = Gate()
+        fixture.transport.script(EngineFixture.url, .fresh("one", beforeHead: gate))
+        async let first = fixture.failure()
+        await fixture.transport.waitForRequests(1)
+        let change = try fixture.request("https://a.example/other", method: .delete)
+        let second = Task { () -> ExchangeError.Code? in
+            do {
+                _ = try await fixture.engine.respond(to: change)
+                return nil
+            } catch {
+                return (error as? ExchangeError)?.code
+            }
+        }
+        for _ in 0..<100 { await Task.yield() }
+        await fixture.engine.shutDown()
+        gate.open()
+        let codes = await (first, second.value)
+        #expect(codes.0 == .shutDown)
+        #expect(codes.1 == .shutDown)
     }
 }

@@ -4,7 +4,7 @@ import HTTPTypes
 import HoldfastTesting
 import Testing
 
-/// What unsafe requests and HEAD do to what is stored. RFC 9111 §4.4, §4.3.5, RFC 9875
+/// The effects of unsafe requests and HEAD on stored responses. RFC 9111 §4.4, §4.3.5, RFC 9875
 @Suite struct InvalidationTests {
     private let url = EngineFixture.url
     private let other = "https://a.example/other"
@@ -27,8 +27,8 @@ import Testing
         try await stored(other, in: fixture)
         fixture.transport.script(url, .status(.created, fields: [name: reference]))
         try await fixture.get(url, method: .post)
-        let answer = try await fixture.get(other)
-        #expect(answer.text == "new")
+        let result = try await fixture.get(other)
+        #expect(result.text == "new")
     }
 
     /// Mutant: `hasSameOrigin` dropped from `invalidatedTargets`.
@@ -37,12 +37,12 @@ import Testing
         try await stored("https://b.example/x", in: fixture)
         fixture.transport.script(url, .status(.created, fields: [.location: "https://b.example/x"]))
         try await fixture.get(url, method: .post)
-        let answer = try await fixture.get("https://b.example/x")
-        #expect(answer.text == "old")
+        let result = try await fixture.get("https://b.example/x")
+        #expect(result.text == "old")
     }
 
     @Test(arguments: [HTTPResponse.Status.badRequest, .internalServerError])
-    func aFailureInvalidatesNothing(status: HTTPResponse.Status) async throws {
+    func failureInvalidatesNothing(status: HTTPResponse.Status) async throws {
         let fixture = EngineFixture()
         try await stored(url, in: fixture)
         let post = "https://a.example/feed"
@@ -50,8 +50,8 @@ import Testing
         engine.transport.script(post, .fresh("old", 600), .status(status))
         try await engine.get(post)
         try await engine.get(post, method: .put)
-        let answer = try await engine.get(post)
-        #expect(answer.text == "old")
+        let result = try await engine.get(post)
+        #expect(result.text == "old")
     }
 
     @Test func unknownMethodsInvalidate() async throws {
@@ -59,11 +59,11 @@ import Testing
         fixture.transport.script(url, .fresh("old", 600), .status(.ok), .fresh("new"))
         try await fixture.get()
         try await fixture.get(url, method: try #require(HTTPRequest.Method(rawValue: "FROBNICATE")))
-        let answer = try await fixture.get()
-        #expect(answer.text == "new")
+        let result = try await fixture.get()
+        #expect(result.text == "new")
     }
 
-    @Test func aGroupIsInvalidatedTogether() async throws {
+    @Test func groupIsInvalidatedTogether() async throws {
         let fixture = EngineFixture()
         let groups = try #require(Self.groups)
         try await stored(other, in: fixture, [groups: #""a", "b""#])
@@ -76,13 +76,13 @@ import Testing
         #expect(stranger.text == "old")
     }
 
-    @Test func aGroupIsItsOriginsOwn() async throws {
+    @Test func groupBelongsToItsOrigin() async throws {
         let fixture = EngineFixture()
         try await stored("https://b.example/x", in: fixture, [try #require(Self.groups): #""a""#])
         fixture.transport.script(url, .status(.ok, fields: [try #require(Self.groupInvalidation): #""a""#]))
         try await fixture.get(url, method: .post)
-        let answer = try await fixture.get("https://b.example/x")
-        #expect(answer.text == "old")
+        let result = try await fixture.get("https://b.example/x")
+        #expect(result.text == "old")
     }
 
     @Test func groupsCanBeSwitchedOff() async throws {
@@ -90,11 +90,11 @@ import Testing
         try await stored(other, in: fixture, [try #require(Self.groups): #""a""#])
         fixture.transport.script(url, .status(.ok, fields: [try #require(Self.groupInvalidation): #""a""#]))
         try await fixture.get(url, method: .post)
-        let answer = try await fixture.get(other)
-        #expect(answer.text == "old")
+        let result = try await fixture.get(other)
+        #expect(result.text == "old")
     }
 
-    @Test func aHEADThatAgreesFreshens() async throws {
+    @Test func agreeingHEADFreshens() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -104,14 +104,14 @@ import Testing
         try await fixture.get()
         fixture.clock.advance(by: .seconds(61))
         try await fixture.get(url, method: .head)
-        let answer = try await fixture.get()
-        #expect(answer.text == "body")
-        #expect(answer.response.outcome.isHit)
+        let result = try await fixture.get()
+        #expect(result.text == "body")
+        #expect(result.response.outcome.isHit)
         #expect(fixture.transport.requests.count == 2)
     }
 
     @Test(arguments: [(HTTPField.Name.eTag, "\"2\""), (.contentLength, "5")])
-    func aHEADThatDisagreesInvalidates(name: HTTPField.Name, value: String) async throws {
+    func disagreeingHEADInvalidates(name: HTTPField.Name, value: String) async throws {
         let fixture = EngineFixture()
         var fields: HTTPFields = [.eTag: "\"1\"", .contentLength: "4", .cacheControl: "max-age=600"]
         fields[name] = value
@@ -124,15 +124,15 @@ import Testing
         try await fixture.get()
         // The HEAD goes to the origin because it asks for that.
         try await fixture.get(url, [.cacheControl: "no-cache"], method: .head)
-        let answer = try await fixture.get()
-        #expect(answer.text == "other")
+        let result = try await fixture.get()
+        #expect(result.text == "other")
     }
 
-    /// ATTACKS 60: new fields on the old body, for ever with one HEAD in each lifetime.
+    /// docs/attacks.md, 60: new fields on the old body, forever with one HEAD in each lifetime.
     ///
     /// Mutant: `CachePolicy.headUpdate` takes a HEAD without validators for one that matches.
     @Test(arguments: [CacheKind.private, .shared], ["", "\"1\""])
-    func aHEADWithoutAValidatorFreshensNothing(kind: CacheKind, tag: String) async throws {
+    func headWithoutValidatorFreshensNothing(kind: CacheKind, tag: String) async throws {
         let fixture = EngineFixture(kind: kind)
         var old: HTTPFields = [.cacheControl: "max-age=60"]
         if !tag.isEmpty { old[.eTag] = tag }
@@ -150,8 +150,8 @@ import Testing
         #expect(fixture.transport.requests.map(\.method) == [.get, .head, .head, .get])
     }
 
-    /// What a HEAD says nothing about keeps its own lifetime.
-    @Test func aHEADThatBringsNothingToCompareLeavesWhatIsFreshAsItIs() async throws {
+    /// If a HEAD has nothing to compare, the stored response keeps its own lifetime.
+    @Test func headWithoutComparableFieldsKeepsFreshResponse() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -161,21 +161,21 @@ import Testing
         try await fixture.get()
         try await fixture.get(url, [.cacheControl: "no-cache"], method: .head)
         fixture.clock.advance(by: .seconds(59))
-        let answer = try await fixture.get()
-        #expect(answer.text == "old" && answer.response.age == 59_000)
+        let result = try await fixture.get()
+        #expect(result.text == "old" && result.response.age == 59_000)
     }
 
-    /// ATTACKS 16. Mutant: `method` refusals for HEAD dropped from `storability`.
-    @Test func aHEADNeverMakesABody() async throws {
+    /// docs/attacks.md, 16. Mutant: `method` refusals for HEAD dropped from `storability`.
+    @Test func headNeverMakesABody() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .status(.ok, fields: [.cacheControl: "max-age=600"]), .fresh("body"))
         try await fixture.get(url, method: .head)
         #expect(fixture.memory.all.isEmpty)
-        let answer = try await fixture.get()
-        #expect(answer.text == "body")
+        let result = try await fixture.get()
+        #expect(result.text == "body")
     }
 
-    @Test func aCallersOwnConditionGoesWithOurs() async throws {
+    @Test func callersConditionIsSentWithTheCachesOwn() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -184,12 +184,12 @@ import Testing
         )
         try await fixture.get()
         fixture.clock.advance(by: .seconds(61))
-        let answer = try await fixture.get(url, [.ifNoneMatch: "\"2\""])
+        let result = try await fixture.get(url, [.ifNoneMatch: "\"2\""])
         let sent = try #require(fixture.transport.requests.last).headerFields[.ifNoneMatch]
         #expect(sent?.contains("\"1\"") == true)
         #expect(sent?.contains("\"2\"") == true)
-        #expect(answer.response.head.status == .notModified)
-        #expect(answer.response.head.headerFields[.eTag] == "\"2\"")
+        #expect(result.response.head.status == .notModified)
+        #expect(result.response.head.headerFields[.eTag] == "\"2\"")
         #expect(fixture.transport.requests.count == 2)
     }
 }

@@ -8,11 +8,12 @@ import Testing
 
 @testable import HTTPCache
 
-/// What a response brought does not stay where bytes stand behind it: ATTACKS 63, without a socket.
+/// A response with extra bytes after it does not stay stored: docs/attacks.md, 63, without a
+/// socket.
 @Suite struct MessageBoundaryTests {
     private static let url = "https://a.example/feed"
 
-    /// Answers with what it was told, in turn, each with an end of its own.
+    /// Returns the given responses in turn, each with its own boundary.
     private final class BoundedTransport: Transport {
         typealias Reply = @Sendable (MessageBoundary) -> TransportResponse
 
@@ -66,7 +67,7 @@ import Testing
             return String(buffer: try await response.body.collect(upTo: 1 << 20))
         }
 
-        /// Waits for what a task of the engine's own does, and not for ever.
+        /// Waits for the work of an engine's own task, with a limit.
         func until(_ condition: ([StoredResponse]) -> Bool) async throws {
             for _ in 0..<1_000_000 where !condition(store.all) { await Task.yield() }
             try #require(condition(store.all))
@@ -86,7 +87,7 @@ import Testing
         [.cacheControl: "max-age=60", .eTag: "\"1\"", .age: "0", .server: "turn \(turn)"]
     }
 
-    @Test func storesNothingThatIsKnownToHaveBytesBehindIt() async throws {
+    @Test func responseWithExtraBytesIsNotStored() async throws {
         let cache = Cache(
             { boundary in
                 boundary.cross()
@@ -100,8 +101,8 @@ import Testing
         #expect(cache.store.all.count == 1)
     }
 
-    /// The last piece shows it: what was stored before stays.
-    @Test func keepsWhatIsGoodWhereTheEndOfAResponseIsNot() async throws {
+    /// The extra bytes show with the last piece: the response stored before stays.
+    @Test func extraBytesAfterUpdateKeepGoodData() async throws {
         let cache = Cache(
             Self.fresh("good"),
             { boundary in
@@ -122,7 +123,7 @@ import Testing
         #expect(cache.store.all.map(\.bodyLength) == [4])
     }
 
-    @Test func removesWhatHasBytesBehindItLater() async throws {
+    @Test func lateExtraBytesRemoveStoredResponse() async throws {
         let cache = Cache(Self.fresh("first"), Self.fresh("second"))
         #expect(try await cache.get() == "first")
         #expect(cache.store.all.count == 1)
@@ -131,8 +132,8 @@ import Testing
         #expect(try await cache.get() == "second")
     }
 
-    /// Mutant: what is stored by now is removed, whosever it is.
-    @Test func keepsWhatHasTakenItsPlace() async throws {
+    /// Mutant: the currently stored response is removed, whichever it is.
+    @Test func lateExtraBytesKeepReplacement() async throws {
         let cache = Cache(Self.fresh("first"), Self.fresh("another"), Self.fresh("third"))
         #expect(try await cache.get() == "first")
         cache.clock.advance(by: .seconds(61))
@@ -142,7 +143,7 @@ import Testing
         #expect(cache.store.all.map(\.bodyLength) == [7])
     }
 
-    @Test func givesAFreshenedResponseItsFormerHead() async throws {
+    @Test func lateExtraBytesRestoreFormerHead() async throws {
         let cache = Cache(
             Self.fresh("first"),
             { _ in
@@ -157,7 +158,7 @@ import Testing
         try await cache.until { $0.first?.head.fields[.server] == "turn 1" && $0.first?.head.isInvalidated == true }
     }
 
-    @Test func keepsWhatWasLookedBehind() async throws {
+    @Test func sealedResponseIsKept() async throws {
         let cache = Cache(Self.fresh("first"))
         #expect(try await cache.get() == "first")
         let boundary = cache.transport.boundary(0)

@@ -4,7 +4,7 @@ import HTTPTypes
 import HoldfastTesting
 import Testing
 
-/// A response of the origin's that was not stored says why, whichever way it took.
+/// A response that was not stored carries the reason, on every path.
 @Suite(.timeLimit(.minutes(20))) struct NotStoredTests {
     private typealias Reply = ScriptedTransport.Reply
     private let url = EngineFixture.url
@@ -60,7 +60,7 @@ import Testing
         ]
     }
 
-    @Test(arguments: Case.all) func theReasonIsTold(example: Case) async throws {
+    @Test(arguments: Case.all) func reasonIsReported(example: Case) async throws {
         let settings = example.settings
         let rules = settings == ExchangeSettings() ? nil : TestRules { $0 = settings }
         let fixture = EngineFixture(kind: example.kind, rules: rules)
@@ -70,7 +70,7 @@ import Testing
         #expect(!outcome.isStored && fixture.memory.all.isEmpty)
     }
 
-    @Test func anErrorBesideASuccessSaysSo() async throws {
+    @Test func errorBesideStoredSuccessIsReported() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("good"), .status(.notFound, "bad", fields: [.cacheControl: "max-age=60"]))
         let first = try await fixture.get().response.outcome
@@ -79,7 +79,7 @@ import Testing
         #expect(second.notStored == .storedSuccess && !second.isStored)
     }
 
-    @Test func whatAGuardKeepsOutSaysSo() async throws {
+    @Test func guardedResponseIsReported() async throws {
         let fixture = EngineFixture { $0.goodDataGuard = GoodDataGuard() }
         let json: HTTPFields = [.contentType: "application/json"]
         fixture.transport.script(url, .ok("[1]", fields: json), .ok("<p>", fields: [.contentType: "text/html"]))
@@ -88,7 +88,7 @@ import Testing
         #expect(outcome.notStored == .guarded && !outcome.isStored)
     }
 
-    @Test func aStoreThatFailsSaysSo() async throws {
+    @Test func failingStoreIsReported() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("x"))
         fixture.store.fail([.beginWrite])
@@ -96,7 +96,7 @@ import Testing
         #expect(outcome.notStored == .store && !outcome.isStored)
     }
 
-    @Test func whatIsLongerThanACallersCheckReadsSaysSo() async throws {
+    @Test func contentBeyondCheckLimitIsReported() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .ok("much", fields: [.contentLength: "4"]))
         var request = try fixture.request()
@@ -105,7 +105,7 @@ import Testing
         #expect(outcome.notStored == .bodyLength)
     }
 
-    @Test func whatIsConfirmedOrComesFromTheStoreHasNoReason() async throws {
+    @Test func confirmedAndStoredResponsesHaveNoReason() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("x", etag: "\"1\""), .status(.notModified))
         _ = try await fixture.get()
@@ -115,10 +115,10 @@ import Testing
         #expect(validated.isValidated && validated.outcome.notStored == nil)
     }
 
-    /// Each asks on its own, because the response is for the one whose request it answers.
+    /// Each sends its own request, because the response is only for the caller that it answers.
     ///
-    /// Mutant: the leader alone is told.
-    @Test func thirtyWhoAskAtOnceAreAllTold() async throws {
+    /// Mutant: only the leader gets the reason.
+    @Test func thirtyConcurrentCallersGetReason() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         let fields: HTTPFields = [.cacheControl: "no-store"]
@@ -133,8 +133,8 @@ import Testing
         #expect(reasons == Array(repeating: .responseNoStore, count: 30))
     }
 
-    /// A leader's response that the store declines is shared while it comes.
-    @Test func thoseWhoShareWhatIsNotStoredAreToldToo() async throws {
+    /// A leader's response that the store declines is shared while it arrives.
+    @Test func callersOfSharedUnstoredResponseGetReason() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.store.fail([.beginWrite])
@@ -148,9 +148,9 @@ import Testing
         #expect(outcomes.allSatisfy { $0.notStored == .store && !$0.isStored })
     }
 
-    /// It is an instruction to people, not to caches.
-    @Test func itIsNotInCacheStatus() {
-        let told = CacheOutcome(forward: .uriMiss, notStored: .responseNoStore)
-        #expect(told.cacheStatus() == CacheOutcome(forward: .uriMiss).cacheStatus())
+    /// The reason is for people, not for caches.
+    @Test func reasonIsNotInCacheStatus() {
+        let outcome = CacheOutcome(forward: .uriMiss, notStored: .responseNoStore)
+        #expect(outcome.cacheStatus() == CacheOutcome(forward: .uriMiss).cacheStatus())
     }
 }

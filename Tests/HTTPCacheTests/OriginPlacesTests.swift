@@ -3,13 +3,12 @@ import Testing
 
 @testable import HTTPCache
 
-/// Who has a place at an origin, and who comes next: the value without an engine.
-/// docs/decisions/0025
+/// The places at an origin and the next waiter, as a value without an engine. docs/decisions/0025
 @Suite struct OriginPlacesTests {
     private let one = RequestClient("192.0.2.1")
     private let other = RequestClient("192.0.2.2")
 
-    @Test func aClientAloneLeavesAQuarterToOthers() {
+    @Test func singleClientLeavesAQuarterToOthers() {
         var places = OriginPlaces()
         let entered = (0..<256).count { _ in places.enterIfFree(one, limit: 256) }
         #expect(entered == 192)
@@ -18,14 +17,14 @@ import Testing
         #expect(places.count == 256)
     }
 
-    @Test func nobodyInParticularHasAllPlaces() {
+    @Test func requestsWithoutClientMayTakeAllPlaces() {
         var places = OriginPlaces()
         let entered = (0..<300).count { _ in places.enterIfFree(.none, limit: 256) }
         #expect(entered == 256)
     }
 
     /// Mutant: `waiters-take-no-turns`.
-    @Test func whoHoldsAQuarterWaitsBehindOthers() {
+    @Test func clientWithAQuarterWaitsBehindOthers() {
         var places = OriginPlaces()
         for _ in 0..<9 { _ = places.enterIfFree(.none, limit: 12) }
         for _ in 0..<3 { _ = places.enterIfFree(one, limit: 12) }
@@ -34,14 +33,14 @@ import Testing
         #expect(waits + [last] == Array(repeating: .waits, count: 4))
         let first = places.leave(.none, limit: 12)
         #expect(first == [3])
-        // Now nobody else waits, but the last places are not its.
+        // No other client waits now, but it may not have the last places.
         let second = places.leave(.none, limit: 12)
         #expect(second == [])
         let third = places.leave(one, limit: 12)
         #expect(third == [0])
     }
 
-    @Test func clientsThatWaitTakeTurnsHoweverManyRequestsTheyHave() {
+    @Test func waitingClientsTakeTurns() {
         var places = OriginPlaces()
         for _ in 0..<4 { _ = places.enterIfFree(.none, limit: 4) }
         for id in 0..<10 as Range<UInt64> { _ = places.enter(id, one, limit: 4, waitingLimit: 100) }
@@ -58,7 +57,7 @@ import Testing
         #expect(places.isEmpty)
     }
 
-    @Test func aClientThatWaitsLeavesRoomToWait() {
+    @Test func waitingClientLeavesRoomToWait() {
         var places = OriginPlaces()
         _ = places.enterIfFree(.none, limit: 1)
         let waits = (0..<100).count { places.enter($0, one, limit: 1, waitingLimit: 100) == .waits }
@@ -67,7 +66,7 @@ import Testing
         #expect(others == 25)
     }
 
-    @Test func moreRoomIsGivenToThoseWhoWait() {
+    @Test func raisedLimitAdmitsWaiters() {
         var places = OriginPlaces()
         _ = places.enterIfFree(one, limit: 1)
         for id in 0..<4 as Range<UInt64> { _ = places.enter(id, one, limit: 1, waitingLimit: 9) }
@@ -75,8 +74,9 @@ import Testing
         #expect(admitted == [0, 1])
     }
 
-    /// Random clients enter, wait, give up and leave, before a model that knows who holds what.
-    @Test(arguments: 1...40 as ClosedRange<UInt64>) func noPlaceIsLostAndNobodyStarves(seed: UInt64) {
+    /// Random clients enter, wait, give up and leave, next to a model that knows the holder of each
+    /// place.
+    @Test(arguments: 1...40 as ClosedRange<UInt64>) func noPlaceIsLostAndNoClientStarves(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         func pick(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
         var limit = [1, 2, 3, 4, 8, 30, 64][pick(7)]
@@ -99,7 +99,7 @@ import Testing
                 let client = waiting.remove(at: index).client
                 let quarter = max(1, limit / 4)
                 if client != .none, held.count(where: { $0 == client }) >= quarter {
-                    // It is over its share: then nobody else waits who is not.
+                    // It is over its share: then no client below its share waits.
                     let others = waiting.filter { waiter in
                         waiter.client == .none || held.count { $0 == waiter.client } < quarter
                     }
@@ -137,7 +137,7 @@ import Testing
             }
             #expect(places.count == held.count && places.waitingCount == waiting.count, "seed \(seed), step \(step)")
             if !lowered { #expect(held.count <= limit, "seed \(seed), step \(step)") }
-            // Nobody waits for a place that it could have.
+            // No client waits for a place that it could have.
             let couldEnter = waiting.contains { waiter in
                 let holding = held.count { $0 == waiter.client }
                 let isOver = waiter.client != .none && holding >= max(1, limit / 4)
@@ -145,7 +145,7 @@ import Testing
             }
             #expect(!couldEnter, "seed \(seed), step \(step): a place is free, and one waits for it")
         }
-        // All leave: all who wait come to their turn.
+        // All leave, so every waiter gets its turn.
         while !held.isEmpty { admit(places.leave(held.removeFirst(), limit: limit), -1) }
         #expect(waiting.isEmpty, "seed \(seed)")
         #expect(places.isEmpty)

@@ -2,21 +2,23 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
+import Logging
 import Testing
 
-/// An origin that is away costs nothing, and its return is found. DESIGN: the offline contract
-@Suite struct OriginUnreachableTests {
+/// An unreachable origin costs nothing, and its return is found. docs/architecture.md, "The offline
+/// contract"
+@Suite(.timeLimit(.minutes(20))) struct OriginUnreachableTests {
     private let url = EngineFixture.url
     private let other = "https://a.example/other"
 
-    /// Stored for a minute, an hour ago.
+    /// Stores a response with a lifetime of a minute, an hour ago.
     private func stale(_ fixture: EngineFixture, _ url: String = EngineFixture.url) async throws {
         fixture.transport.script(url, .fresh("old", etag: "\"1\""))
         try await fixture.get(url)
         fixture.clock.advance(by: .seconds(3600))
     }
 
-    @Test func afterTheFirstFailureNobodyAsksAgain() async throws {
+    @Test func firstFailureStopsFurtherRequests() async throws {
         let fixture = EngineFixture()
         try await stale(fixture)
         fixture.transport.script(url, .failure(.connect))
@@ -29,12 +31,13 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    /// An offline miss has one status, whoever found out; 502 is for an origin that was there.
+    /// An offline miss has the same status for the first caller and for later ones; 502 is for an
+    /// origin that responded.
     @Test(arguments: [
         (TransportError.Code.connect, 504), (.nameResolution, 504), (.connectTimeout, 504), (.timeout, 504),
         (.connectionClosed, 502), (.tls, 502), (.protocolViolation, 502),
     ])
-    func whoFindsTheOriginGoneIsToldWhatThoseBehindAreTold(code: TransportError.Code, status: Int) async throws {
+    func firstAndLaterCallersGetSameError(code: TransportError.Code, status: Int) async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .failure(code))
         #expect(await refusal(fixture, url)?.status == status)
@@ -56,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func inModeOnlineEveryRequestAsks() async throws {
+    @Test func onlineModeSendsEveryRequest() async throws {
         let fixture = EngineFixture(mode: .online)
         try await stale(fixture)
         fixture.transport.script(url, .failure(.connect), .failure(.connect))
@@ -66,7 +69,7 @@ import Testing
         #expect(fixture.transport.requests.count == 3)
     }
 
-    @Test func theProbeRenewsWhatFailedAndClosesTheBreaker() async throws {
+    @Test func probeRenewsFailedTargetAndClosesBreaker() async throws {
         let fixture = EngineFixture()
         try await stale(fixture)
         fixture.transport.script(url, .failure(.connect), .fresh("new"))
@@ -80,7 +83,7 @@ import Testing
         #expect(after.response.outcome.isHit)
     }
 
-    @Test func probesGoOnEverMoreRarely() async throws {
+    @Test func probesBackOff() async throws {
         let fixture = EngineFixture()
         try await stale(fixture)
         fixture.transport.script(url, .failure(.connect), .failure(.connect), .failure(.connect), .fresh("new"))
@@ -95,7 +98,7 @@ import Testing
         try await fixture.untilStored("new")
     }
 
-    @Test func inModeOfflineNoProbeOpensASocket() async throws {
+    @Test func offlineModeSendsNoProbe() async throws {
         let fixture = EngineFixture()
         try await stale(fixture)
         fixture.transport.script(url, .failure(.connect))
@@ -107,7 +110,7 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    @Test func aMissIsTriedOnceAndRefusedAtOnceAfterwards() async throws {
+    @Test func missIsTriedOnceThenRejectedAtOnce() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .failure(.connect))
         fixture.transport.script(other, .failure(.connect))
@@ -119,7 +122,7 @@ import Testing
         #expect(fixture.transport.unscripted.isEmpty)
     }
 
-    @Test func aMissThatIsAnsweredClosesTheBreaker() async throws {
+    @Test func successfulMissClosesBreaker() async throws {
         let fixture = EngineFixture()
         try await stale(fixture)
         fixture.transport.script(url, .failure(.connect), .fresh("new"))
@@ -132,7 +135,7 @@ import Testing
         #expect(again.text == "new")
     }
 
-    @Test func anOriginThatHangsUpOnOneResourceIsNotAwayForAll() async throws {
+    @Test func hangUpOnOneTargetLeavesOriginReachable() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .failure(.connectionClosed), .failure(.connectionClosed))
         fixture.transport.script(other, .fresh("other"))
@@ -142,7 +145,7 @@ import Testing
         #expect(found.text == "other")
     }
 
-    @Test func oneOriginsAbsenceIsNotAnothers() async throws {
+    @Test func unreachableOriginLeavesOthersReachable() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .failure(.connect))
         fixture.transport.script("https://b.example/", .fresh("b"))
@@ -160,7 +163,7 @@ import Testing
     }
 
     /// Mutant: `throttle.note` left out in `Fetcher.fetch`: three requests.
-    @Test func aServerErrorIsNotAskedForAgainAtOnceWhereAStoredResponseStandsIn() async throws {
+    @Test func servedServerErrorIsNotFetchedAgainAtOnce() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -179,5 +182,82 @@ import Testing
         fixture.clock.advance(by: .seconds(1))
         let third = try await fixture.get()
         #expect(third.text == "new")
+    }
+
+    /// RFC 9211 §2: a response that was not forwarded has no `fwd`. Mutant: `insteadOfAsking` gives
+    /// the outcome of a forwarded request.
+    @Test func throttledResponseIsReportedAsHit() async throws {
+        let fixture = EngineFixture()
+        let fields: HTTPFields = [.cacheControl: "max-age=60, stale-if-error=86400"]
+        fixture.transport.script(url, .ok("old", fields: fields), .status(.internalServerError))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(70))
+        let asked = try await fixture.get()
+        let throttled = try await fixture.get()
+        #expect(asked.response.outcome.forwardStatus == 500)
+        #expect(throttled.response.outcome.cacheStatus() == "holdfast; hit; ttl=-10; detail=stale-if-error")
+    }
+
+    /// The response ends the probing. Mutant: a probe's fill does not continue when its caller
+    /// leaves.
+    @Test func probeResponseIsStoredInSlowStore() async throws {
+        let (transport, store, sleeper) = (ScriptedTransport(), SlowStore(), ManualDurationClock())
+        var options = EngineOptions()
+        options.hardTimeout = nil
+        let engine = CacheEngine(
+            store: store,
+            transport: transport,
+            credentialSecret: [UInt8](repeating: 7, count: 32),
+            options: options,
+            clock: ManualClock(),
+            sleeper: sleeper,
+            jitter: { 1 },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        transport.script(url, .failure(.connect), .fresh("new"))
+        let request = try EngineFixture().request()
+        await #expect(throws: ExchangeError.self) { try await engine.respond(to: request) }
+        await sleeper.sleepers(atLeast: 1)
+        sleeper.advance(by: .seconds(1))
+        await transport.waitForRequests(2)
+        // The prober left long before the store is ready.
+        for _ in 0..<1000 { await Task.yield() }
+        store.gate.open()
+        while engine.fillCount > 0 { await Task.yield() }
+        #expect(store.base.all.count == 1)
+    }
+}
+
+/// A store that begins to write when its gate opens.
+private final class SlowStore: ResponseStore {
+    let base = InMemoryResponseStore()
+    let gate = Gate()
+
+    var invalidationSequence: InvalidationSequence { base.invalidationSequence }
+    var changes: StoreChangeFeed { base.changes }
+
+    func resident(_ key: CacheKey) -> [StoredResponse]? { base.resident(key) }
+
+    func lookup(_ key: CacheKey) async throws -> [StoredResponse] { try await base.lookup(key) }
+
+    func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
+        try await base.openBody(of: response, range: range)
+    }
+
+    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
+        try await gate.wait()
+        return try await base.beginWrite(draft, fence: fence)
+    }
+
+    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
+        -> StoredResponse?
+    {
+        try await base.freshen(response, with: draft, fence: fence)
+    }
+
+    func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
+        -> InvalidationSequence
+    {
+        try await base.invalidate(scope, effect, at: now)
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPCache
 
-/// Which time runs while a request is sent and its response comes.
+/// The time limit that runs while a request is sent and its response arrives.
 @Suite struct OriginWaitTests {
     enum Event: CaseIterable {
         case handOver, take, endContent, beginResponse, receiveInterim, receiveHead, ask, deliver
@@ -27,32 +27,32 @@ import Testing
         }
     }
 
-    /// What happens, and the time that runs after each of it.
+    /// Events, and the time limit that runs after each.
     @Test(
         arguments: [
-            // No content: the head's, from the beginning.
+            // No content: the head's limit, from the beginning.
             (false, [], [.head]),
             (false, [.beginResponse, .receiveHead, .ask, .deliver], [.head, .head, nil, .content, nil]),
             (false, [.beginResponse, .receiveInterim, .beginResponse], [.head, .head, .head, .head]),
-            // Content: the origin's turn, the client's, the origin's, and then the head's.
+            // Content: the origin's turn, the client's, the origin's, and then the head's limit.
             (true, [.take, .handOver, .take, .endContent], [.taking, nil, .taking, nil, .head]),
-            // The end of the content waits to be taken like all of it.
+            // The end of the content waits to be taken like the content itself.
             (true, [.take, .handOver, .endContent, .take], [.taking, nil, .taking, .taking, .head]),
-            // A response that begins early has to go on; the content goes on beside it.
+            // A response that begins early must continue, while the content continues too.
             (true, [.take, .beginResponse, .handOver, .receiveHead], [.taking, nil, .head, .head, nil]),
-            // An interim response says nothing of when the final one comes.
+            // An interim response does not tell when the final one comes.
             (true, [.take, .beginResponse, .receiveInterim, .handOver], [.taking, nil, .head, nil, .taking]),
             (true, [.take, .endContent, .beginResponse, .receiveInterim], [.taking, nil, .head, .head, .head]),
         ] as [(Bool, [Event], [OriginWait.Running?])]
     )
-    func oneTimeRuns(hasContent: Bool, events: [Event], expected: [OriginWait.Running?]) {
+    func oneTimeLimitRunsAtATime(hasContent: Bool, events: [Event], expected: [OriginWait.Running?]) {
         var wait = OriginWait(hasContent: hasContent)
         var running = [wait.running]
         for event in events {
             let before = wait.running
             let change = event.apply(to: &wait)
             running.append(wait.running)
-            // A change says what is to be done, and nothing where the same time goes on.
+            // A change names the new limit, and is none if the same limit continues.
             switch change {
             case .none: #expect(wait.running == before)
             case .stop: #expect(wait.running == nil && before != nil)
@@ -62,9 +62,9 @@ import Testing
         #expect(running == expected)
     }
 
-    /// Whatever happens: before the content has gone, no time for a head runs, unless a response
-    /// has begun; and while the client has the turn, no time runs at all.
-    @Test(arguments: 0..<8) func clientsTimeIsNotTheOrigins(seed: UInt64) {
+    /// In every sequence: no limit for a head runs before the content is sent, unless a response
+    /// has begun. While it is the client's turn, no limit runs at all.
+    @Test(arguments: 0..<8) func clientsTimeIsNotChargedToOrigin(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<500 {
             var wait = OriginWait(hasContent: true)
@@ -88,16 +88,16 @@ import Testing
 
     // MARK: The engine's own timing, for a transport that keeps none
 
-    /// What a transport does with content, step by step.
+    /// The steps in which a transport takes content.
     private final class PacedTransport: Transport {
-        /// Pieces that it takes before it stands still; `nil`: all.
+        /// The number of pieces that it takes before it stops; `nil` for all.
         let pieces: Int?
-        let answers: Bool
+        let responds: Bool
         let taken = Mutex(0)
 
-        init(pieces: Int? = nil, answers: Bool = true) {
+        init(pieces: Int? = nil, responds: Bool = true) {
             self.pieces = pieces
-            self.answers = answers
+            self.responds = responds
         }
 
         func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -107,7 +107,7 @@ import Testing
                     taken.withLock { $0 += 1 }
                 }
             }
-            if pieces != nil || !answers { try await Gate().wait() }
+            if pieces != nil || !responds { try await Gate().wait() }
             return TransportResponse(head: HTTPResponse(status: .ok), body: .empty)
         }
     }
@@ -178,13 +178,13 @@ import Testing
         #expect(try await status == 200)
     }
 
-    @Test(arguments: [PacedTransport(answers: false), PacedTransport(pieces: 1), PacedTransport(pieces: 0)])
-    private func originThatStandsStillTimesOut(_ transport: PacedTransport) async throws {
+    @Test(arguments: [PacedTransport(responds: false), PacedTransport(pieces: 1), PacedTransport(pieces: 0)])
+    private func stalledOriginTimesOut(_ transport: PacedTransport) async throws {
         let upload = Upload(transport, limit: .seconds(5))
         upload.client.yield(ByteBuffer(string: "piece"))
         upload.client.finish()
         let sleeper = upload.sleeper
-        // Whenever the origin's turn begins, it ends.
+        // Ends the origin's turn whenever it begins.
         let time = Task {
             while !Task.isCancelled {
                 sleeper.advance(by: .seconds(5))
@@ -196,7 +196,7 @@ import Testing
         #expect((error?.cause as? TransportError)?.code == .timeout)
     }
 
-    @Test func wantOfAConnectionIsNoOutage() async throws {
+    @Test func lackOfConnectionIsNoOutage() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, repeating: .failure(.overloaded))
         for _ in 0..<30 {
@@ -208,8 +208,8 @@ import Testing
         #expect(try await fixture.get().text == "back")
     }
 
-    /// The hard timeout ends it; the origin was never asked, and was not silent.
-    @Test func aRequestThatWaitsForAConnectionUntilItsTimeIsOverIsNoOutage() async throws {
+    /// The hard timeout ends it. The origin was never asked, so it was not silent.
+    @Test func timeoutWhileWaitingForConnectionIsNoOutage() async throws {
         struct Busy: Transport {
             let waits: AsyncStream<Void>.Continuation
             func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -230,7 +230,7 @@ import Testing
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         var iterator = waits.makeAsyncIterator()
-        // As often as it would take to call the origin unreachable.
+        // As often as it would take to treat the origin as unreachable.
         for number in 0..<5 {
             let request = try EngineFixture().request("https://a.example/\(number)")
             let call = Task { try await engine.respond(to: request) }
@@ -245,11 +245,14 @@ import Testing
 
     @Test func outOfDescriptorsIsNoOutage() async throws {
         let fixture = EngineFixture()
-        for _ in 0..<10 { fixture.transport.script(EngineFixture.url, .failure(.outOfDescriptors)) }
-        for _ in 0..<10 {
-            let error = await #expect(throws: ExchangeError.self) { try await fixture.get() }
+        // Several targets: one that fails alone would be rejected by itself.
+        let targets = (0..<3).map { "https://a.example/\($0)" }
+        for target in targets { fixture.transport.script(target, repeating: .failure(.outOfDescriptors)) }
+        for number in 0..<30 {
+            let error = await #expect(throws: ExchangeError.self) { try await fixture.get(targets[number % 3]) }
             #expect(error?.code == .overloaded && error?.status == 503)
         }
+        #expect(fixture.transport.requests.count == 30)
         fixture.transport.script(EngineFixture.url, .fresh("back"))
         #expect(try await fixture.get().text == "back")
     }

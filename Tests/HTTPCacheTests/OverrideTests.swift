@@ -5,11 +5,11 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-/// What a request says in place of the rules.
+/// A request's own settings in place of the rules.
 @Suite struct OverrideTests {
     private static let url = EngineFixture.url
 
-    /// Some settings, by what they are called.
+    /// Some settings, identified by their names.
     private struct Own: SettingsOverriding {
         var lifetime: Int64?
         var mode: OfflineMode?
@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    /// Rules that say one thing, and why.
-    private struct Told: ExchangeRules {
+    /// Rules with one setting, and its explanation.
+    private struct ExplainedRules: ExchangeRules {
         let rules: RequestRules
         func rules(for request: HTTPRequest) -> RequestRules { rules }
         func decisions(for request: HTTPRequest, contentType: String?) -> [RuleDecision] {
@@ -59,17 +59,17 @@ import Testing
         String(buffer: try await fixture.engine.respond(to: request).body.collect(upTo: 1 << 20))
     }
 
-    @Test func itCountsWithoutAnyRules() async throws {
+    @Test func overrideAppliesWithoutRules() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(Self.url, .fresh("old"), .fresh("new"))
         #expect(try await text(fixture, request(fixture, Own(lifetime: 600))) == "old")
         fixture.clock.advance(by: .seconds(599))
         #expect(try await text(fixture, request(fixture, Own(lifetime: 600))) == "old")
-        // Other requests have what the response says.
+        // Other requests use what the response states.
         #expect(try await fixture.get().text == "new")
     }
 
-    @Test func itGoesBeforeARuleAndLeavesTheRulesOtherSettings() async throws {
+    @Test func overrideBeatsRuleAndKeepsOtherSettings() async throws {
         let rules = TestRules {
             $0.overrides.lifetime = 10
             $0.target.ignoredParameters = ["page"]
@@ -81,7 +81,7 @@ import Testing
         #expect(try await text(fixture, request(fixture, Own(lifetime: 600), Self.url + "?page=2")) == "old")
     }
 
-    @Test func itCountsForResponsesThatRulesTellByTheirType() async throws {
+    @Test func overrideAppliesToRulesByContentType() async throws {
         let rules = TestRules { _ in RequestRules.with("text/plain") { $0.overrides.lifetime = 10 } }
         let fixture = EngineFixture(rules: rules)
         fixture.transport.script(
@@ -93,7 +93,7 @@ import Testing
         #expect(try await text(fixture, request(fixture, Own(lifetime: 600))) == "old")
     }
 
-    @Test func aFieldThatARuleIgnoresCountsAgainWhereTheRequestSaysSo() async throws {
+    @Test func overrideCanUseFieldThatRuleIgnores() async throws {
         let rules = TestRules { $0.ignoredFields = [.acceptLanguage] }
         let fixture = EngineFixture(rules: rules)
         let fields: HTTPFields = [.cacheControl: "max-age=60", .vary: "Accept-Language"]
@@ -104,17 +104,17 @@ import Testing
     }
 
     @Test(arguments: [OfflineMode.online, .preferStored])
-    func aModeIsBoundedAndNeverWidened(mode: OfflineMode) async throws {
+    func overrideNarrowsModeAndNeverWidensIt(mode: OfflineMode) async throws {
         let fixture = EngineFixture(rules: TestRules { $0.mode = .offline })
         await #expect(throws: ExchangeError.self) { try await text(fixture, request(fixture, Own(mode: mode))) }
         #expect(fixture.transport.requests.isEmpty)
     }
 
-    @Test func requestsWithEqualOnesShareAFetch() async throws {
+    @Test func equalOverridesShareFetch() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(Self.url, .fresh("one", beforeHead: gate))
-        let answers = try await withThrowingTaskGroup(of: String.self) { group in
+        let responses = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<50 {
                 group.addTask { try await self.text(fixture, self.request(fixture, Own(lifetime: 600))) }
             }
@@ -122,11 +122,11 @@ import Testing
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(answers.allSatisfy { $0 == "one" })
+        #expect(responses.allSatisfy { $0 == "one" })
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func requestsWithOtherOnesDoNot() async throws {
+    @Test func differentOverridesShareNoFetch() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(Self.url, .fresh("one", beforeHead: gate), .fresh("two", beforeHead: gate))
@@ -138,7 +138,7 @@ import Testing
         #expect(try await [first, second] == ["one", "two"])
     }
 
-    @Test func whatItChangesInTheTargetIsInvalidatedByAnEqualOne() async throws {
+    @Test func equalOverrideInvalidatesChangedTarget() async throws {
         let fixture = EngineFixture()
         let own = Own(ignored: ["page"])
         let url = Self.url + "?page=1"
@@ -148,44 +148,44 @@ import Testing
         #expect(try await text(fixture, request(fixture, own, url)) == "new")
     }
 
-    @Test func anExplanationTellsOfItInTheRulesPlace() async throws {
-        let fixture = EngineFixture(rules: Told(rules: RequestRules.with { $0.overrides.lifetime = 10 }))
+    @Test func explanationShowsOverrideInsteadOfRule() async throws {
+        let fixture = EngineFixture(rules: ExplainedRules(rules: RequestRules.with { $0.overrides.lifetime = 10 }))
         let explanation = try await fixture.engine.explain(request(fixture, Own(lifetime: 600)))
         #expect(explanation.rules.map(\.setting) == ["freshness.lifetime", "tags"])
         #expect(explanation.rules.map(\.rule) == ["endpoint", "rule 1"])
     }
 
-    @Test func aSoftTimeoutOfItsOwnCountsForTheNetworkFirst() async throws {
+    @Test func ownSoftTimeoutAppliesToNetworkFirst() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(Self.url, .fresh("stored"), .fresh("slow", beforeHead: gate))
         _ = try await fixture.get()
         let own = Own(softTimeout: .seconds(2))
-        async let answer = fixture.engine.respond(to: request(fixture, own, preference: .networkFirst))
+        async let reply = fixture.engine.respond(to: request(fixture, own, preference: .networkFirst))
         await fixture.transport.waitForRequests(2)
         await fixture.sleeper.sleepers(atLeast: 1)
         fixture.sleeper.advance(by: .seconds(2))
-        let response = try await answer
+        let response = try await reply
         #expect(String(buffer: try await response.body.collect(upTo: 100)) == "stored")
         #expect(response.outcome.detail == .slow)
-        // The fetch goes on, and renews what is stored.
+        // The fetch continues, and renews the stored response.
         gate.open()
         try await fixture.untilStored("slow")
     }
 
-    @Test func withNothingStoredTheNetworkFirstWaitsOn() async throws {
+    @Test func networkFirstWaitsIfNothingIsStored() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(Self.url, .fresh("slow", beforeHead: gate))
         let own = Own(softTimeout: .seconds(2))
-        async let answer = text(fixture, request(fixture, own, preference: .networkFirst))
+        async let response = text(fixture, request(fixture, own, preference: .networkFirst))
         await fixture.transport.waitForRequests(1)
         fixture.sleeper.advance(by: .seconds(10))
         gate.open()
-        #expect(try await answer == "slow")
+        #expect(try await response == "slow")
     }
 
-    @Test func anOriginThatIsFastEnoughAnswersTheNetworkFirst() async throws {
+    @Test func fastOriginAnswersNetworkFirst() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(Self.url, .fresh("stored"), .fresh("fast"))
         _ = try await fixture.get()

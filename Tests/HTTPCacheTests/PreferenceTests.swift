@@ -5,7 +5,7 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-/// The stored answer at once, and the origin behind it.
+/// The stored response is served at once, and the origin is asked in the background.
 @Suite struct StaleWhileRevalidatePreferenceTests {
     private let url = EngineFixture.url
 
@@ -20,13 +20,13 @@ import Testing
         return fixture
     }
 
-    @Test func whatIsStaleAnswersAtOnceAndIsRenewedBehind() async throws {
+    @Test func staleResponseIsServedAtOnceAndRenewed() async throws {
         let gate = Gate()
         let fixture = try await stale(.fresh("new", beforeHead: gate))
         for _ in 0..<20 {
-            let answer = try await fixture.get(preference: .staleWhileRevalidate)
-            #expect(answer.text == "old")
-            #expect(answer.response.isStale && answer.response.outcome.detail == .staleWhileRevalidate)
+            let result = try await fixture.get(preference: .staleWhileRevalidate)
+            #expect(result.text == "old")
+            #expect(result.response.isStale && result.response.outcome.detail == .staleWhileRevalidate)
         }
         gate.open()
         try await fixture.untilStored("new")
@@ -35,23 +35,23 @@ import Testing
         #expect(try await fixture.get(preference: .staleWhileRevalidate).text == "new")
     }
 
-    @Test func whatIsFreshIsLeftAlone() async throws {
+    @Test func freshResponseIsNotRenewed() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("fresh"))
         try await fixture.get()
-        let answer = try await fixture.get(preference: .staleWhileRevalidate)
-        #expect(answer.response.outcome.detail == nil)
+        let result = try await fixture.get(preference: .staleWhileRevalidate)
+        #expect(result.response.outcome.detail == nil)
         await fixture.untilIdle()
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func aMissGoesToTheNetwork() async throws {
+    @Test func missGoesToNetwork() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("new"))
         #expect(try await fixture.get(preference: .staleWhileRevalidate).text == "new")
     }
 
-    @Test func whatForbidsStaleUseIsValidatedFirst() async throws {
+    @Test func directiveAgainstStaleUseValidatesFirst() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -63,7 +63,7 @@ import Testing
         #expect(try await fixture.get(preference: .staleWhileRevalidate).text == "new")
     }
 
-    @Test func whatWasInvalidatedAnswersAndIsRenewed() async throws {
+    @Test func invalidatedResponseIsServedAndRenewed() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("old"), .fresh("new"))
         try await fixture.get()
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [OfflineMode.preferStored, .offline])
-    func modesThatUseLessOfTheNetworkAskNothing(mode: OfflineMode) async throws {
+    func stricterModesSendNothing(mode: OfflineMode) async throws {
         let fixture = try await stale()
         fixture.engine.mode = mode
         #expect(try await fixture.get(preference: .staleWhileRevalidate).text == "old")
@@ -81,7 +81,7 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func anOriginThatIsAwayIsLeftAlone() async throws {
+    @Test func unreachableOriginIsNotAsked() async throws {
         let fixture = try await stale(.failure(.connect))
         #expect(try await fixture.get().text == "old")
         fixture.clock.advance(by: .seconds(10))
@@ -91,7 +91,7 @@ import Testing
     }
 }
 
-/// The same request within a chosen time.
+/// A request repeated within a chosen time.
 @Suite struct ReuseWithinTests {
     private let url = EngineFixture.url
 
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: [CacheRequest.Preference.standard, .storedFirst, .staleWhileRevalidate, .networkFirst])
-    func itAnswersWithoutTheNetworkThoughItIsStale(preference: CacheRequest.Preference) async throws {
+    func recentStaleResponseIsServedWithoutNetwork(preference: CacheRequest.Preference) async throws {
         let fixture = try await stored("max-age=1")
         fixture.clock.advance(by: .seconds(30))
         let response = try await fixture.engine.respond(to: request(fixture, preference: preference))
@@ -130,27 +130,27 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func beyondTheTimeTheOriginIsAsked() async throws {
+    @Test func olderResponseAsksOrigin() async throws {
         let fixture = try await stored("max-age=1")
         fixture.transport.script(url, .fresh("new"))
         fixture.clock.advance(by: .milliseconds(30_001))
         #expect(try await text(fixture, request(fixture)) == "new")
     }
 
-    @Test func whoAsksTheNetworkAloneHasTheNetwork() async throws {
+    @Test func networkOnlyAsksOrigin() async throws {
         let fixture = try await stored("max-age=60")
         fixture.transport.script(url, .fresh("new"))
         #expect(try await text(fixture, request(fixture, preference: .networkOnly)) == "new")
     }
 
-    @Test func itCountsFromTheAnswerAndNotByItsAge() async throws {
+    @Test func timeCountsFromArrivalNotByAge() async throws {
         let fixture = try await stored("max-age=60", [.age: "1000"])
         fixture.clock.advance(by: .seconds(30))
         #expect(try await text(fixture, request(fixture)) == "old")
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func aValidationCountsAnew() async throws {
+    @Test func validationRestartsTime() async throws {
         let fixture = try await stored("max-age=1")
         fixture.transport.script(url, .status(.notModified, fields: [.eTag: "\"1\""]))
         fixture.clock.advance(by: .seconds(40))
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: ["no-cache", "max-age=1, must-revalidate", "max-age=60, no-cache"])
-    func aResponseThatForbidsItIsValidated(directives: String) async throws {
+    func forbiddingResponseIsValidated(directives: String) async throws {
         let fixture = try await stored(directives)
         fixture.transport.script(url, .fresh("new"))
         fixture.clock.advance(by: .seconds(5))
@@ -169,28 +169,28 @@ import Testing
     }
 
     @Test(arguments: ["no-cache", "max-age=4", "max-age=0", "min-fresh=1"])
-    func aRequestThatAsksForMoreHasIt(directives: String) async throws {
+    func stricterRequestAsksOrigin(directives: String) async throws {
         let fixture = try await stored("max-age=1")
         fixture.transport.script(url, .fresh("new"))
         fixture.clock.advance(by: .seconds(5))
         #expect(try await text(fixture, request(fixture, [.cacheControl: directives])) == "new")
     }
 
-    @Test func whatWasInvalidatedIsNotReused() async throws {
+    @Test func invalidatedResponseIsNotReused() async throws {
         let fixture = try await stored("max-age=60")
         fixture.transport.script(url, .fresh("new"))
         try await fixture.engine.invalidate(fixture.request(), keepingForOffline: true)
         #expect(try await text(fixture, request(fixture)) == "new")
     }
 
-    @Test func aClockThatWasSetBackMakesNothingRecentForEver() async throws {
+    @Test func clockSetBackMakesNothingRecentForever() async throws {
         let fixture = try await stored("max-age=1")
         fixture.transport.script(url, .fresh("new"))
         fixture.clock.advance(by: .seconds(-3600))
         #expect(try await text(fixture, request(fixture, preference: .networkFirst)) == "new")
     }
 
-    @Test func anErrorIsNotReused() async throws {
+    @Test func errorIsNotReused() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,

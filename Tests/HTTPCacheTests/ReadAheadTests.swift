@@ -8,10 +8,10 @@ import Testing
 struct ReadAheadTests {
     private struct Failure: Error {}
 
-    /// A body of chunks of one byte each, and how many were produced.
+    /// A body of chunks of one byte each, and the number of chunks produced.
     private final class Source: Sendable {
         private let produced = Atomic(0)
-        /// Times that it was asked for a chunk.
+        /// How often it was asked for a chunk.
         private let asked = Atomic(0)
         var count: Int { produced.load(ordering: .sequentiallyConsistent) }
         var questions: Int { asked.load(ordering: .sequentiallyConsistent) }
@@ -37,7 +37,7 @@ struct ReadAheadTests {
     }
 
     /// Mutants: `begin` in `next` left out; two begun at a time.
-    @Test("One chunk ahead, and no more") func oneAhead() async throws {
+    @Test("Reads one chunk ahead") func readsOneChunkAhead() async throws {
         let source = Source()
         var chunks = try await source.body(10, length: 10).begunAwayFromLoops().makeAsyncIterator()
         #expect(source.count == 1)
@@ -50,29 +50,30 @@ struct ReadAheadTests {
     }
 
     /// Mutant: `rest` that is not counted.
-    @Test("Nobody is asked for what comes after a known end") func endsByItself() async throws {
+    @Test("Stops at a known end") func stopsAtKnownEnd() async throws {
         let source = Source()
         let body = try await source.body(3, length: 3).begunAwayFromLoops()
         #expect(try await body.collect(upTo: 10) == ByteBuffer(bytes: [0, 1, 2]))
         #expect(source.questions == 3)
-        // A second reader begins anew.
+        // A second reader begins again.
         #expect(try await body.collect(upTo: 10) == ByteBuffer(bytes: [0, 1, 2]))
     }
 
-    @Test("Of unknown length: to the end") func unknownLength() async throws {
+    @Test("Reads a body of unknown length to its end") func readsUnknownLengthToItsEnd() async throws {
         let body = try await Source().body(3, length: nil).begunAwayFromLoops()
         #expect(try await body.collect(upTo: 10) == ByteBuffer(bytes: [0, 1, 2]))
     }
 
     /// Mutant: `try?` in `begin`.
-    @Test("A body that breaks off does so for its reader, after what came before") func breaksOff() async throws {
+    @Test("A broken body fails after the bytes before it")
+    func brokenBodyFailsAfterItsBytes() async throws {
         var chunks = try await Source().body(3, length: 3, failingAt: 2).begunAwayFromLoops().makeAsyncIterator()
         #expect(try await chunks.next() != nil)
         #expect(try await chunks.next() != nil)
         await #expect(throws: Failure.self) { try await chunks.next() }
     }
 
-    @Test("Nothing to read in the first place fails at once") func failsAtOnce() async throws {
+    @Test("An unreadable body fails at once") func unreadableBodyFailsAtOnce() async throws {
         await #expect(throws: Failure.self) { try await Source().body(3, length: 3, failingAt: 0).begunAwayFromLoops() }
     }
 }

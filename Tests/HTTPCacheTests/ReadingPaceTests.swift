@@ -15,7 +15,7 @@ import Testing
 
     private func pace() -> ReadingPace { ReadingPace { [uptime] in uptime.now } }
 
-    @Test func whatIsQuickIsReadEachTime() {
+    @Test func quickDiskIsReadEachTime() {
         let pace = pace()
         for number in 0..<100 {
             let read = pace.read {
@@ -27,7 +27,7 @@ import Testing
     }
 
     /// Mutant: `resumes` never stored.
-    @Test func aDiskThatIsWaitedForIsLeftAloneForAHundredTimesAsLong() {
+    @Test func slowDiskIsAvoidedForAHundredTimesAsLong() {
         let pace = pace()
         let slow = pace.read {
             uptime.pass(.milliseconds(5))

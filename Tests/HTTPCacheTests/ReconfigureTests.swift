@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HoldfastTesting
 import Testing
 
-/// Options and rules of an engine that runs.
+/// Options and rules of a running engine.
 @Suite struct ReconfigureTests {
     private func options(_ change: (inout EngineOptions) -> Void = { _ in }) -> EngineOptions {
         var options = EngineOptions()
@@ -12,7 +12,7 @@ import Testing
         return options
     }
 
-    @Test func theNextRequestIsUnderTheNewRules() async throws {
+    @Test func nextRequestUsesNewRules() async throws {
         let fixture = EngineFixture(kind: .shared)
         fixture.transport.script(EngineFixture.url, .fresh("1"), .fresh("2"), .fresh("3"))
         try await fixture.get()
@@ -26,7 +26,7 @@ import Testing
         #expect(try await fixture.get().response.outcome.isHit)
     }
 
-    @Test func moreRoomIsGivenToThoseWhoWaitAtOnce() async throws {
+    @Test func raisedLimitAdmitsWaitersAtOnce() async throws {
         let fixture = EngineFixture { $0.inFlightLimit = 1 }
         let gate = Gate()
         for number in 0..<3 {
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func lessRoomIsReachedAsRequestsEnd() async throws {
+    @Test func loweredLimitAppliesAsRequestsEnd() async throws {
         let fixture = EngineFixture { $0.inFlightLimit = 2 }
         let gates = [Gate(), Gate(), Gate()]
         for number in 0..<3 {
@@ -63,7 +63,7 @@ import Testing
         )
         gates[0].open()
         #expect(try await first.text == "0")
-        // One place is taken still, and there is one.
+        // The only place is still taken.
         let refused = await #expect(throws: ExchangeError.self) { try await fixture.get("https://a.example/2") }
         #expect(refused?.code == .overloaded)
         gates[1].open()

@@ -7,13 +7,13 @@ import Testing
 
 @testable import HTTPCache
 
-/// Checks of what would take the place of something stored.
+/// Checks of responses that would replace a stored one.
 @Suite(.timeLimit(.minutes(20))) struct ReplacementCheckTests {
     private let url = EngineFixture.url
 
     private struct Failed: Error {}
 
-    /// Lets pass what begins with `good`.
+    /// Accepts content that begins with `good`.
     private func check(_ looks: Looks? = nil, kind: ContentCheckKind? = nil) -> ContentCheck {
         var check = ContentCheck(maximumBytes: 8 << 20) { head, content in
             looks?.note(content.readableBytes)
@@ -26,7 +26,7 @@ import Testing
         return check
     }
 
-    /// How long what checks looked at was.
+    /// The lengths of the content that checks saw.
     private final class Looks: Sendable {
         private let lengths = Mutex<[Int]>([])
         var all: [Int] { lengths.withLock { $0 } }
@@ -48,7 +48,7 @@ import Testing
         try await fixture.get(url, fields, preference: .storedOnly).text
     }
 
-    @Test func whereNothingIsStoredNothingIsLookedAt() async throws {
+    @Test func nothingIsCheckedIfNothingIsStored() async throws {
         let fixture = EngineFixture()
         let looks = Looks()
         fixture.transport.script(url, .fresh("bad"))
@@ -56,7 +56,7 @@ import Testing
         #expect(try await stored(fixture) == "bad" && looks.all.isEmpty)
     }
 
-    @Test func whatWouldReplaceSomethingHasToPass() async throws {
+    @Test func replacementMustPassCheck() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("good"), .fresh("bad"), .fresh("good, too"))
         for _ in 0..<3 { _ = try await ask(fixture, check()) }
@@ -66,7 +66,7 @@ import Testing
         #expect(try await stored(fixture) == "good, too")
     }
 
-    @Test(arguments: [301, 308, 204, 203, 300]) func soHasAnotherStatusThatIsNoError(code: Int) async throws {
+    @Test(arguments: [301, 308, 204, 203, 300]) func replacementWithOtherStatusMustPassCheck(code: Int) async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -77,7 +77,7 @@ import Testing
         #expect(try await stored(fixture) == "good")
     }
 
-    @Test func aResponseForEveryLanguageHidesNoVariantUnlessItPasses() async throws {
+    @Test func responseForAllLanguagesHidesNoVariantUnlessItPasses() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             url,
@@ -89,13 +89,13 @@ import Testing
         #expect(try await stored(fixture, [.acceptLanguage: "en"]) == "good")
     }
 
-    @Test func whatCameMeanwhileIsNotReplacedUnseen() async throws {
+    @Test func responseStoredMeanwhileIsNotReplacedUnchecked() async throws {
         let fixture = EngineFixture()
         let (first, second) = (Gate(), Gate())
         fixture.transport.script(url, .fresh("good", beforeHead: first), .fresh("bad", beforeHead: second))
         let older = Task { try await ask(fixture, check()) }
         await fixture.transport.waitForRequests(1)
-        // Nobody joins a fetch for a request with a condition.
+        // A request with a condition joins no fetch.
         let newer = Task { try await ask(fixture, check(), [.ifNoneMatch: "\"x\""]) }
         await fixture.transport.waitForRequests(2)
         first.open()
@@ -105,7 +105,7 @@ import Testing
         #expect(try await stored(fixture) == "good")
     }
 
-    @Test func itSeesAllOfWhatNoLongerFitsIntoTheWindow() async throws {
+    @Test func checkSeesContentBeyondWindow() async throws {
         let fixture = EngineFixture()
         let looks = Looks()
         let length = 3 * Int(SharedBody.windowLimit) + 12_345
@@ -126,7 +126,7 @@ import Testing
         #expect(try await stored(fixture) == long)
     }
 
-    @Test func contentThatIsTooLongForItsCallerReplacesNothing() async throws {
+    @Test func contentBeyondCheckLimitReplacesNothing() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .fresh("good"), .fresh("good but long"))
         _ = try await ask(fixture, nil)
@@ -136,7 +136,7 @@ import Testing
         #expect(try await stored(fixture) == "good")
     }
 
-    @Test func aPartThatCompletesWhatIsStoredIsSeenWithIt() async throws {
+    @Test func completingPartIsCheckedWithStoredPart() async throws {
         for rest in ["more", "evil"] {
             let fixture = EngineFixture()
             let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\"", .contentLength: "4"]
@@ -164,7 +164,7 @@ import Testing
 
     // MARK: Callers of one fetch
 
-    /// Has callers share a fetch of content in place of `good`.
+    /// Lets callers share a fetch whose content would replace `good`.
     private func share(_ content: String, leader: ContentCheck?, _ joined: [ContentCheck]) async throws -> EngineFixture
     {
         let fixture = EngineFixture()
@@ -181,18 +181,18 @@ import Testing
         return fixture
     }
 
-    @Test func eachBringsItsOwnCheck() async throws {
+    @Test func eachCallerHasItsOwnCheck() async throws {
         let lax = ContentCheck(maximumBytes: 100) { _, _ in }
         let fixture = try await share("bad", leader: lax, (0..<29).map { _ in lax } + [check()])
         #expect(try await stored(fixture) == "good")
     }
 
-    @Test func aLeaderWithoutACheckIsNoWayRound() async throws {
+    @Test func leaderWithoutCheckBypassesNoCheck() async throws {
         let fixture = try await share("bad", leader: nil, [check()])
         #expect(try await stored(fixture) == "good")
     }
 
-    @Test func checksOfOneKindLookOnce() async throws {
+    @Test func equalChecksRunOnce() async throws {
         let looks = Looks()
         let way = Way()
         let one = check(looks, kind: ContentCheckKind(String.self, way: way))
@@ -209,7 +209,7 @@ import Testing
 
     private final class Way: Sendable {}
 
-    @Test func aCheckThatComesTooLateAsksAnew() {
+    @Test func callerWithLateCheckFetchesAgain() {
         let (way, other) = (Way(), Way())
         let kind = ContentCheckKind(String.self, way: way)
         let fill = Fill(fence: InvalidationSequence(0), check: check(kind: ContentCheckKind(String.self, way: other)))

@@ -5,7 +5,7 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-/// What rules change lets nobody see what is another's, nor have others see what is theirs.
+/// No change by a rule shows one user's response to another.
 @Suite struct RulesAttackTests {
     private let url = EngineFixture.url
 
@@ -24,7 +24,7 @@ import Testing
 
     // MARK: Principals
 
-    @Test func oneSessionsResponseIsNeverAnothers() async throws {
+    @Test func sessionsResponseNeverAnswersAnother() async throws {
         let fixture = perSession()
         fixture.transport.script(
             url,
@@ -41,7 +41,7 @@ import Testing
         #expect(Set(fixture.memory.all.map(\.key)).count == 3)
     }
 
-    @Test func aSessionDoesNotSeeWhatIsStoredForAll() async throws {
+    @Test func sessionDoesNotSeeSharedResponses() async throws {
         let fixture = perSession()
         fixture.transport.script(
             url,
@@ -55,14 +55,14 @@ import Testing
     }
 
     @Test(arguments: ["other=1", "session=", "xsession=a", "session", "Session=a"])
-    func aRequestWithoutTheCookieIsHandledAsEver(cookie: String) async throws {
+    func requestWithoutCookieIsHandledAsUsual(cookie: String) async throws {
         let fixture = perSession()
         fixture.transport.script(url, .ok("private", fields: [.cacheControl: "private, max-age=60"]))
         try await fixture.get(url, [.cookie: cookie])
         #expect(fixture.memory.all.isEmpty)
     }
 
-    @Test func severalCookiesOfTheNameAreNobodyElses() async throws {
+    @Test func repeatedCookieIdentifiesNoOtherSession() async throws {
         let fixture = perSession()
         fixture.transport.script(url, .fresh("a"), .fresh("both"), .fresh("in two lines"))
         try await fixture.get(url, [.cookie: "session=a"])
@@ -73,14 +73,14 @@ import Testing
         #expect(try await fixture.get(url, lines).text == "in two lines")
     }
 
-    @Test func theSessionItselfIsNotInTheKey() async throws {
+    @Test func sessionIsNotInKey() async throws {
         let fixture = perSession()
         let key = try #require(fixture.engine.key(for: fixture.request(url, [.cookie: "session=topsecret"])))
         #expect(!String(decoding: key.bytes, as: UTF8.self).contains("topsecret"))
         #expect(!"\(key)".contains("topsecret"))
     }
 
-    @Test func aSessionIsToldThoughItsCookieIsNotSent() async throws {
+    @Test func sessionIsIdentifiedThoughCookieIsNotSent() async throws {
         let fixture = perSession { $0.requestFields.removed = [.cookie] }
         fixture.transport.script(url, .fresh("a"), .fresh("b"))
         try await fixture.get(url, [.cookie: "session=a"])
@@ -88,7 +88,7 @@ import Testing
         #expect(fixture.transport.requests.allSatisfy { !$0.headerFields.contains(.cookie) })
     }
 
-    @Test func sessionsThatComeAtOnceHaveFetchesOfTheirOwn() async throws {
+    @Test func concurrentSessionsShareNoFetch() async throws {
         let gate = Gate()
         let fixture = perSession()
         fixture.transport.script(url, .fresh("1", beforeHead: gate), .fresh("2", beforeHead: gate))
@@ -96,13 +96,13 @@ import Testing
         async let second = fixture.get(url, [.cookie: "session=b"])
         await fixture.transport.waitForRequests(2)
         gate.open()
-        let answers = [try await first.text, try await second.text]
-        #expect(Set(answers) == ["1", "2"])
+        let responses = [try await first.text, try await second.text]
+        #expect(Set(responses) == ["1", "2"])
     }
 
-    // MARK: What a shared cache keeps to
+    // MARK: Shared caches
 
-    @Test func whatAnsweredCredentialsOrSetACookieIsNotSharedThoughPrivateIsIgnored() async throws {
+    @Test func ignoringPrivateDoesNotShareCredentialedResponses() async throws {
         let fixture = EngineFixture(
             kind: .shared,
             rules: TestRules {
@@ -127,7 +127,7 @@ import Testing
 
     // MARK: Ignored parameters
 
-    @Test func anUnsafeRequestReachesWhatIsStoredWithoutTheParameter() async throws {
+    @Test func unsafeRequestInvalidatesDespiteIgnoredParameter() async throws {
         let fixture = EngineFixture(
             rules: TestRules {
                 $0.target.ignoredParameters = ["session"]
@@ -144,7 +144,7 @@ import Testing
         #expect(try await fixture.get(sent).text == "two")
     }
 
-    @Test func aLocationIsInvalidatedAsItIsKeyed() async throws {
+    @Test func locationIsInvalidatedUnderItsKey() async throws {
         let fixture = EngineFixture(
             rules: TestRules {
                 [
@@ -164,7 +164,7 @@ import Testing
     @Test(arguments: [
         "session=1;callback=evil", "session=1%26callback=evil", "session=1%3Bcallback=evil", "?session=1",
     ])
-    func aParameterThatMayHoldAnotherIsKeyed(query: String) async throws {
+    func parameterThatMayHoldAnotherIsKeyed(query: String) async throws {
         let fixture = EngineFixture(rules: TestRules { $0.target.ignoredParameters = ["session"] })
         fixture.transport.script("\(url)?\(query)", .fresh("evil"))
         fixture.transport.script("\(url)?session=1", .fresh("good"))
@@ -172,7 +172,7 @@ import Testing
         #expect(try await fixture.get("\(url)?session=1").text == "good")
     }
 
-    @Test func requestsUnderOtherRulesHaveFetchesOfTheirOwn() async throws {
+    @Test func requestsUnderDifferentRulesShareNoFetch() async throws {
         let gate = Gate()
         let fixture = EngineFixture(
             kind: .shared,
@@ -205,7 +205,7 @@ import Testing
 
     // MARK: Secrets
 
-    @Test func whatIsSetTowardsTheOriginIsInNoError() async throws {
+    @Test func fieldSetForOriginIsInNoError() async throws {
         let fixture = EngineFixture(
             rules: TestRules { $0.requestFields.set = [.authorization: "Bearer topsecret"] }
         )
@@ -214,7 +214,7 @@ import Testing
         #expect(error.map { !"\($0) \($0.message)".contains("topsecret") } == true)
     }
 
-    @Test func settingsThatAreWrittenOutShowNoValue() throws {
+    @Test func settingsShowNoValuesWhenPrinted() throws {
         var settings = ExchangeSettings()
         settings.requestFields = FieldEdits(removed: [.cookie], set: [.authorization: "Bearer topsecret"])
         var dumped = ""
@@ -227,7 +227,7 @@ import Testing
         #expect("\(settings)".contains("remove: cookie; set: authorization"))
     }
 
-    @Test func aProbeIsKeyedAsTheRequestThatFailed() async throws {
+    @Test func probeHasKeyOfFailedRequest() async throws {
         let fixture = EngineFixture(
             rules: TestRules {
                 $0.principal = .cookie("session")
@@ -240,8 +240,8 @@ import Testing
         fixture.sleeper.advance(by: .seconds(1))
         await fixture.transport.waitForRequests(2)
         await fixture.untilIdle()
-        let answer = try await fixture.get(url, [.cookie: "session=a"])
-        #expect(answer.text == "back" && answer.response.outcome.isHit)
+        let result = try await fixture.get(url, [.cookie: "session=a"])
+        #expect(result.text == "back" && result.response.outcome.isHit)
         #expect(fixture.transport.requests.map { $0.headerFields[.from] } == ["set", "set"])
     }
 }

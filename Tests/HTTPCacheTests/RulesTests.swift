@@ -21,7 +21,7 @@ import Testing
 
     // MARK: Before a response is known
 
-    @Test func whatIsBypassedIsNeitherStoredNorAnsweredFromTheStore() async throws {
+    @Test func bypassNeitherStoresNorServesStored() async throws {
         let fixture = fixture { $0.isBypassed = true }
         fixture.transport.script(url, .fresh("one"), .fresh("two"))
         try await fixture.get()
@@ -31,7 +31,7 @@ import Testing
         #expect(fixture.memory.all.isEmpty)
     }
 
-    @Test func aMethodThatIsNotListedIsForwarded() async throws {
+    @Test func unlistedMethodIsForwarded() async throws {
         let fixture = fixture { $0.methods = [.post] }
         fixture.transport.script(url, .fresh("one"))
         try await fixture.get()
@@ -85,7 +85,7 @@ import Testing
         #expect(fixture.transport.requests.map { $0.headerFields[.cookie] } == ["a=1"])
     }
 
-    @Test func acceptEncodingHasOneSpelling() async throws {
+    @Test func acceptEncodingIsNormalized() async throws {
         let fixture = fixture { $0.normalizesAcceptEncoding = true }
         fixture.transport.script(url, .ok("one", fields: [.cacheControl: "max-age=60", .vary: "Accept-Encoding"]))
         try await fixture.get(url, [.acceptEncoding: "gzip;q=1.0, br, deflate"])
@@ -94,7 +94,7 @@ import Testing
         #expect(fixture.transport.requests.map { $0.headerFields[.acceptEncoding] } == ["br, gzip"])
     }
 
-    @Test func aFieldThatIsRemovedTowardsTheOriginIsNotKeyed() async throws {
+    @Test func fieldRemovedForOriginIsNotKeyed() async throws {
         let fixture = fixture(.shared) { $0.requestFields.removed = [.cookie] }
         fixture.transport.script(url, .fresh("one"))
         try await fixture.get(url, [.cookie: "a=1"])
@@ -105,7 +105,7 @@ import Testing
         #expect(fixture.transport.requests.map { $0.headerFields[.cookie] } == [nil])
     }
 
-    @Test func aFieldThatIsSetTowardsTheOriginIsSentAndNoCredential() async throws {
+    @Test func fieldSetForOriginIsSentAndIsNoCredential() async throws {
         let fixture = fixture(.shared) { $0.requestFields.set = [.authorization: "Bearer operators"] }
         fixture.transport.script(url, .ok("one", fields: [.cacheControl: "max-age=60", .vary: "Authorization"]))
         try await fixture.get(url, [.authorization: "Bearer clients"])
@@ -121,7 +121,7 @@ import Testing
         #expect(!"\(stored)".contains("operators"), "it is not stored")
     }
 
-    @Test func aFieldThatIsSetIsInEveryRequestToTheOrigin() async throws {
+    @Test func fieldSetForOriginIsInEveryRequest() async throws {
         let fixture = fixture { $0.requestFields.set = [.from: "secret"] }
         fixture.transport.script(
             url,
@@ -140,7 +140,7 @@ import Testing
         #expect(fixture.transport.requests.map { $0.headerFields[.from] } == Array(repeating: "secret", count: 4))
     }
 
-    @Test func theModeOfARuleBoundsTheEngines() async throws {
+    @Test func ruleNarrowsEnginesMode() async throws {
         let fixture = fixture { $0.mode = .offline }
         #expect(await fixture.failure() == .offlineMiss)
         #expect(fixture.transport.requests.isEmpty)
@@ -149,7 +149,7 @@ import Testing
         #expect(online.transport.requests.isEmpty, "it never widens it")
     }
 
-    @Test func aRulesHardTimeoutCounts() async throws {
+    @Test func rulesHardTimeoutApplies() async throws {
         let gate = Gate()
         let fixture = fixture { $0.hardTimeout = .value(.seconds(3)) }
         fixture.transport.script(url, .fresh("late", beforeHead: gate))
@@ -160,21 +160,21 @@ import Testing
         gate.open()
     }
 
-    @Test func aRulesSoftTimeoutCounts() async throws {
+    @Test func rulesSoftTimeoutApplies() async throws {
         let gate = Gate()
         let fixture = fixture { $0.softTimeout = .value(.seconds(1)) }
         fixture.transport.script(url, .fresh("one", 1), .fresh("two", beforeHead: gate))
         try await fixture.get()
         fixture.clock.advance(by: .seconds(2))
-        async let answer = fixture.get()
+        async let result = fixture.get()
         await fixture.sleeper.sleepers(atLeast: 1)
         fixture.sleeper.advance(by: .seconds(1))
-        #expect(try await answer.response.outcome.detail == .slow)
+        #expect(try await result.response.outcome.detail == .slow)
         gate.open()
         await fixture.untilIdle()
     }
 
-    @Test func withoutABreakerTheOriginIsAskedEachTime() async throws {
+    @Test func withoutBreakerOriginIsAskedEachTime() async throws {
         let fixture = fixture(options: { $0.failureThrottle = .zero }) { $0.usesBreaker = false }
         fixture.transport.script(url, .failure(.connect), .failure(.connect), .fresh("back"))
         #expect(await fixture.failure() == .originUnreachable)
@@ -192,7 +192,7 @@ import Testing
         return (String(buffer: try await response.body.collect(upTo: 1 << 20)), response)
     }
 
-    @Test func aGraphQLQueryIsKeyedByItsContent() async throws {
+    @Test func graphQLQueryIsKeyedByContent() async throws {
         let fixture = fixture { $0.keyedContent = .graphQL }
         fixture.transport.script(url, .fresh("a"), .fresh("b"))
         _ = try await post(fixture, #"{"query":"{ a }"}"#)
@@ -201,7 +201,7 @@ import Testing
         #expect(try await post(fixture, #"{"query":"{ b }"}"#).text == "b")
     }
 
-    @Test func aMutationIsForwardedAndInvalidates() async throws {
+    @Test func mutationIsForwardedAndInvalidates() async throws {
         let fixture = fixture {
             $0.keyedContent = .graphQL
             $0.overrides.lifetime = 60
@@ -214,7 +214,7 @@ import Testing
         #expect(try await post(fixture, #"{"query":"query { a }"}"#).text == "read again")
     }
 
-    @Test func anyContentOfAPOSTIsKeyedWhereARuleSaysSo() async throws {
+    @Test func ruleCanKeyAnyPOSTContent() async throws {
         let fixture = fixture {
             $0.keyedContent = .any
             $0.overrides.lifetime = 60
@@ -226,7 +226,7 @@ import Testing
 
     // MARK: With a response
 
-    @Test func clientsSeeTheFieldsThatARuleSetsAndTheStoreDoesNot() async throws {
+    @Test func fieldsSetByRuleReachClientsButNotStore() async throws {
         let gate = Gate()
         let fixture = fixture {
             $0.responseFields = FieldEdits(removed: [.server], set: [.from: "holdfast"])
@@ -243,20 +243,20 @@ import Testing
         await fixture.transport.waitForRequests(1)
         async let follower = fixture.get()
         gate.open()
-        var answers = [try await leader.response, try await follower.response]
-        answers.append(try await fixture.get().response)
-        answers.append(try await fixture.get(url, [.ifNoneMatch: "\"1\""]).response)
-        #expect(answers.map(\.head.status) == [.ok, .ok, .ok, .notModified])
-        for answer in answers {
-            #expect(answer.head.headerFields[.from] == "holdfast")
-            #expect(answer.head.headerFields[.server] == nil)
+        var responses = [try await leader.response, try await follower.response]
+        responses.append(try await fixture.get().response)
+        responses.append(try await fixture.get(url, [.ifNoneMatch: "\"1\""]).response)
+        #expect(responses.map(\.head.status) == [.ok, .ok, .ok, .notModified])
+        for response in responses {
+            #expect(response.head.headerFields[.from] == "holdfast")
+            #expect(response.head.headerFields[.server] == nil)
         }
         let stored = try #require(fixture.memory.all.first)
         #expect(stored.head.fields[.server] == "secret")
         #expect(stored.head.fields[.from] == nil)
     }
 
-    @Test func noRuleTakesAwayWhatFramesTheMessage() async throws {
+    @Test func noRuleRemovesFramingFields() async throws {
         let fixture = fixture {
             $0.responseFields = FieldEdits(removed: [.contentLength], set: [.contentLength: "1"])
         }
@@ -264,7 +264,7 @@ import Testing
         #expect(try await fixture.get().response.head.headerFields[.contentLength] == "3")
     }
 
-    @Test func tagsOfARulePurge() async throws {
+    @Test func tagsOfRulePurge() async throws {
         let fixture = EngineFixture(
             rules: TestRules { [rules = RequestRules.with("image/png") { $0.tags = ["images"] }] _ in rules }
         )
@@ -282,7 +282,7 @@ import Testing
         #expect(fixture.memory.all.map { $0.key.components.target.path } == ["/feed/2"])
     }
 
-    @Test func whatARulePinsIsPinnedAndStaysSo() async throws {
+    @Test func pinOfRuleStays() async throws {
         let fixture = fixture { $0.isPinned = true }
         fixture.transport.script(url, .fresh("one", 1, etag: "\"1\""), .status(.notModified), .fresh("two", 1))
         for _ in 0..<3 {
@@ -306,7 +306,7 @@ import Testing
         #expect(fixture.memory.all.map(\.bodyLength).sorted() == [2, 4])
     }
 
-    @Test func theGuardOfARuleKeepsWhatItsTypeIs() async throws {
+    @Test func guardOfRuleKeepsContentType() async throws {
         let fixture = EngineFixture(
             rules: TestRules {
                 [rules = RequestRules.with("application/json") { $0.goodDataGuard = .value(GoodDataGuard()) }] _ in
@@ -320,12 +320,12 @@ import Testing
         )
         try await fixture.get()
         fixture.clock.advance(by: .seconds(2))
-        let answer = try await fixture.get()
-        #expect(answer.text == "[]")
-        #expect(answer.response.outcome.detail == .guarded)
+        let result = try await fixture.get()
+        #expect(result.text == "[]")
+        #expect(result.response.outcome.detail == .guarded)
     }
 
-    @Test func theGuardIsOffWhereARuleSaysSo() async throws {
+    @Test func ruleCanSwitchGuardOff() async throws {
         let fixture = fixture(options: { $0.goodDataGuard = GoodDataGuard() }) { $0.goodDataGuard = .off }
         fixture.transport.script(
             url,
@@ -337,7 +337,7 @@ import Testing
         #expect(try await fixture.get().text == "<html>")
     }
 
-    @Test(arguments: [true, false]) func eagerRefreshIsARulesToSwitch(isOn: Bool) async throws {
+    @Test(arguments: [true, false]) func ruleSwitchesEagerRefresh(isOn: Bool) async throws {
         let fixture = fixture(options: { $0.eagerRefresh = isOn ? nil : 0.5 }) {
             $0.eagerRefresh = isOn ? .value(0.5) : .off
         }
@@ -350,20 +350,20 @@ import Testing
         #expect(fixture.transport.requests.count == (isOn ? 2 : 1))
     }
 
-    @Test func aRulesLifetimeCountsForWhatIsStoredAlready() async throws {
+    @Test func rulesLifetimeAppliesToStoredResponses() async throws {
         let fixture = fixture { $0.overrides.lifetime = 100 }
         fixture.transport.script(url, .ok("one", fields: [.cacheControl: "max-age=1"]))
         try await fixture.get()
         fixture.clock.advance(by: .seconds(99))
-        let answer = try await fixture.get()
-        #expect(answer.response.outcome.isHit)
-        #expect(answer.response.outcome.timeToLive == 1)
-        #expect(answer.response.head.headerFields[.cacheControl] == "max-age=1", "it stays as it came")
+        let result = try await fixture.get()
+        #expect(result.response.outcome.isHit)
+        #expect(result.response.outcome.timeToLive == 1)
+        #expect(result.response.head.headerFields[.cacheControl] == "max-age=1", "it stays as it came")
     }
 
     // MARK: Staleness
 
-    @Test func beyondItsBudgetNothingStaleAnswersOffline() async throws {
+    @Test func staleResponseBeyondLimitIsNotServedOffline() async throws {
         let fixture = fixture { $0.overrides.maximumStalenessOffline = 10 }
         fixture.transport.script(url, .fresh("one", 1))
         try await fixture.get()
@@ -377,7 +377,7 @@ import Testing
         #expect(error?.message.contains("stale.offline") == true)
     }
 
-    @Test func theOtherBudgetCountsWhereTheOriginCannotBeReached() async throws {
+    @Test func normalLimitAppliesIfOriginIsUnreachable() async throws {
         let fixture = fixture(options: { $0.failureThrottle = .zero }) {
             $0.overrides.maximumStaleness = 10
             $0.usesBreaker = false
@@ -391,7 +391,7 @@ import Testing
         #expect(error?.message.contains("stale.normal") == true)
     }
 
-    @Test func despiteMustRevalidateWhatIsStoredAnswersOfflineAndSaysSo() async throws {
+    @Test func liftedMustRevalidateServesOfflineWithDetail() async throws {
         let fixture = fixture { $0.overrides.staleDespite = [.mustRevalidate] }
         fixture.transport.script(
             url,
@@ -412,7 +412,7 @@ import Testing
         #expect(offline.response.outcome.cacheStatus() == "holdfast; hit; ttl=-1; detail=despite-must-revalidate")
     }
 
-    @Test func inPreferStoredWhatIsLiftedIsValidatedFirst() async throws {
+    @Test func preferStoredValidatesLiftedDirectiveFirst() async throws {
         let fixture = fixture(mode: .preferStored) { $0.overrides.staleDespite = [.mustRevalidate] }
         fixture.transport.script(
             url,
@@ -424,19 +424,19 @@ import Testing
         #expect(try await fixture.get().response.isValidated)
     }
 
-    @Test func staleOnErrorIsARulesToAllow() async throws {
+    @Test func ruleAllowsStaleOnError() async throws {
         let fixture = fixture { $0.overrides.staleIfError = 60 }
         fixture.transport.script(url, .fresh("one", 1), .status(.internalServerError))
         try await fixture.get()
         fixture.clock.advance(by: .seconds(2))
-        let answer = try await fixture.get()
-        #expect(answer.text == "one")
-        #expect(answer.response.outcome.detail == .staleIfError)
+        let result = try await fixture.get()
+        #expect(result.text == "one")
+        #expect(result.response.outcome.detail == .staleIfError)
     }
 
-    // MARK: What was changed
+    // MARK: Changes
 
-    @Test func itIsToldWhatWasChanged() throws {
+    @Test func changesAreReported() throws {
         let fixture = fixture {
             $0.target.droppedParameters = ["utm_*"]
             $0.target.sortsParameters = true
@@ -470,5 +470,37 @@ import Testing
         #expect(prepared.changes.isEmpty)
         #expect(prepared.presented.head == prepared.request.head)
         #expect(prepared.keyedTarget == prepared.presentedTarget)
+    }
+
+    @Test func principalFieldIsNotStoredThoughVaryNamesIt() async throws {
+        let name = try #require(HTTPField.Name("X-User"))
+        let fixture = fixture(.shared) { $0.principal = .field(name) }
+        fixture.transport.script(
+            url,
+            .ok("hers", fields: [.cacheControl: "max-age=60", .vary: "X-User"]),
+            .ok("his", fields: [.cacheControl: "max-age=60", .vary: "X-User"])
+        )
+        try await fixture.get(url, [name: "alice-alone"])
+        let stored = try #require(fixture.memory.all.first)
+        #expect(!"\(stored.head.selectingFields)".contains("alice-alone"))
+        #expect(try await fixture.get(url, [name: "bob"]).text == "his")
+        let again = try await fixture.get(url, [name: "alice-alone"])
+        #expect(again.text == "hers" && again.response.outcome.isHit)
+        #expect(fixture.transport.requests.map { $0.headerFields[name] } == ["alice-alone", "bob"])
+    }
+
+    @Test(arguments: [true, false]) func bypassingPOSTInvalidatesWhateverItsContent(
+        isBypassed: Bool
+    ) async throws {
+        let bypassing = RequestRules.with {
+            $0.keyedContent = .any
+            $0.isBypassed = isBypassed
+            if !isBypassed { $0.methods = [.get] }
+        }
+        let fixture = EngineFixture(rules: TestRules { $0.method == .post ? bypassing : .none })
+        fixture.transport.script(url, .fresh("one"), .status(.noContent), .fresh("two"))
+        try await fixture.get()
+        try await fixture.get(method: .post)
+        #expect(try await fixture.get().text == "two")
     }
 }

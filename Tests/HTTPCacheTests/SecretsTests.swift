@@ -34,7 +34,7 @@ import Testing
         bytes.contains(Array(secret.utf8))
     }
 
-    @Test func aSecretParameterIsSentAndNotKeyed() async throws {
+    @Test func secretParameterIsSentAndNotKeyed() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(Self.url, .fresh("mine"))
         let request = try request(fixture)
@@ -47,18 +47,18 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func itTellsPrincipalsApart() async throws {
+    @Test func secretIdentifiesPrincipals() async throws {
         let fixture = EngineFixture()
         let other = "https://a.example/feed?page=1&appid=another"
         fixture.transport.script(Self.url, .fresh("mine"))
         fixture.transport.script(other, .fresh("theirs"))
         #expect(try await text(fixture, request(fixture)) == "mine")
         #expect(try await text(fixture, request(fixture, other)) == "theirs")
-        // Nor is it everybody's.
+        // The shared partition does not have it either.
         #expect(await fixture.failure("https://a.example/feed?page=1", preference: .storedOnly) == .offlineMiss)
     }
 
-    @Test func aNamedPrincipalKeepsItsResponsesWhenTheSecretRotates() async throws {
+    @Test func namedPrincipalKeepsResponsesWhenSecretRotates() async throws {
         let fixture = EngineFixture()
         let rotated = "https://a.example/feed?page=1&appid=rotated"
         fixture.transport.script(Self.url, .fresh("mine"))
@@ -70,20 +70,20 @@ import Testing
         "appid=\(secret);page=2", "appid=\(secret)%26page=2", "x=1;appid=\(secret)", "x=1%26appid=\(secret)",
         "%61ppid=\(secret)", "x=1%2526appid=\(secret)",
     ])
-    func noWayOfWritingItLeadsIntoTheKey(query: String) async throws {
+    func noSpellingOfSecretReachesKey(query: String) async throws {
         let fixture = EngineFixture()
         for principal in [nil, "me"] {
             let url = "https://a.example/feed?\(query)"
             let key = try #require(fixture.engine.key(for: request(fixture, url, principal: principal)))
             #expect(!holdsSecret(key.bytes))
-            // What hides behind it makes a difference all the same.
+            // The parameters hidden behind it still make a difference.
             let other = url.replacing("page=2", with: "page=3").replacing("x=1", with: "x=2")
             let otherKey = try #require(fixture.engine.key(for: request(fixture, other, principal: principal)))
             if other != url { #expect(key != otherKey) }
         }
     }
 
-    @Test func aSecretFieldIsACredentialAndSelectsByItsHMAC() async throws {
+    @Test func secretFieldIsCredentialAndSelectsByHMAC() async throws {
         let fixture = EngineFixture()
         let field = try #require(Self.field)
         let url = "https://a.example/feed"
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerWhoseFieldsRepeatASecretIsNotStored() async throws {
+    @Test func responseThatRepeatsSecretIsNotStored() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             Self.url,
@@ -113,7 +113,7 @@ import Testing
         #expect(fixture.memory.all.isEmpty)
     }
 
-    @Test func a304ThatRepeatsASecretConfirmsAndIsNotStored() async throws {
+    @Test func repeatedSecretIn304ConfirmsAndIsNotStored() async throws {
         let fixture = EngineFixture()
         let link = try #require(HTTPField.Name("Link"))
         fixture.transport.script(
@@ -127,7 +127,7 @@ import Testing
         #expect(fixture.memory.all.allSatisfy { !$0.head.fields.contains(link) })
     }
 
-    @Test func aSuccessOfAnUnsafeMethodInvalidatesWhatIsKeyedWithoutIt() async throws {
+    @Test func unsafeMethodInvalidatesKeyWithoutSecret() async throws {
         let fixture = EngineFixture()
         let plain = "https://a.example/feed?page=1"
         fixture.transport.script(plain, .fresh("everybody's"))
@@ -139,7 +139,7 @@ import Testing
         #expect(fixture.memory.all.allSatisfy { $0.head.isInvalidated })
     }
 
-    @Test func changesAreToldOfWhatIsKeyedWithoutIt() async throws {
+    @Test func changesAreReportedForKeyWithoutSecret() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(Self.url, .fresh("mine"))
         var changes = fixture.engine.changes(for: try request(fixture)).makeAsyncIterator()
@@ -147,7 +147,7 @@ import Testing
         #expect(await changes.next()?.kind == .stored)
     }
 
-    @Test func noMessageShowsIt() async throws {
+    @Test func noMessageShowsSecret() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(Self.url, .failure(.other))
         func message(_ request: CacheRequest) async -> String {
@@ -165,7 +165,7 @@ import Testing
             let message = await message(request)
             #expect(message != "no error" && !message.contains(Self.secret))
         }
-        // This transport tells the whole target.
+        // This transport's errors hold the whole target.
         var untold = try request(fixture, "https://a.example/other?appid=\(Self.secret)")
         #expect(await !message(untold).contains(Self.secret))
         untold.head.scheme = "ftp"
@@ -175,7 +175,7 @@ import Testing
         #expect(await !message(late).contains(Self.secret))
     }
 
-    @Test func noExplanationShowsIt() async throws {
+    @Test func noExplanationShowsSecret() async throws {
         let fixture = EngineFixture()
         let field = try #require(Self.field)
         let explanation = try await fixture.engine.explain(request(fixture, Self.url, [field: Self.secret]))
@@ -183,7 +183,7 @@ import Testing
         #expect(explanation.request.changes.contains { $0.summary.contains("'appid'") })
     }
 
-    @Test func rulesSeeTheTargetWithoutIt() async throws {
+    @Test func rulesSeeTargetWithoutSecret() async throws {
         let rules = TestRules { request in
             #expect(request.path?.contains(Self.secret) == false)
             return RequestRules.with { $0.target.sortsParameters = true }

@@ -23,7 +23,7 @@ import Testing
         return try #require(try await InMemoryResponseStore().beginWrite(draft, fence: InvalidationSequence(0)))
     }
 
-    @Test func aStoredBodyIsNotPacedByAReaderThatDoesNotRead() async throws {
+    @Test func storedBodyIsNotSlowedByIdleReader() async throws {
         let body = SharedBody(length: nil, writer: try await writer(), onAbandoned: {})
         let slow = try #require(body.makeReader())
         for _ in 0..<40 { #expect(await body.append(Self.chunk)) }
@@ -33,7 +33,7 @@ import Testing
         #expect(whole.readableBytes == 40 * Self.chunk.readableBytes)
     }
 
-    @Test func anUnstoredBodyIsPacedByItsSlowestReader() async throws {
+    @Test func unstoredBodyRunsAtPaceOfSlowestReader() async throws {
         let body = SharedBody(length: nil, writer: nil, onAbandoned: {})
         let reader = try #require(body.makeReader())
         let appended = Atomic(0)
@@ -54,7 +54,7 @@ import Testing
         #expect(received == 40 * Self.chunk.readableBytes)
     }
 
-    @Test func anUnstoredBodyThatNobodyReadsEnds() async throws {
+    @Test func unstoredBodyWithoutReaderEnds() async throws {
         let isAbandoned = Atomic(false)
         let body = SharedBody(length: nil, writer: nil) { isAbandoned.store(true, ordering: .relaxed) }
         var reader = body.makeReader()
@@ -66,7 +66,7 @@ import Testing
         #expect(await body.append(Self.chunk) == false)
     }
 
-    @Test func aBodyWhoseBeginningIsGoneTakesNoNewReaders() async throws {
+    @Test func bodyWithoutItsBeginningTakesNoNewReaders() async throws {
         let body = SharedBody(length: nil, writer: nil, onAbandoned: {})
         let reader = try #require(body.makeReader())
         let producer = Task {
@@ -78,7 +78,7 @@ import Testing
         #expect(body.makeReader() == nil)
     }
 
-    @Test func readersSeeWhatBrokeTheBodyOffAfterTheBytesBeforeIt() async throws {
+    @Test func readersGetErrorAfterBytesBeforeIt() async throws {
         struct Broken: Error {}
         let body = SharedBody(length: nil, writer: nil, onAbandoned: {})
         let reader = try #require(body.makeReader())
@@ -89,7 +89,7 @@ import Testing
         await #expect(throws: Broken.self) { try await iterator.next() }
     }
 
-    @Test func aStreamOffTheWireIsReadOnce() async throws {
+    @Test func streamFromNetworkIsReadOnce() async throws {
         let body = SharedBody(length: nil, writer: nil, onAbandoned: {})
         let stream = try #require(body.makeReader()).stream
         body.finish()
@@ -97,7 +97,7 @@ import Testing
         await #expect(throws: BodyStreamError.alreadyRead) { try await stream.collect(upTo: 1) }
     }
 
-    @Test func aCancelledReaderStopsWaiting() async throws {
+    @Test func cancelledReaderStopsWaiting() async throws {
         let body = SharedBody(length: nil, writer: nil, onAbandoned: {})
         let reader = try #require(body.makeReader())
         let task = Task { try await reader.stream.collect(upTo: 1) }

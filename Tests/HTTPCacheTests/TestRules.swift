@@ -7,7 +7,7 @@ struct TestRules: ExchangeRules {
 
     init(_ resolve: @escaping @Sendable (HTTPRequest) -> RequestRules) { self.resolve = resolve }
 
-    /// The same for every request.
+    /// The same rules for every request.
     init(_ change: (inout ExchangeSettings) -> Void) {
         let rules = RequestRules.with(change)
         self.init { _ in rules }
@@ -25,7 +25,7 @@ extension RequestRules {
         return RequestRules(settings: settings)
     }
 
-    /// What holds for responses of one media type alone.
+    /// Rules that apply only to responses of one media type.
     static func with(_ mediaType: String, _ change: (inout ExchangeSettings) -> Void) -> RequestRules {
         var changed = ExchangeSettings()
         change(&changed)

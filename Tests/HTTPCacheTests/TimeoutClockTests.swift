@@ -2,8 +2,7 @@ import HTTPCache
 import HoldfastTesting
 import Testing
 
-/// The clock of the engine's timeouts: whoever sleeps on it wakes in time, and leaves nothing when
-/// cancelled.
+/// The clock of the engine's timeouts: sleepers wake in time, and leave nothing when cancelled.
 @Suite struct TimeoutClockTests {
     private let base = ManualDurationClock()
     private let clock: TimeoutClock<ManualDurationClock>
@@ -12,7 +11,7 @@ import Testing
         clock = TimeoutClock(base)
     }
 
-    @Test func eachWakesAtItsDeadlineAndNotBefore() async throws {
+    @Test func sleeperWakesAtItsDeadlineAndNotBefore() async throws {
         let (woken, continuation) = AsyncStream<Int>.makeStream()
         let tasks = [3, 1, 2].map { seconds in
             Task {
@@ -32,13 +31,13 @@ import Testing
         for task in tasks { try await task.value }
     }
 
-    @Test func aDeadlineThatIsOverIsNotWaitedFor() async throws {
+    @Test func pastDeadlineReturnsAtOnce() async throws {
         try await clock.sleep(until: clock.now)
         try await clock.sleep(for: .seconds(-1))
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test func whoIsCancelledWakesAtOnceAndLeavesNothing() async throws {
+    @Test func cancelledSleeperWakesAtOnceAndLeavesNothing() async throws {
         await withTaskGroup(of: Bool.self) { group in
             for number in 0..<1000 {
                 group.addTask {
@@ -51,7 +50,7 @@ import Testing
                 }
             }
             while clock.sleeperCount < 1000 { await Task.yield() }
-            // All of them share one.
+            // All of them share one sleep.
             #expect(base.sleeperCount <= 1)
             group.cancelAll()
             for await isCancelled in group { #expect(isCancelled) }
@@ -60,7 +59,7 @@ import Testing
         #expect(base.sleeperCount <= 1)
     }
 
-    @Test func whoIsCancelledBeforeDoesNotSleep() async {
+    @Test func cancelledTaskDoesNotSleep() async {
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
             try await clock.sleep(for: .seconds(60))
@@ -70,12 +69,12 @@ import Testing
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test func aLaterSleepDoesNotDelayAnEarlierOne() async throws {
+    @Test func laterSleepDoesNotDelayEarlierOne() async throws {
         let late = Task { try await clock.sleep(for: .seconds(60)) }
         while clock.sleeperCount < 1 { await Task.yield() }
         let early = Task { try await clock.sleep(for: .milliseconds(500)) }
         while clock.sleeperCount < 2 { await Task.yield() }
-        // The alarm for the first, and the one for the second that overtook it.
+        // The alarm for the first, and the earlier one for the second.
         await base.sleepers(atLeast: 2)
         base.advance(by: .milliseconds(500))
         try await early.value

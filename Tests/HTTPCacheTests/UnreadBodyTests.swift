@@ -7,7 +7,7 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// What becomes of a response that is being stored when its last reader leaves.
+/// The fate of a response that is being stored when its last reader leaves.
 @Suite(.timeLimit(.minutes(20))) struct UnreadBodyTests {
     private static let url = EngineFixture.url
 
@@ -73,9 +73,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [nil, 10_000]) func aBodyThatNobodyReadsEndsAfterASecond(_ length: Int?) async throws {
+    @Test(arguments: [nil, 10_000]) func unreadBodyEndsAfterASecond(_ length: Int?) async throws {
         let fixture = Fixture()
-        let exchange = fixture.origin.answer(Self.fields(length))
+        let exchange = fixture.origin.respond(Self.fields(length))
         var responses = try await readers(30, fixture)
         #expect(fixture.origin.requestCount == 1)
         responses.removeLast(29)
@@ -91,9 +91,9 @@ import Testing
         #expect(try await fixture.stored() == nil)
     }
 
-    @Test(arguments: [nil, 10]) func aReaderThatStaysKeepsTheBodyGoing(_ length: Int?) async throws {
+    @Test(arguments: [nil, 10]) func remainingReaderKeepsBodyGoing(_ length: Int?) async throws {
         let fixture = Fixture()
-        let exchange = fixture.origin.answer(Self.fields(length))
+        let exchange = fixture.origin.respond(Self.fields(length))
         var responses = try await readers(30, fixture)
         responses.removeLast(29)
         exchange.send("hello")
@@ -106,9 +106,9 @@ import Testing
         #expect(try await fixture.stored() == "helloworld")
     }
 
-    @Test(arguments: [nil, 10]) func aBodyThatEndsWithinTheSecondIsStored(_ length: Int?) async throws {
+    @Test(arguments: [nil, 10]) func bodyThatEndsWithinTheSecondIsStored(_ length: Int?) async throws {
         let fixture = Fixture()
-        let exchange = fixture.origin.answer(Self.fields(length))
+        let exchange = fixture.origin.respond(Self.fields(length))
         _ = try await readers(1, fixture)
         exchange.send("helloworld")
         exchange.finish()
@@ -116,9 +116,9 @@ import Testing
         #expect(try await fixture.stored() == "helloworld")
     }
 
-    @Test func aCallerThatComesWithinTheSecondKeepsTheBodyGoing() async throws {
+    @Test func newCallerWithinTheSecondKeepsBodyGoing() async throws {
         let fixture = Fixture()
-        let exchange = fixture.origin.answer(Self.fields(nil))
+        let exchange = fixture.origin.respond(Self.fields(nil))
         _ = try await readers(1, fixture)
         await fixture.sleeper.sleepers(atLeast: 1)
         let later = try await readers(1, fixture)
@@ -130,9 +130,9 @@ import Testing
         #expect(text == "hello")
     }
 
-    @Test func aBodyThatIsNearlyCompleteHasTenSeconds() async throws {
+    @Test func nearlyCompleteBodyHasTenSeconds() async throws {
         let fixture = Fixture()
-        let exchange = fixture.origin.answer(Self.fields(10))
+        let exchange = fixture.origin.respond(Self.fields(10))
         _ = try await readers(1, fixture)
         await fixture.sleeper.sleepers(atLeast: 1)
         exchange.send("h")
@@ -147,9 +147,9 @@ import Testing
         #expect(try await fixture.stored() == "helloworld")
     }
 
-    @Test func aBodyThatIsLateAfterAllEndsAfterTenSeconds() async throws {
+    @Test func lateBodyEndsAfterTenSeconds() async throws {
         let fixture = Fixture()
-        let exchange = fixture.origin.answer(Self.fields(10))
+        let exchange = fixture.origin.respond(Self.fields(10))
         _ = try await readers(1, fixture)
         await fixture.sleeper.sleepers(atLeast: 1)
         exchange.send("h")
@@ -163,9 +163,9 @@ import Testing
     }
 
     @Test(arguments: ["application/x-ndjson", "application/json-seq"])
-    func aStreamEndsWithItsLastReader(_ type: String) async throws {
+    func streamEndsWithItsLastReader(_ type: String) async throws {
         let fixture = Fixture()
-        let exchange = fixture.origin.answer(Self.fields(nil, type: type))
+        let exchange = fixture.origin.respond(Self.fields(nil, type: type))
         var responses = try await readers(30, fixture)
         responses.removeLast(29)
         exchange.send("{}\n")
@@ -179,9 +179,9 @@ import Testing
         await fixture.untilIdle()
     }
 
-    @Test func aStreamThatIsReadToItsEndIsStored() async throws {
+    @Test func fullyReadStreamIsStored() async throws {
         let fixture = Fixture()
-        let exchange = fixture.origin.answer(Self.fields(nil, type: "application/x-ndjson"))
+        let exchange = fixture.origin.respond(Self.fields(nil, type: "application/x-ndjson"))
         let responses = try await readers(1, fixture)
         exchange.send("{}\n")
         exchange.finish()
@@ -190,15 +190,15 @@ import Testing
         #expect(try await fixture.stored() == "{}\n")
     }
 
-    /// However many are held up, and whichever came first.
-    @Test(arguments: [nil, 10_000]) func aBodyThatNobodyReadsEndsAtOnceWhereARequestWaitsForItsPlace(
+    /// However many bodies are held up, and in any order.
+    @Test(arguments: [nil, 10_000]) func unreadBodyEndsAtOnceIfRequestWaitsForItsPlace(
         _ length: Int?
     ) async throws {
         let fixture = Fixture { $0.inFlightLimit = 8 }
-        let held = (0..<8).map { _ in fixture.origin.answer(Self.fields(length)) }
+        let held = (0..<8).map { _ in fixture.origin.respond(Self.fields(length)) }
         for number in 0..<8 { _ = try await readers(1, fixture, "https://a.example/held/\(number)") }
         #expect(fixture.engine.fillCount == 8)
-        let answered = (0..<30).map { _ in fixture.origin.answer(Self.fields(2)) }
+        let answered = (0..<30).map { _ in fixture.origin.respond(Self.fields(2)) }
         for exchange in answered {
             exchange.send("ok")
             exchange.finish()
@@ -216,10 +216,10 @@ import Testing
         #expect(fixture.sleeper.now == .init(.zero))
     }
 
-    @Test func aReaderThatLeavesWhileARequestWaitsEndsTheBodyAtOnce() async throws {
+    @Test func leavingReaderEndsBodyAtOnceIfRequestWaits() async throws {
         let fixture = Fixture { $0.inFlightLimit = 1 }
-        let held = fixture.origin.answer(Self.fields(nil))
-        let wanted = fixture.origin.answer(Self.fields(2))
+        let held = fixture.origin.respond(Self.fields(nil))
+        let wanted = fixture.origin.respond(Self.fields(2))
         wanted.send("ok")
         wanted.finish()
         var responses = try await readers(1, fixture)
@@ -232,10 +232,10 @@ import Testing
         #expect(text == "ok" && responses.isEmpty)
     }
 
-    @Test func aBodyThatNobodyReadsEndsAtOnceWhereARequestWaitsForAConnection() async throws {
+    @Test func unreadBodyEndsAtOnceIfRequestWaitsForConnection() async throws {
         let fixture = Fixture()
-        let held = fixture.origin.answer(Self.fields(nil))
-        let wanted = fixture.origin.answer(Self.fields(2), waitsFor: held)
+        let held = fixture.origin.respond(Self.fields(nil))
+        let wanted = fixture.origin.respond(Self.fields(2), waitsFor: held)
         wanted.send("ok")
         wanted.finish()
         _ = try await readers(1, fixture)
@@ -244,11 +244,11 @@ import Testing
         #expect(text == "ok" && held.isEnded)
     }
 
-    @Test func anotherOriginsRequestsEndNothing() async throws {
+    @Test func requestsToAnotherOriginEndNothing() async throws {
         let fixture = Fixture { $0.inFlightLimit = 1 }
-        let held = fixture.origin.answer(Self.fields(nil))
-        let busy = fixture.origin.answer(Self.fields(2))
-        let wanted = fixture.origin.answer(Self.fields(2))
+        let held = fixture.origin.respond(Self.fields(nil))
+        let busy = fixture.origin.respond(Self.fields(2))
+        let wanted = fixture.origin.respond(Self.fields(2))
         _ = try await readers(1, fixture)
         let first = try await fixture.engine.respond(to: try fixture.request("https://b.example/busy"))
         async let second = fixture.engine.respond(to: try fixture.request("https://b.example/wanted"))
@@ -267,7 +267,7 @@ import Testing
     }
 }
 
-/// An origin whose responses are sent piece by piece, as a test says.
+/// An origin that sends its responses piece by piece, as a test directs.
 private final class PushedOrigin: Transport {
     /// One response.
     final class Exchange: Sendable {
@@ -293,12 +293,12 @@ private final class PushedOrigin: Transport {
 
         func finish() { pieces.continuation.finish() }
 
-        /// Waits until what was sent has been taken and more is asked for.
+        /// Waits until the sent bytes were taken and more are requested.
         func isTaken() async {
             while taken.load(ordering: .acquiring) <= sent.load(ordering: .acquiring) { await Task.yield() }
         }
 
-        /// Waits until it was ended by whoever reads it.
+        /// Waits until its reader ends it.
         func ended() async { try? await end.wait() }
 
         fileprivate var body: BodyStream {
@@ -322,10 +322,10 @@ private final class PushedOrigin: Transport {
 
     var requestCount: Int { state.withLock { $0.next } }
 
-    /// Answers the next request.
+    /// Responds to the next request.
     ///
     /// - Parameter blocker: has the connection that the request needs.
-    func answer(_ fields: HTTPFields, waitsFor blocker: Exchange? = nil) -> Exchange {
+    func respond(_ fields: HTTPFields, waitsFor blocker: Exchange? = nil) -> Exchange {
         let exchange = Exchange(fields, blocker)
         state.withLock { $0.exchanges.append(exchange) }
         return exchange

@@ -3,9 +3,9 @@ import Testing
 
 @testable import HTTPCache
 
-/// How long a stored body goes on without a reader, as a value.
+/// How long a stored body continues without a reader, as a value.
 @Suite struct UnreadLimitTests {
-    @Test func aBodyOfUnknownLengthGoesOnForASecondAndEightMebibytes() {
+    @Test func bodyOfUnknownLengthContinuesForASecondAndEightMiB() {
         let limit = UnreadLimit(length: nil, isBackground: false)
         #expect(limit.allowance(at: 0) == .goOn(for: .seconds(1)))
         #expect(limit.allowance(at: 8 << 20) == .goOn(for: .seconds(1)))
@@ -13,7 +13,7 @@ import Testing
         #expect(limit.allowance(at: 8 << 20, since: 0) == .end)
     }
 
-    @Test func aBodyOfKnownLengthGoesOnWhereItWillSoonBeComplete() {
+    @Test func bodyOfKnownLengthContinuesIfNearlyComplete() {
         let limit = UnreadLimit(length: 1_000_000, isBackground: false)
         #expect(limit.allowance(at: 10) == .goOn(for: .seconds(1)))
         // 100,000 bytes a second: nine more seconds are enough.
@@ -24,7 +24,7 @@ import Testing
         #expect(limit.allowance(at: 1_000_000) == .goOnToTheEnd)
     }
 
-    @Test func aLongDownloadDoesNotGoOn() {
+    @Test func longDownloadDoesNotContinue() {
         let limit = UnreadLimit(length: 1 << 40, isBackground: false)
         #expect(limit.allowance(at: 100 << 20, since: 0) == .end)
         #expect(limit.allowance(at: .max >> 8, since: 0) == .goOnToTheEnd)
@@ -36,7 +36,7 @@ import Testing
             "application/geo+json-seq", "application/ndjson", "application/stream+json",
         ]
     )
-    func aStreamOfUnknownLengthDoesNotGoOn(_ type: String) {
+    func streamOfUnknownLengthDoesNotContinue(_ type: String) {
         let response = HTTPResponse(status: .ok, headerFields: [.contentType: type])
         for isBackground in [false, true] {
             #expect(UnreadLimit(response, length: nil, isBackground: isBackground).allowance(at: 1) == .end)
@@ -52,7 +52,7 @@ import Testing
         #expect(limit.allowance(at: 1) == .goOn(for: .seconds(1)))
     }
 
-    @Test func aFetchInTheBackgroundIsBoundedByItsBytesAlone() {
+    @Test func backgroundFetchIsLimitedOnlyByBytes() {
         let unknown = UnreadLimit(length: nil, isBackground: true)
         #expect(unknown.allowance(at: 0) == .goOnToTheEnd && unknown.allowance(at: (8 << 20) + 1) == .end)
         #expect(UnreadLimit(length: 1 << 40, isBackground: true).allowance(at: 0) == .goOnToTheEnd)

@@ -4,9 +4,9 @@ import HTTPTypes
 import HoldfastTesting
 import Testing
 
-/// What a success of an unsafe method invalidated or deleted, while the origin cannot be reached.
-/// RFC 9111 §4.4
-@Suite("What an unsafe method invalidated", .timeLimit(.minutes(20)))
+/// Responses that a success of an unsafe method invalidated or deleted, while the origin is
+/// unreachable. RFC 9111 §4.4
+@Suite("Responses invalidated by an unsafe method", .timeLimit(.minutes(20)))
 struct UnsafeInvalidationTests {
     private let url = EngineFixture.url
     private let other = "https://a.example/other"
@@ -17,7 +17,8 @@ struct UnsafeInvalidationTests {
 
     private func method(_ name: String) throws -> HTTPRequest.Method { try #require(HTTPRequest.Method(name)) }
 
-    /// Stored for a minute, then changed at the origin, which is away from then on.
+    /// Stores a response for a minute, then changes it at the origin, which is unreachable from
+    /// then on.
     private func changed(
         _ fixture: EngineFixture,
         by method: HTTPRequest.Method,
@@ -28,7 +29,7 @@ struct UnsafeInvalidationTests {
             url,
             .fresh("old", etag: "\"1\""),
             .status(status, fields: fields),
-            // Whoever finds out, and who is tried between two probes.
+            // The first caller, and the one that is tried between two probes.
             .failure(.connect),
             .failure(.connect),
             .failure(.connect)
@@ -39,12 +40,15 @@ struct UnsafeInvalidationTests {
 
     // MARK: The class
 
-    /// Every mode, preference, directive and age that the generator makes, each way in and each
-    /// state of the origin.
+    /// Every mode, preference, directive and age that the generator makes, for every cause and
+    /// every state of the origin.
     ///
     /// Mutants: `unsafe-invalidation-*`.
     @Test(arguments: SituationTransport.Situation.allCases, [InvalidationCause.unsafeMethod, .unspecified])
-    func isNeverServedAsFresh(in situation: SituationTransport.Situation, cause: InvalidationCause) async throws {
+    func invalidatedResponseIsNeverFresh(
+        in situation: SituationTransport.Situation,
+        cause: InvalidationCause
+    ) async throws {
         var (served, refused) = (0, 0)
         for seed in 0..<160 as Range<UInt64> {
             var generated = ExplainedCase(seed: seed)
@@ -86,7 +90,7 @@ struct UnsafeInvalidationTests {
                     refused += 1
                 } catch is ExchangeError {}
             }
-            // What is said to people is the same, whatever the origin does.
+            // The explanation is the same, whatever the origin does.
             for verdict in [explanation.now, explanation.unreachable, explanation.failing, explanation.offline]
             where verdict.answer == .stored && cause == .unsafeMethod {
                 let isHonest = verdict.detail == "invalidated" && (verdict.timeToLive ?? 1) <= 0 && isLifted
@@ -94,20 +98,20 @@ struct UnsafeInvalidationTests {
             }
             await engine.shutDown()
         }
-        // A generator that never comes to it would have shown nothing.
+        // A generator that never produces the case would prove nothing.
         if cause == .unsafeMethod {
             #expect(refused > 5 || situation == .reachable || situation == .failing, "\(refused)")
             #expect(served > 0, "\(served)")
         }
     }
 
-    // MARK: POST, PUT, PATCH and what is unknown
+    // MARK: POST, PUT, PATCH and unknown methods
 
     @Test(arguments: ["POST", "PUT", "PATCH", "FROBNICATE"])
-    func doesNotAnswerForAnOriginThatIsAway(name: String) async throws {
+    func invalidatedResponseIsNotServedForUnreachableOrigin(name: String) async throws {
         let fixture = fixture()
         try await changed(fixture, by: method(name))
-        // Whoever finds out, and whoever comes then.
+        // The first caller, and a later one.
         for _ in 0..<2 { #expect(await fixture.failure() == .staleForbidden) }
         fixture.engine.mode = .offline
         #expect(await fixture.failure() == .staleForbidden)
@@ -116,7 +120,7 @@ struct UnsafeInvalidationTests {
     }
 
     @Test(arguments: ["POST", "PUT", "PATCH", "FROBNICATE"])
-    func answersWhereASettingSaysSoAndSaysWhatItIs(name: String) async throws {
+    func settingServesInvalidatedResponseWithDetail(name: String) async throws {
         let fixture = fixture(lifted: true)
         try await changed(fixture, by: method(name))
         for _ in 0..<2 {
@@ -130,10 +134,10 @@ struct UnsafeInvalidationTests {
         #expect(late.outcome.cacheStatus() == "holdfast; hit; ttl=-3600; detail=invalidated")
     }
 
-    /// The setting is for an origin that is away; one that can be asked is asked, and one that
-    /// fails has said so.
+    /// The setting applies only to an unreachable origin. A reachable origin is asked, and one that
+    /// fails has responded.
     @Test(arguments: [OfflineMode.online, .automatic, .preferStored])
-    func theSettingCountsOnlyWhereTheOriginIsAway(mode: OfflineMode) async throws {
+    func settingAppliesOnlyIfOriginIsUnreachable(mode: OfflineMode) async throws {
         let fixture = fixture(lifted: true, mode: mode)
         fixture.transport.script(
             url,
@@ -149,7 +153,7 @@ struct UnsafeInvalidationTests {
         #expect(try await fixture.get().text == "new")
     }
 
-    @Test func isFreshAgainOnceTheOriginConfirmedIt() async throws {
+    @Test func confirmedResponseIsFreshAgain() async throws {
         let fixture = fixture()
         fixture.transport.script(
             url,
@@ -164,7 +168,7 @@ struct UnsafeInvalidationTests {
         #expect(try await fixture.get().response.outcome.cacheStatus() == "holdfast; hit; ttl=60")
     }
 
-    @Test func whatItNamesDoesNotAnswerEither() async throws {
+    @Test func targetsItNamesAreNotServedEither() async throws {
         let fixture = fixture()
         let group = try #require(HTTPField.Name("Cache-Groups"))
         let groups = try #require(HTTPField.Name("Cache-Group-Invalidation"))
@@ -187,7 +191,7 @@ struct UnsafeInvalidationTests {
     // MARK: DELETE
 
     @Test(arguments: [HTTPResponse.Status.ok, .accepted, .noContent])
-    func whatADeleteDeletedIsRemoved(status: HTTPResponse.Status) async throws {
+    func successfulDeleteRemovesResponse(status: HTTPResponse.Status) async throws {
         let fixture = fixture(lifted: true)
         fixture.transport.script(other, .fresh("other"))
         try await fixture.get(other)
@@ -204,7 +208,7 @@ struct UnsafeInvalidationTests {
         try await fixture.get(url, [.acceptLanguage: "fr", .authorization: "Bearer a"], principal: "me")
         #expect(fixture.memory.all.count == 4)
         try await fixture.get(url, method: .delete)
-        // What 'Location' names was not deleted.
+        // The target in 'Location' was not deleted.
         #expect(fixture.memory.all.map { $0.key.components.target.uri } == [other])
         #expect(fixture.memory.all.map(\.head.invalidation) == [.unsafeMethod])
         #expect(await fixture.failure(url, [.acceptLanguage: "de"]) == .originUnreachable)
@@ -212,13 +216,13 @@ struct UnsafeInvalidationTests {
     }
 
     @Test(arguments: [(HTTPResponse.Status.seeOther, InvalidationCause?.some(.unsafeMethod)), (.notFound, nil)])
-    func aDeleteThatDeletedNothingRemovesNothing(status: HTTPResponse.Status, cause: InvalidationCause?) async throws {
+    func deleteThatDeletedNothingRemovesNothing(status: HTTPResponse.Status, cause: InvalidationCause?) async throws {
         let fixture = fixture()
         try await changed(fixture, by: .delete, status)
         #expect(fixture.memory.all.map(\.head.invalidation) == [cause])
     }
 
-    @Test func aDeleteRemovesWhatIsKeyedWithoutItsParameters() async throws {
+    @Test func deleteRemovesResponseKeyedWithoutParameters() async throws {
         let fixture = EngineFixture(rules: TestRules { $0.target.ignoredParameters = ["session"] })
         fixture.transport.script("\(url)?session=1", .fresh("one"))
         fixture.transport.script("\(url)?session=9", .status(.noContent))
@@ -227,11 +231,12 @@ struct UnsafeInvalidationTests {
         #expect(fixture.memory.all.isEmpty)
     }
 
-    // MARK: What is no unsafe method
+    // MARK: Purges
 
-    /// As ever: it may be good still, and says that the network is away.
+    /// As usual: the response may still be good, and the client sees that the network is
+    /// unreachable.
     @Test(arguments: ["purge", "tag", "everything", "prefix"])
-    func whatAnOperatorPurgedSoftlyAnswersOffline(by way: String) async throws {
+    func softPurgedResponseIsServedOffline(by way: String) async throws {
         let fixture = EngineFixture(rules: TestRules { $0.tags = ["t"] })
         fixture.transport.script(url, .fresh("old"), .failure(.connect))
         try await fixture.get()
@@ -251,8 +256,8 @@ struct UnsafeInvalidationTests {
         }
     }
 
-    /// Nor does a purge take back what an unsafe method said.
-    @Test(arguments: [true, false]) func aPurgeBesideItTakesNothingBack(first: Bool) async throws {
+    /// A purge does not undo an unsafe method's invalidation.
+    @Test(arguments: [true, false]) func purgeDoesNotUndoUnsafeInvalidation(first: Bool) async throws {
         let fixture = fixture()
         fixture.transport.script(url, .fresh("old"), .status(.noContent))
         try await fixture.get()

@@ -15,8 +15,8 @@ import Testing
     import Darwin
 #endif
 
-/// Connections follow the requests that may be under way; a request that finds none free says
-/// nothing of the origin.
+/// The transport opens as many connections as requests may be under way. A request that finds none
+/// free does not make the origin unreachable.
 @Suite(.timeLimit(.minutes(20))) struct ConnectionLimitTests {
     private static let patience = Duration.seconds(3600)
 
@@ -47,7 +47,7 @@ import Testing
         )
     }
 
-    /// The code of the error that a request ends with.
+    /// The code of the error with which a request ends.
     private func code(_ transport: HTTPClientTransport, _ url: String) async -> TransportError.Code? {
         do {
             let response = try await transport.send(try request(url))
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func twoHundredRequestsToASlowOriginAreUnderWayTogether() async throws {
+    @Test func sendsTwoHundredRequestsConcurrently() async throws {
         try await SampleOrigin.withOrigin { origin in
             try await withTransport(.init(connectTimeout: Self.patience, idleTimeout: Self.patience)) { transport in
                 let gate = Gate()
@@ -67,7 +67,7 @@ import Testing
                     for number in 0..<200 {
                         group.addTask { await code(transport, origin.url("/echo?\(number)")) }
                     }
-                    // Not one is answered before all have come.
+                    // The origin responds to none before all have arrived.
                     while origin.requestCount < 200 { await Task.yield() }
                     gate.open()
                     for await code in group { #expect(code == nil) }
@@ -86,7 +86,7 @@ import Testing
         return isWaiting.load(ordering: .relaxed)
     }
 
-    /// Two connections, and both are held.
+    /// Runs `body` with a transport whose two connections are both in use.
     private func withBusyConnections(
         _ body: @Sendable (HTTPClientTransport, RunningOrigin) async throws -> Void
     ) async throws {
@@ -107,7 +107,7 @@ import Testing
                         }
                     }
                     while origin.requestCount < 2 { await Task.yield() }
-                    // The transport may learn later than the origin that a connection is in use.
+                    // The transport may notice later than the origin that a connection is in use.
                     while try await !findsNoConnection(transport, origin) {}
                     try await body(transport, origin)
                     #expect(origin.requestCount == 2)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func requestsThatFindNoFreeConnectionAreOverloadedAndNotSent() async throws {
+    @Test func requestsWithoutAConnectionFailAsOverloaded() async throws {
         try await withBusyConnections { transport, origin in
             await withTaskGroup(of: TransportError.Code?.self) { group in
                 for number in 0..<30 { group.addTask { await code(transport, origin.url("/surplus?\(number)")) } }
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func aRequestThatFindsNoFreeConnectionSaysThatItWaits() async throws {
+    @Test func reportsThatARequestWaitsForAConnection() async throws {
         try await withBusyConnections { transport, origin in
             let waits = Atomic(0)
             var request = try request(origin.url("/surplus"))
@@ -140,9 +140,9 @@ import Testing
         }
     }
 
-    /// Its caller's time was over before the transport's: whoever ended it learns that it was never
-    /// sent.
-    @Test func aRequestThatIsEndedWhileItWaitsForAConnectionIsOverloaded() async throws {
+    /// The caller's timeout ends before the transport's: the caller gets an error that shows that
+    /// the request was never sent.
+    @Test func cancelledWaitingRequestFailsAsOverloaded() async throws {
         try await withBusyConnections { transport, origin in
             let (waits, isWaiting) = AsyncStream<Void>.makeStream()
             var request = try request(origin.url("/surplus"))
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func afterTheSurplusHasFailedTheConnectionsServeOthers() async throws {
+    @Test func sixtyRequestsShareTwoConnections() async throws {
         let configuration = HTTPClientTransport.Configuration(
             connectTimeout: Self.patience,
             idleTimeout: Self.patience,
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 30]) func aConnectionThatDoesNotComeAboutInTimeIsAnOutage(_ requests: Int) async throws {
+    @Test(arguments: [1, 30]) func slowConnectFailsWithConnectTimeout(_ requests: Int) async throws {
         let configuration = HTTPClientTransport.Configuration(connectTimeout: .milliseconds(200))
         let listener = SilentListener()
         listener.fill()
@@ -185,8 +185,9 @@ import Testing
         }
     }
 
-    /// Another connection is in use, and there may be more: one was tried, and did not come about.
-    @Test func aFurtherConnectionThatDoesNotComeAboutInTimeIsAnOutage() async throws {
+    /// Another connection is in use, and more are allowed: the transport tried one and could not
+    /// connect.
+    @Test func slowFurtherConnectFailsWithConnectTimeout() async throws {
         let configuration = HTTPClientTransport.Configuration(
             connectTimeout: .milliseconds(200),
             idleTimeout: Self.patience
@@ -206,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func connectionsThatAreNotInUseAreClosed() async throws {
+    @Test func closesIdleConnections() async throws {
         let configuration = HTTPClientTransport.Configuration(
             connectTimeout: Self.patience,
             idleTimeout: Self.patience,
@@ -229,8 +230,8 @@ import Testing
     }
 }
 
-/// A socket that listens and takes connections only when it is told to: with a full queue what is
-/// sent to it is dropped, as by an origin that is gone.
+/// A socket that listens and accepts connections only on demand. With a full queue the system drops
+/// packets to it, as for an origin that is gone.
 private final class SilentListener: Sendable {
     private let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     private let others = Mutex<[Int32]>([])
@@ -270,7 +271,7 @@ private final class SilentListener: Sendable {
         }
     }
 
-    /// Takes one connection and waits until something was sent on it.
+    /// Accepts one connection and waits until something was sent on it.
     func takeRequest() async {
         _ = fcntl(listener, F_SETFL, O_NONBLOCK)
         while true {
@@ -282,7 +283,7 @@ private final class SilentListener: Sendable {
             others.withLock { $0.append(connection) }
             _ = fcntl(connection, F_SETFL, O_NONBLOCK)
             var byte: UInt8 = 0
-            // One that was given up before it was taken ends at once.
+            // A connection that was given up before it was accepted ends at once.
             while true {
                 let count = recv(connection, &byte, 1, 0)
                 if count > 0 { return }

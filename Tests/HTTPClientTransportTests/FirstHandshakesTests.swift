@@ -2,11 +2,11 @@ import Testing
 
 @testable import HTTPClientTransport
 
-/// Requests to an origin of which nobody knows yet whether they can share a connection.
+/// Requests to an origin before it is known whether they can share a connection.
 @Suite(.timeLimit(.minutes(20))) struct FirstHandshakesTests {
     private static let origin = "https://a.example"
 
-    /// As many as may try, and thirty more that wait.
+    /// Starts as many requests as may try, and thirty more that wait.
     private func crowd(_ handshakes: FirstHandshakes) async throws -> [Task<Void, any Error>] {
         for _ in 0..<FirstHandshakes.limit { try await handshakes.enter(Self.origin) }
         let waiting = (0..<30).map { _ in Task { try await handshakes.enter(Self.origin) } }
@@ -14,23 +14,23 @@ import Testing
         return waiting
     }
 
-    @Test func moreThanAFewWaitForTheFirstConnection() async throws {
+    @Test func otherRequestsWaitForTheFirstConnection() async throws {
         let handshakes = FirstHandshakes()
         let waiting = try await crowd(handshakes)
-        handshakes.connected(Self.origin)
+        handshakes.recordConnection(Self.origin)
         for task in waiting { try await task.value }
-        // From now on nobody waits.
+        // From now on no request waits.
         for _ in 0..<300 { try await handshakes.enter(Self.origin) }
     }
 
-    @Test func oneThatFailsLetsTheOthersTry() async throws {
+    @Test func failureReleasesTheWaitingRequests() async throws {
         let handshakes = FirstHandshakes()
         let waiting = try await crowd(handshakes)
         handshakes.leave(Self.origin)
         for task in waiting { try await task.value }
     }
 
-    @Test func oneThatIsCancelledWaitsNoMore() async throws {
+    @Test func cancellationEndsTheWait() async throws {
         let handshakes = FirstHandshakes()
         let waiting = try await crowd(handshakes)
         for task in waiting { task.cancel() }
@@ -38,12 +38,12 @@ import Testing
         #expect(handshakes.waitingCount == 0)
     }
 
-    @Test func anotherOriginHasHandshakesOfItsOwn() async throws {
+    @Test func originsHaveSeparateLimits() async throws {
         let handshakes = FirstHandshakes()
         let waiting = try await crowd(handshakes)
         for _ in 0..<FirstHandshakes.limit { try await handshakes.enter("https://b.example") }
         for _ in 0..<300 { try await handshakes.enter("http://a.example") }
-        handshakes.connected(Self.origin)
+        handshakes.recordConnection(Self.origin)
         for task in waiting { try await task.value }
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct HTTPClientTransportTests {
     private func withTransport<Value>(
-        // Out of a busy machine's reach, where a test is about something else.
+        // Too long for a busy machine to reach, for tests of something else.
         _ configuration: HTTPClientTransport.Configuration = .init(
             connectTimeout: .seconds(3600),
             idleTimeout: .seconds(3600)
@@ -45,7 +45,7 @@ import Testing
         )
     }
 
-    /// The code of the error that a request ends with.
+    /// The code of the error with which a request ends.
     private func code(_ transport: HTTPClientTransport, _ url: String) async -> TransportError.Code? {
         do {
             let response = try await transport.send(try request(url))
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// DESIGN §3: what is sent is what was keyed, byte for byte.
+    /// docs/architecture.md, "The key": the transport sends the target of the key, byte for byte.
     @Test(arguments: [
         "/", "/a|b", "/%zz", "/%", "/a%2Fb", "/a%2fb", "/./a/../b", "//a//b", "/a;b=c", "/a b", "/ä/日本", "/?", "/a?",
         "/a??b",
@@ -64,7 +64,7 @@ import Testing
         "/a:b@c",
         "/%2e%2e/x", "/a?b=/c?d", "/a?=&&=", "/a?%E4", "/a?%", "/a?%a", "/a?x=%zz%2",
     ])
-    func sendsWhatWasKeyed(suffix: String) async throws {
+    func sendsTheKeyedTarget(suffix: String) async throws {
         try await withTransport { origin, transport in
             let url = origin.baseURL + suffix
             _ = try await transport.send(try request(url)).body.collect(upTo: 1 << 20)
@@ -73,9 +73,9 @@ import Testing
         }
     }
 
-    /// What the client beneath would send as something else is refused, not sent.
+    /// A target that the client beneath would change is rejected, not sent.
     @Test(arguments: ["/%E4", "/a/%00", "/a%FFb?x", "/a|b", "/%zz"])
-    func refusesWhatItCannotSendAsItStands(suffix: String) async throws {
+    func rejectsTargetsItCannotSendUnchanged(suffix: String) async throws {
         try await withTransport { origin, transport in
             let head = HTTPRequest(method: .get, scheme: "http", authority: origin.authority, path: suffix)
             await #expect(throws: TransportError.self) { try await transport.send(TransportRequest(head: head)) }
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func sendsWhatWasKeyedWhateverTheURL() async throws {
+    @Test func sendsTheKeyedTargetForRandomURLs() async throws {
         let seed: UInt64 = 1
         var random = SplitMix64(state: seed)
         let alphabet = Array("abzAZ09-._~:/?[]@!$&'()*+,;=%|\\\"<>{}^` éß日\u{7E}%2F%2e%zz")
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func fieldsAndContentArriveAsTheyWere() async throws {
+    @Test func fieldsAndContentArriveUnchanged() async throws {
         try await withTransport { origin, transport in
             let fields: HTTPFields = [.accept: "text/plain", .acceptLanguage: "1", .acceptLanguage: "2"]
             let body = BodyStream(ByteBuffer(string: "content"))
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func redirectsAreTheCallersBusiness() async throws {
+    @Test func followsNoRedirects() async throws {
         try await withTransport { origin, transport in
             let response = try await transport.send(try request(origin.url("/redirect?to=/echo&status=302")))
             #expect(response.head.status.code == 302)
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func anOriginThatHangsUpIsUnreachableAndAskedOnce() async throws {
+    @Test func closedConnectionIsReportedWithoutARetry() async throws {
         try await withTransport { origin, transport in
             #expect(await code(transport, origin.url("/hangup")) == .connectionClosed)
             #expect(await code(transport, origin.url("/hangup?reset=true")) == .connectionClosed)
@@ -139,20 +139,20 @@ import Testing
     }
 
     @Test(arguments: ["/truncated?announced=100000&sent=10", "/truncated?sent=10&chunked=true"])
-    func aBodyThatBreaksOffThrows(target: String) async throws {
+    func truncatedBodyThrows(target: String) async throws {
         try await withTransport { origin, transport in
             #expect(await code(transport, origin.url(target)) == .connectionClosed)
         }
     }
 
-    @Test func anOriginThatIsNotThereIsUnreachableAtOnce() async throws {
-        // Connecting is neither waited for nor tried again: that would take longer than this test
-        // may.
+    @Test func stoppedOriginIsUnreachableAtOnce() async throws {
+        // The transport neither waits for the connection nor retries it: that would take longer
+        // than this test may.
         try await withTransport { origin, transport in
             let url = origin.url("/echo")
             await origin.stop()
             var error = await #expect(throws: TransportError.self) { try await transport.send(try request(url)) }
-            // The kernel may have taken the connection for a listener that was just being closed.
+            // The kernel may have accepted the connection for a listener that was being closed.
             if error?.code == .connectionClosed {
                 error = await #expect(throws: TransportError.self) { try await transport.send(try request(url)) }
             }
@@ -160,21 +160,21 @@ import Testing
         }
     }
 
-    @Test func aNameThatDoesNotResolveIsUnreachable() async throws {
-        // With the limits of every day: how long this takes is for the system's resolver to say.
+    @Test func unresolvableNameIsUnreachable() async throws {
+        // With the default limits: the system's resolver decides how long this takes.
         try await withTransport(.init()) { _, transport in
             let code = await code(transport, "http://nowhere.invalid/")
             #expect(code?.isUnreachable == true)
         }
     }
 
-    @Test func anOriginThatIsSilentTimesOut() async throws {
+    @Test func silentOriginTimesOut() async throws {
         try await withTransport(.init(idleTimeout: .milliseconds(100))) { origin, transport in
             #expect(await code(transport, origin.url("/slow?milliseconds=30000")) == .timeout)
         }
     }
 
-    @Test func cancellingClosesTheExchangeOnTheWire() async throws {
+    @Test func cancellingClosesTheConnection() async throws {
         try await withTransport { origin, transport in
             let gate = Gate()
             origin.force(.hold(gate))
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func lettingGoOfABodyClosesTheExchangeOnTheWire() async throws {
+    @Test func releasingABodyClosesTheConnection() async throws {
         try await withTransport { origin, transport in
             let gate = Gate()
             origin.force(.holdBody(after: 1000, gate))
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func cancellingAReaderThatWaitsClosesTheExchangeOnTheWire() async throws {
+    @Test func cancellingAWaitingReaderClosesTheConnection() async throws {
         try await withTransport { origin, transport in
             let gate = Gate()
             origin.force(.holdBody(after: 1000, gate))
@@ -212,8 +212,9 @@ import Testing
         }
     }
 
-    /// More is under way than is held unread, so it ends while the connection waits for a reader.
-    @Test func cancellingAReaderThatFellBehindClosesTheExchangeOnTheWire() async throws {
+    /// The response exceeds the buffer, so the exchange ends while the connection waits for a
+    /// reader.
+    @Test func releasingASlowReaderClosesTheConnection() async throws {
         try await withTransport { origin, transport in
             var response: TransportResponse? = try await transport.send(try request(origin.url("/bytes/20000000")))
             var iterator = response?.body.makeAsyncIterator()
@@ -224,7 +225,7 @@ import Testing
         }
     }
 
-    @Test func whatComesOffTheWireIsReadOnce() async throws {
+    @Test func bodyCanBeReadOnlyOnce() async throws {
         try await withTransport { origin, transport in
             let response = try await transport.send(try request(origin.url("/bytes/20000000")))
             #expect(try await response.body.collect(upTo: 1 << 30).readableBytes == 20_000_000)
@@ -234,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func contentThatIsReadWhileItIsSentArrivesWhole() async throws {
+    @Test func streamedContentArrivesWhole() async throws {
         try await withTransport { origin, transport in
             let pieces = (0..<50).map { ByteBuffer(repeating: UInt8($0), count: 10_000) }
             let body = BodyStream(length: 500_000) {
@@ -247,7 +248,7 @@ import Testing
         }
     }
 
-    @Test func contentThatBreaksOffEndsTheRequest() async throws {
+    @Test func failingContentEndsTheRequest() async throws {
         try await withTransport { origin, transport in
             let body = BodyStream(length: 500_000) {
                 { throw TransportError(code: .invalidRequest, message: "The file is shorter than it was.") }
@@ -259,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsSentAfterTheEnd() async throws {
+    @Test func sendsNothingAfterShutdown() async throws {
         try await SampleOrigin.withOrigin { origin in
             let transport = HTTPClientTransport()
             try await transport.shutDown()
@@ -268,7 +269,7 @@ import Testing
         }
     }
 
-    @Test func aLargeBodyStreamsWhole() async throws {
+    @Test func streamsALargeBodyWhole() async throws {
         try await withTransport { origin, transport in
             let response = try await transport.send(try request(origin.url("/bytes/20000000")))
             #expect(response.body.length == 20_000_000)
@@ -278,13 +279,13 @@ import Testing
         }
     }
 
-    @Test func messagesHoldNoQuery() async throws {
+    @Test func messagesContainNoQuery() async throws {
         try await withTransport { origin, transport in
             let url = origin.url("/echo?token=secret")
             await origin.stop()
             do {
                 _ = try await transport.send(try request(url))
-                Issue.record("An origin that is not there answered.")
+                Issue.record("A stopped origin responded.")
             } catch {
                 #expect(!"\(error)".contains("secret") && "\(error)".contains(origin.authority))
             }

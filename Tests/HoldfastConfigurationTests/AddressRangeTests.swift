@@ -2,7 +2,7 @@ import Testing
 
 @testable import HoldfastConfiguration
 
-@Suite("Ranges of addresses") struct AddressRangeTests {
+@Suite("Address ranges") struct AddressRangeTests {
     @Test(arguments: [
         ("10.0.0.7", "10.0.0.7", true), ("10.0.0.7", "10.0.0.8", false), ("10.0.0.0/8", "10.255.1.2", true),
         ("10.0.0.0/8", "11.0.0.0", false), ("10.2.0.0/15", "10.1.2.3", false), ("10.0.0.0/15", "10.1.2.3", true),
@@ -20,7 +20,7 @@ import Testing
         "a.example",
         "10.0.0.0/8/8", "::ffff:10.0.0.0/8",
     ])
-    func refuses(text: String) {
+    func rejects(text: String) {
         #expect(AddressRange(text) == nil)
     }
 }

@@ -18,7 +18,7 @@ import Testing
           - tags: [all]
         """
 
-    @Test func theTextNamesEverySettingAndWhereItStands() throws {
+    @Test func textNamesEverySettingAndItsLine() throws {
         let configuration = try Configuration(yaml: Self.yaml, file: "holdfast.yaml", environment: ["KEY": "hunter2"])
         let text = configuration.effective.description
         for line in [
@@ -32,13 +32,13 @@ import Testing
         ] { #expect(text.split(separator: "\n").contains { $0 == line }, "\(line) in\n\(text)") }
     }
 
-    @Test func itComesBackFromJSON() throws {
+    @Test func jsonRoundTripKeepsEverything() throws {
         let effective = try Configuration(yaml: Self.yaml, environment: ["KEY": "hunter2"]).effective
         let data = try JSONEncoder().encode(effective)
         #expect(try JSONDecoder().decode(EffectiveConfiguration.self, from: data) == effective)
     }
 
-    @Test func allSettingsAreDefaultsWhereNothingIsSaid() throws {
+    @Test func emptyFileHasOnlyDefaults() throws {
         let effective = try Configuration(yaml: "version: 1").effective
         #expect(effective.settings.count == TopSetting.all.count && effective.settings.allSatisfy(\.isDefault))
         #expect(effective.routes.isEmpty && effective.rules.isEmpty)

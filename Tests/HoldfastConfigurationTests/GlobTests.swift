@@ -10,11 +10,11 @@ import Testing
         ("/a*b/c*d", "/a1b/c2d", true), ("/a*b/c*d", "/a/b/c2d", false), ("/**/x/**", "/a/x/b", true),
         ("/**/x/**", "/x/b", false), ("/ab*ab", "/ab", false), ("/ab*ab", "/abab", true), ("/%2F", "/%2f", false),
         ("/a***b", "/a/x/b", true),
-    ]) func starsStandForBytes(_ pattern: String, _ text: String, _ expected: Bool) {
+    ]) func starsMatchBytes(_ pattern: String, _ text: String, _ expected: Bool) {
         #expect(Glob(pattern.utf8, separator: UInt8(ascii: "/")).matches(Array(text.utf8)) == expected)
     }
 
-    @Test func matchingIsWhatTheDefinitionSays() {
+    @Test func matchesLikeTheDefinition() {
         var numbers = Numbers(seed: 7)
         for _ in 0..<20_000 {
             let pattern = Self.text(&numbers, of: ["a", "b", "/", "*", "**"], upTo: 7)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func aLongPatternIsAsRightAsAShortOne() {
+    @Test func longPatternsMatchLikeShortOnes() {
         let pattern = "/" + String(repeating: "ab*", count: 100) + "/**/" + String(repeating: "*c", count: 80)
         let glob = Glob(pattern.utf8, separator: UInt8(ascii: "/"))
         let text = "/" + String(repeating: "abx", count: 100) + "/d/e/" + String(repeating: "xc", count: 80)
@@ -36,8 +36,8 @@ import Testing
         #expect(!glob.matches(Array(("/a" + text).utf8)))
     }
 
-    /// Backtracking would take longer than anybody waits.
-    @Test func noPatternTakesLongerThanItsLengthTimesTheText() {
+    /// With backtracking, this would not end in any reasonable time.
+    @Test func matchingTimeIsBoundedByPatternAndText() {
         let glob = Glob(("/" + String(repeating: "**a", count: 60)).utf8, separator: UInt8(ascii: "/"))
         let text = Array(("/" + String(repeating: "a", count: 20_000) + "b").utf8)
         #expect(!glob.matches(text))
@@ -45,7 +45,7 @@ import Testing
         #expect(stars.matches(text))
     }
 
-    @Test func coveringIsNeverClaimedWrongly() {
+    @Test func coveringGlobMatchesAllThatTheOtherMatches() {
         var numbers = Numbers(seed: 11)
         let texts = (0..<400).map { _ in Array(Self.text(&numbers, of: ["a", "b", "/"], upTo: 6).utf8) }
         var claimed = 0
@@ -68,7 +68,7 @@ import Testing
         return (0..<count).map { _ in numbers.pick(parts) }.joined()
     }
 
-    /// The definition, as short as it can be.
+    /// The definition of a match, written as short as possible.
     private static func matches(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {
         let star = UInt8(ascii: "*")
         guard let first = pattern.first else { return text.isEmpty }

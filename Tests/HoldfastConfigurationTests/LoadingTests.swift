@@ -79,7 +79,7 @@ import Testing
         #expect(decided.count == Setting.all.count - 1, "all but 'bypass'")
     }
 
-    @Test func secretsAreInNoTextOfAnyKind() throws {
+    @Test func secretsAppearInNoText() throws {
         let configuration = try Configuration(yaml: Self.whole, environment: ["API_KEY": "hunter2"])
         let request = request("https://api.example.com/catalogue/1")
         var dumped = ""
@@ -97,7 +97,7 @@ import Testing
         #expect(texts[3].contains("(from the environment: API_KEY)"))
     }
 
-    @Test func valuesComeFromFilesBesideTheConfiguration() throws {
+    @Test func fieldValuesAreReadFromFilesBesideConfiguration() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("configuration-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -140,7 +140,7 @@ import Testing
         #expect(configuration.options.breaker.failureThreshold == 2)
     }
 
-    @Test func aliasesAreReadInTheirPlaces() throws {
+    @Test func aliasesAreExpanded() throws {
         let rules = try rules(
             """
               - match: {url: "/a"}
@@ -153,7 +153,7 @@ import Testing
         #expect(rules.rules(for: request("https://[::1]:8080/b")).settings.overrides.lifetime == 300)
     }
 
-    @Test func routesAreTakenInTheirOrder() throws {
+    @Test func firstMatchingRouteIsUsed() throws {
         let configuration = try Configuration(
             yaml: """
                 version: 1

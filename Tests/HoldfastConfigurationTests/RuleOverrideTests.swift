@@ -4,7 +4,7 @@ import HTTPTypes
 import HoldfastConfiguration
 import Testing
 
-/// The settings of a rule as a request's own.
+/// The settings of a rule for one request.
 @Suite struct RuleOverrideTests {
     private func settings(_ change: (inout RuleSettings) -> Void) -> RuleSettings {
         var settings = RuleSettings()
@@ -12,7 +12,7 @@ import Testing
         return settings
     }
 
-    @Test func whatItSaysGoesBeforeWhatIsThereAndTheRestStays() throws {
+    @Test func overridesItsSettingsAndKeepsTheOthers() throws {
         let override = try RuleOverride(
             settings {
                 $0.freshness.lifetime = .seconds(300)
@@ -32,7 +32,7 @@ import Testing
         #expect(changed.tags == ["kept"])
     }
 
-    @Test func aRuleOfTheSameSettingsComesToTheSame() throws {
+    @Test func equalsARuleWithTheSameSettings() throws {
         let settings = settings {
             $0.freshness.default = .seconds(60)
             $0.stale.normal = .limited(.seconds(600))
@@ -51,7 +51,7 @@ import Testing
         #expect(changed == rules.rules(for: request).settings)
     }
 
-    @Test func equalSettingsAreEqual() throws {
+    @Test func overridesWithEqualSettingsAreEqual() throws {
         let one = try RuleOverride(settings { $0.freshness.lifetime = .seconds(300) })
         let same = try RuleOverride(settings { $0.freshness.lifetime = .seconds(300) }, named: "another")
         let other = try RuleOverride(settings { $0.freshness.lifetime = .seconds(301) })
@@ -59,7 +59,7 @@ import Testing
         #expect(one != other)
     }
 
-    @Test func valuesOfFieldsAreLookedUpAndShownNowhere() throws {
+    @Test func fieldValuesAreLookedUpAndNeverShown() throws {
         let name = try #require(HTTPField.Name("X-Api-Key"))
         let settings = settings { $0.toOrigin.set = [name: .environment("KEY")] }
         let override = try RuleOverride(settings, environment: ["KEY": "s3cr3t"])
@@ -72,11 +72,11 @@ import Testing
         #expect(throws: ConfigurationError.self) { try RuleOverride(settings, environment: [:]) }
     }
 
-    @Test func whatARuleMayNotSayIsRefused() throws {
+    @Test func settingsThatRulesMayNotHaveAreRejected() throws {
         #expect(throws: ConfigurationError.self) { try RuleOverride(settings { $0.eagerRefresh = .on(7) }) }
     }
 
-    @Test func withoutSettingsItChangesNothing() throws {
+    @Test func emptyOverrideChangesNothing() throws {
         var changed = ExchangeSettings()
         let override = try RuleOverride(RuleSettings())
         override.apply(to: &changed)
@@ -84,7 +84,7 @@ import Testing
         #expect(override.decisions.isEmpty)
     }
 
-    @Test func decisionsNameSettingsAsAFileDoes() throws {
+    @Test func decisionsUseTheNamesOfTheFile() throws {
         let override = try RuleOverride(settings { $0.freshness.lifetime = .seconds(300) }, named: "feed")
         #expect(override.decisions.map(\.setting) == ["freshness.lifetime"])
         #expect(override.decisions.first?.rule == "feed")

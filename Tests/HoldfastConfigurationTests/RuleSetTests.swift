@@ -6,14 +6,14 @@ import Testing
 @testable import HoldfastConfiguration
 
 @Suite struct RuleSetTests {
-    @Test func noRulesDecideNothing() throws {
+    @Test func emptyRuleSetDecidesNothing() throws {
         let rules = try RuleSet([])
         #expect(rules.rules.isEmpty)
         #expect(rules.rules(for: request("https://a.example/")) === RequestRules.none)
     }
 
-    /// They have one key, so what holds for one must hold for the other. RFC 9110 §9.3.2
-    @Test func whatIsSaidOfGetIsSaidOfHead() throws {
+    /// GET and HEAD have the same key, so their rules must be the same. RFC 9110 §9.3.2
+    @Test func rulesForGETApplyToHEAD() throws {
         let rules = try rules(
             """
               - {match: {method: GET}, store: {methods: [GET], per: {field: X-User}}}
@@ -28,7 +28,7 @@ import Testing
         #expect(!head.admits(.post))
     }
 
-    @Test func theFirstRuleThatHasASettingDecidesIt() throws {
+    @Test func firstRuleWithASettingDecidesIt() throws {
         let rules = try rules(
             """
               - {name: special, match: {url: "/x/y"}, freshness: {lifetime: 1 s}, tags: [special]}
@@ -70,7 +70,7 @@ import Testing
         #expect(decided.map(\.rule) == ["rule 1", "rule 1"])
     }
 
-    @Test func theSameRulesAreTheSameInstance() throws {
+    @Test func sameMatchingRulesShareOneInstance() throws {
         let rules = try rules(
             """
               - {match: {url: "/x?q=*"}, tags: [query]}
@@ -85,7 +85,7 @@ import Testing
         #expect(rules.rules(for: request("https://a.example/x?r=1")).settings.tags.isEmpty)
     }
 
-    @Test func aRequestWithoutATargetHasNoRules() throws {
+    @Test func requestWithoutTargetHasNoRules() throws {
         let rules = try rules("  - {mode: offline}")
         #expect(
             rules.rules(for: HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/")) === RequestRules.none
@@ -93,7 +93,7 @@ import Testing
         #expect(rules.rules(for: request("https://a.example/x y")) === RequestRules.none)
     }
 
-    @Test func fileAndValuesDecideTheSame() throws {
+    @Test func fileAndSwiftRulesDecideAlike() throws {
         var catalogue = RuleSettings()
         catalogue.freshness.lifetime = .seconds(300)
         catalogue.stale.normal = .unlimited
@@ -161,9 +161,9 @@ import Testing
     }
 }
 
-/// What the index, the memory and the merging answer, beside what the definition says.
+/// Index, memory and merging compared with the definition: all rules, one after the other.
 @Suite struct RuleMatchingTests {
-    /// Rules with a few settings each, of which some are alike.
+    /// A rule with a few settings, so that several rules share some.
     private static func rule(_ numbers: inout Numbers) -> Rule {
         var settings = RuleSettings()
         if numbers.chance(2) { settings.tags = ["t\(numbers.next() % 1000)"] }
@@ -195,7 +195,7 @@ import Testing
         return host + "/" + path + numbers.pick(["", "", "?", "?a", "?ab", "?b"])
     }
 
-    /// The rules of the settings, by the definition: all rules, one after the other.
+    /// The rule that decides each setting, by the definition: all rules are tried in order.
     private static func expected(
         _ rules: [(rule: Rule, patterns: [CompiledPattern], settings: SettingSet)],
         _ target: TargetParts,
@@ -225,10 +225,10 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...60 as ClosedRange<UInt64>) func theIndexFindsWhatTheDefinitionSays(_ seed: UInt64) throws {
+    @Test(arguments: 1...60 as ClosedRange<UInt64>) func indexMatchesLikeTheDefinition(_ seed: UInt64) throws {
         var numbers = Numbers(seed: seed)
         let all = try Self.generated(&numbers, 12)
-        // Dead rules are fine here: what is compiled is compiled.
+        // Dead rules are compiled too, so their findings do not matter here.
         let rules = RuleSet(CheckedRules(all.map(\.rule), sources: .none), lowest: [])
         #expect(rules.rules.count == all.count)
         for _ in 0..<40 {
@@ -241,19 +241,19 @@ import Testing
             #expect(decided == expected.sorted { $0.key < $1.key }.map { "\(Setting.all[$0].name) rule \($1 + 1)" })
             var settings = ExchangeSettings()
             for (place, index) in expected { Setting.all[place].apply(all[index].rule.settings, [:], &settings) }
-            // Twice: as it is seen first, and as it is remembered.
+            // The second time, the rules come from the memory.
             for _ in 0..<2 {
-                let answer = rules.rules(for: request(target, method)).settings(forContentType: type)
-                #expect(answer == settings, "\(target)")
+                let found = rules.rules(for: request(target, method)).settings(forContentType: type)
+                #expect(found == settings, "\(target)")
             }
         }
     }
 
-    @Test(arguments: 1...60 as ClosedRange<UInt64>) func noRuleIsCalledDeadThatCounts(_ seed: UInt64) throws {
+    @Test(arguments: 1...60 as ClosedRange<UInt64>) func effectiveRulesAreNeverReportedDead(_ seed: UInt64) throws {
         var numbers = Numbers(seed: seed &+ 1000)
         let all = try Self.generated(&numbers, 10)
         let findings = CheckedRules(all.map(\.rule), sources: .none).findings
-        let dead = Set(findings.compactMap { $0.message.hasPrefix("It can never count") ? $0.subject : nil })
+        let dead = Set(findings.compactMap { $0.message.hasPrefix("It can never take effect") ? $0.subject : nil })
         var counting: Set<String> = []
         for _ in 0..<150 {
             let target = TargetParts(try TargetURI(Self.target(&numbers)))
@@ -268,7 +268,7 @@ import Testing
         #expect(dead.isDisjoint(with: counting))
     }
 
-    @Test func deadRulesAreFoundAtRandom() {
+    @Test func randomRulesContainReportedDeadRules() {
         var found = 0
         for seed in 1...60 as ClosedRange<UInt64> {
             var numbers = Numbers(seed: seed &+ 1000)
@@ -278,7 +278,7 @@ import Testing
         #expect(found > 20, "a check that finds nothing proves nothing")
     }
 
-    @Test func aFloodOfTargetsIsBoundedAndKeepsWhatIsUsed() throws {
+    @Test func targetMemoryStaysBoundedInAFlood() throws {
         let rules = try rules("  - {match: {url: [\"/used/*?q\", \"/**\"]}, tags: [a]}")
         let used = (0..<100).map { request("https://a.example/used/\($0)") }
         for round in 0..<10_000 {
@@ -295,19 +295,19 @@ import Testing
         #expect(memory.size.bytes <= TargetMemory.byteLimit && memory.size.targets > 100)
     }
 
-    @Test func queriesThatNoPatternLooksAtAreOneEntry() throws {
+    @Test func queriesNoPatternMatchesShareOneEntry() throws {
         let rules = try rules("  - {match: {url: \"/x\"}, tags: [a]}")
         for round in 0..<1000 { _ = rules.rules(for: request("https://a.example/x?\(round)")) }
         #expect(rules.compiled.remembered.targets == 1)
     }
 
-    @Test func whatIsUsedOutlivesAFlood() throws {
+    @Test func usedTargetSurvivesAFlood() throws {
         let memory = TargetMemory()
         let used = try #require(TargetMemory.Key(request("https://a.example/used"), withQuery: false))
         memory.remember(.rules(.none), for: used)
         var lost = 0
         for round in 0..<12_000 {
-            if memory.answer(for: used) == nil { lost += 1 }
+            if memory.entry(for: used) == nil { lost += 1 }
             guard let other = TargetMemory.Key(request("https://a.example/\(round)"), withQuery: false) else {
                 continue
             }

@@ -1,9 +1,9 @@
 import HoldfastConfiguration
 import Testing
 
-/// Rules that are written in Swift.
+/// Rules made in Swift.
 @Suite struct RulesInSwiftTests {
-    @Test func aClosureSetsWhatARuleSays() {
+    @Test func closureAssignsSettings() {
         var expected = RuleSettings()
         expected.freshness.lifetime = .seconds(300)
         expected.stale.normal = .limited(.seconds(604_800))
@@ -15,7 +15,7 @@ import Testing
         #expect(RuleSettings { _ in } == RuleSettings())
     }
 
-    @Test func aRuleIsWrittenWithItsMatch() throws {
+    @Test func ruleTakesMatchAndClosure() throws {
         let rule = Rule("catalogue", matching: .init(urls: ["https://a.example/catalogue/**"])) {
             $0.freshness.lifetime = .hours(1)
         }
@@ -24,7 +24,7 @@ import Testing
         #expect(try RuleSet([rule, Rule { $0.usesBreaker = false }]).rules.count == 2)
     }
 
-    @Test func whatTheClosureThrowsIsThrown() {
+    @Test func errorsOfTheClosureAreRethrown() {
         struct Failure: Error {}
         #expect(throws: Failure.self) { try RuleSettings { _ in throw Failure() } }
         #expect(throws: Failure.self) { try Rule { _ in throw Failure() } }

@@ -3,7 +3,7 @@ import HTTPTypes
 
 @testable import HoldfastConfiguration
 
-/// A request as an engine has it.
+/// A request with all its parts, as an engine receives it.
 func request(_ url: String, _ method: HTTPRequest.Method = .get) -> HTTPRequest {
     let scheme = url.prefix { $0 != ":" }
     let rest = url.dropFirst(scheme.count + 3)
@@ -21,7 +21,7 @@ func rules(_ yaml: String, environment: [String: String] = [:]) throws -> RuleSe
     try Configuration(yaml: "version: 1\nrules:\n" + yaml, environment: environment).rules
 }
 
-/// What is wrong with a text, line by line; empty where nothing is.
+/// The findings of a configuration file, in order; empty if it is valid.
 func findings(_ yaml: String, file: String? = nil, environment: [String: String] = [:]) -> [String] {
     do {
         _ = try Configuration(yaml: yaml, file: file, environment: environment)
@@ -33,7 +33,7 @@ func findings(_ yaml: String, file: String? = nil, environment: [String: String]
     }
 }
 
-/// Numbers that come again with the same seed.
+/// Random numbers that the seed determines.
 struct Numbers: RandomNumberGenerator {
     private var state: UInt64
 

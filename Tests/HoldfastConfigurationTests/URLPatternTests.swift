@@ -29,13 +29,13 @@ import Testing
         ("/a?b=%C3%A9%7e", "https://a.example/a?b=%c3%a9~", true),
         ("/a?b//c;d", "https://a.example/a?b/c", false), ("/a%3Bb", "https://a.example/a%3bb", true),
         ("/a/../b", "https://a.example/a/../b", true), ("/b", "https://a.example/a/../b", false),
-    ]) func patternsStandForTargets(_ pattern: URLPattern, _ url: String, _ expected: Bool) throws {
+    ]) func patternsMatchTargets(_ pattern: URLPattern, _ url: String, _ expected: Bool) throws {
         let compiled = try CompiledPattern(pattern)
         #expect(compiled.matches(TargetParts(try TargetURI(url))) == expected)
     }
 
     @Test(arguments: [
-        ("", "is no pattern"), ("**", "is no pattern"), ("a.example/x", "is no pattern"),
+        ("", "is not a pattern"), ("**", "is not a pattern"), ("a.example/x", "is not a pattern"),
         ("ftp://a.example/x", "neither http nor https"),
         ("https://a.example", "has no path"), ("https://**", "has no path"), ("https:///x", "The host"),
         ("https://a b/x", "a space"), ("/ä", "outside ASCII"), ("/x#y", "'#'"),
@@ -44,13 +44,13 @@ import Testing
         ("https://a.example:0/", "The port"), ("https://a.example:99999/", "The port"),
         ("https://a.example:8*/", "The port"),
         ("https://[::1/x", "The host"), ("https://[*]/x", "The host"), ("https://a,b/x", "The host"),
-    ]) func whatIsNoPatternIsRefused(_ pattern: URLPattern, _ message: String) {
+    ]) func invalidPatternsAreRejected(_ pattern: URLPattern, _ message: String) {
         #expect { try CompiledPattern(pattern) } throws: { error in
             (error as? Refusal)?.message.contains(message) == true
         }
     }
 
-    @Test func aPatternHasALimit() {
+    @Test func longPatternsAreRejected() {
         #expect(throws: Refusal.self) { try CompiledPattern(URLPattern("/" + String(repeating: "a", count: 8192))) }
     }
 }

@@ -3,15 +3,14 @@ import HoldfastGateway
 import HoldfastTesting
 import Testing
 
-/// What comes from the store says how old it is, whatever of it comes and however it is read. RFC
-/// 9111 §5.1
+/// Every response from the store states its age, for every kind of request. RFC 9111 §5.1
 @Suite("Age over sockets", .timeLimit(.minutes(20)))
 struct AgeTests {
     private static let modified = "Sun, 01 Mar 2020 12:00:00 GMT"
     private static let fields =
         "Cache-Control: max-age=60\r\nETag: \"1\"\r\nLast-Modified: \(modified)\r\nContent-Type: text/plain\r\n"
 
-    /// The request's method and fields, and the status that answers it.
+    /// The request's method and fields, and the status of the response.
     private static let table: [(method: String, fields: String, status: Int)] = [
         ("GET", "", 200), ("HEAD", "", 200), ("GET", "Cache-Control: only-if-cached\r\n", 200),
         ("GET", "If-None-Match: \"1\"\r\n", 304), ("HEAD", "If-None-Match: W/\"1\"\r\n", 304),
@@ -29,9 +28,9 @@ struct AgeTests {
         return try await client.response(isHead: method == "HEAD")
     }
 
-    /// Several times each, so that the loop's own table answers what it can as well.
+    /// Each is sent several times, so that the hot table serves it too if it can.
     @Test(arguments: [true, false])
-    func everyResponseFromTheStoreSaysItsAge(hasResidentBodies: Bool) async throws {
+    func everyResponseFromTheStoreStatesItsAge(hasResidentBodies: Bool) async throws {
         try await RawOrigin.with([.ok("0123456789", fields: Self.fields)]) { origin in
             try await RunningGateway.with(origin: origin.url, hasResidentBodies: hasResidentBodies) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -42,9 +41,9 @@ struct AgeTests {
                         gateway.engine.mode = isStale ? .offline : .automatic
                         for (method, fields, status) in Self.table {
                             for _ in 0..<4 {
-                                let answer = try await ask(client, method, fields)
-                                #expect(answer.status == status, "\(method) \(fields)")
-                                #expect(answer["Age"] == "\(seconds)", "\(method) \(fields)")
+                                let response = try await ask(client, method, fields)
+                                #expect(response.status == status, "\(method) \(fields)")
+                                #expect(response["Age"] == "\(seconds)", "\(method) \(fields)")
                             }
                         }
                     }

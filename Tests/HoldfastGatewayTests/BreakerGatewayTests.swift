@@ -5,10 +5,9 @@ import Testing
 
 @testable import HTTPCache
 
-/// A target that makes the origin hang up, before the built path from socket to socket.
-/// docs/decisions/0007
+/// A target for which the origin closes the connection, tested over sockets. docs/decisions/0007
 @Suite struct BreakerGatewayTests {
-    /// What clients got.
+    /// The responses that clients got.
     private final class Seen: Sendable {
         struct Counts {
             var misses = 0
@@ -23,16 +22,16 @@ import Testing
         let isBack = Atomic(false)
     }
 
-    /// An origin that hangs up on targets below `/bad` and answers all others.
+    /// An origin that closes the connection on targets below `/bad`, and responds to all others.
     private static let healthy = RawOrigin.Step.choose { request in
         if request.line.contains(" /bad") { return .hangUp }
         if request.line.contains(" /stale") { return .ok("stale", fields: "Cache-Control: max-age=0\r\n") }
         return .ok("fine", fields: "Cache-Control: max-age=60\r\n")
     }
 
-    /// 200 bad requests a second of the cache's clock, by 10 clients, beside misses of 15 and stale
-    /// responses to 5.
-    @Test(arguments: [1, 3]) func aTargetThatFailsShutsOutNobody(badTargets: Int) async throws {
+    /// In each second of the cache's clock, 10 clients send 200 bad requests, beside misses by 15
+    /// clients and stale responses for 5.
+    @Test(arguments: [1, 3]) func failingTargetDoesNotAffectOtherTargets(badTargets: Int) async throws {
         try await RawOrigin.with(Array(repeating: Self.healthy, count: 5000)) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 for number in 0..<5 { _ = try await gateway.get("/stale/\(number)") }
@@ -73,21 +72,22 @@ import Testing
                 }
                 let counts = seen.counts.withLock { $0 }
                 #expect(counts.misses == 300 && counts.stale == 100)
-                // However slow the machine is: nothing is called unreachable that answers a probe.
+                // However slow the machine is, an origin that responds to probes is never called
+                // unreachable.
                 #expect(counts.lostMisses == 0, "\(counts.lostMisses) of \(counts.misses) misses were refused")
                 #expect(counts.offline == 0, "\(counts.offline) of \(counts.stale) stale responses were 'offline'")
-                // Each is refused by itself: two seconds have room for few tries.
+                // Each target is rejected by itself: in two seconds there are few tries.
                 let bad = origin.requests.count { $0.line.contains(" /bad") }
                 #expect(bad <= 30 * badTargets, "the bad targets were asked for \(bad) times")
             }
         }
     }
 
-    /// A client whose fields make the origin hang up has the target refused to itself, and to
-    /// nobody else.
+    /// If a client's fields make the origin close the connection, the target is rejected for that
+    /// client only.
     ///
     /// Mutant: `failing-targets-for-all`.
-    @Test func aClientThatMakesTheOriginHangUpHasNoTargetRefusedToOthers() async throws {
+    @Test func clientThatBreaksOriginBlocksTargetForItselfOnly() async throws {
         let choosy = RawOrigin.Step.choose { request in
             request.text.contains("X-Bad") ? .hangUp : .ok("fine", fields: "Cache-Control: no-store\r\n")
         }
@@ -96,7 +96,7 @@ import Testing
                 _ = try await gateway.get("/other", fields: "X-Bad: 1\r\n")
                 _ = try await gateway.get("/other")
                 for _ in 0..<10 { _ = try await gateway.get("/", fields: "X-Bad: 1\r\n") }
-                // A probe, which has none of the client's fields, may come at any time.
+                // A probe has none of the client's fields, and may come at any time.
                 let isBad: (RawOrigin.Request) -> Bool = { $0.text.contains("X-Bad") }
                 let before = origin.requests.count(where: isBad)
                 let refused = try await gateway.get("/", fields: "X-Bad: 1\r\n")
@@ -109,9 +109,9 @@ import Testing
         }
     }
 
-    /// An outage ends for misses about a second after the origin's return, not when the next probe
-    /// comes.
-    @Test(.timeLimit(.minutes(20))) func anOriginThatIsBackIsFoundByTheNextMissAfterASecond() async throws {
+    /// An outage ends for misses about a second after the origin's return, not only when the next
+    /// probe comes.
+    @Test(.timeLimit(.minutes(20))) func missFindsReturnedOriginAfterASecond() async throws {
         let state = OriginState()
         try await RawOrigin.with(
             Array(

@@ -6,11 +6,11 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// What a client changed or deleted, over sockets, while the origin cannot be reached. RFC 9111
-/// §4.4, ATTACKS 61
+/// Responses that a client's request changed or deleted, over sockets, while the origin is
+/// unreachable. RFC 9111 §4.4, docs/attacks.md, 61
 ///
 /// Mutants: `unsafe-invalidation-is-a-purge`, `delete-only-marks`.
-@Suite("What a client changed", .timeLimit(.minutes(20)))
+@Suite("Responses that a client changed", .timeLimit(.minutes(20)))
 struct ChangedResponseTests {
     private static let get = "GET /a HTTP/1.1\r\nHost: g\r\n\r\n"
     private static let clients = 30
@@ -20,17 +20,17 @@ struct ChangedResponseTests {
         return try await client.response()
     }
 
-    /// Many clients that have it hot, one that changes it, and an origin that hangs up from then
-    /// on.
+    /// Many clients have the response in their hot table, and one changes it. From then on the
+    /// origin closes connections.
     @Test(arguments: ["PUT", "POST", "PATCH", "DELETE"], [true, false])
-    func doesNotAnswerOfflineAsIfFresh(method: String, isResident: Bool) async throws {
+    func doesNotServeChangedResponseAsFreshOffline(method: String, isResident: Bool) async throws {
         for isLifted in [false, true] {
             var settings = ExchangeSettings()
             settings.overrides.staleDespite = [.invalidated]
             let rules = isLifted ? FixedRules(settings) : nil
             var steps: [RawOrigin.Step] = [
                 .ok("old", fields: "Cache-Control: max-age=3600, stale-if-error=3600\r\n"),
-                .answer("HTTP/1.1 204 No Content\r\n\r\n"),
+                .response("HTTP/1.1 204 No Content\r\n\r\n"),
             ]
             steps += Array(repeating: .hangUp, count: 400)
             let seen = try await RawOrigin.with(steps) { origin in
@@ -42,7 +42,8 @@ struct ChangedResponseTests {
                 ) { gateway in
                     try await RawClient.with(port: gateway.port) { client in
                         #expect(try await ask(client, Self.get).text == "old")
-                        // Until it is stored, and then until the loop answers by itself.
+                        // Repeated until it is stored, and then until the loop serves it from its
+                        // table.
                         while gateway.store.all.isEmpty { await Task.yield() }
                         for _ in 0..<4 { #expect(try await ask(client, Self.get).text == "old") }
                         _ = try await ask(client, "\(method) /a HTTP/1.1\r\nHost: g\r\nContent-Length: 0\r\n\r\n")

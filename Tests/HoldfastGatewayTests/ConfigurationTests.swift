@@ -3,7 +3,7 @@ import HoldfastConfiguration
 import HoldfastGateway
 import Testing
 
-@Suite("A gateway as a file says")
+@Suite("Gateway configuration from a file")
 struct ConfigurationTests {
     @Test func takesAddressRoutesAndLimits() throws {
         let file = try HoldfastConfiguration.Configuration(
@@ -26,7 +26,7 @@ struct ConfigurationTests {
         #expect(routes.map(\.origin.authority) == ["api.example.com", "127.0.0.1:9"])
     }
 
-    @Test func whatTheFileDoesNotSayIsAsByDefault() throws {
+    @Test func missingSettingsKeepTheirDefaults() throws {
         let gateway = try GatewayConfiguration(
             HoldfastConfiguration.Configuration(yaml: "version: 1\nroutes: [{origin: \"http://a.example\"}]")
         )
@@ -34,7 +34,7 @@ struct ConfigurationTests {
         #expect(gateway.messageLimits == MessageLimits() && gateway.keyedContentLimit == 1 << 20)
     }
 
-    @Test func whatIsNamedGoesBeforeTheFile() throws {
+    @Test func argumentsOverrideTheFile() throws {
         let file = try HoldfastConfiguration.Configuration(yaml: "version: 1\nlisten: 127.0.0.1:9")
         let gateway = try GatewayConfiguration(
             file,
@@ -45,7 +45,7 @@ struct ConfigurationTests {
         #expect(gateway.routes.routes.map(\.origin.host) == ["b.example"])
     }
 
-    @Test func routesThatCannotBeUsedAreFindings() throws {
+    @Test func unusableRoutesAreFindings() throws {
         let file = HoldfastConfiguration.Configuration()
         let none = #expect(throws: ConfigurationError.self) { try GatewayConfiguration(file) }
         #expect(none?.findings.map(\.setting) == ["routes"])
@@ -66,8 +66,8 @@ struct ConfigurationTests {
         #expect(twins?.findings.map(\.line) == [5])
     }
 
-    /// `holdfast explain` asks the one, requests go by the other.
-    @Test("The file's routes and the gateway's tell the same way of a request") func agree() throws {
+    /// `holdfast explain` uses the file's routes, requests use the gateway's.
+    @Test("The file's routes and the gateway's choose the same route for a request") func agree() throws {
         let routes: [HoldfastConfiguration.Configuration.Route] = [
             .init(name: "a", host: "api.local", path: "/v1", origin: "http://one.example/api"),
             .init(name: "b", host: "API.local:8080", origin: "http://two.example"),
@@ -90,7 +90,7 @@ struct ConfigurationTests {
                 "/shared?x",
             ] {
                 let told = file.route(for: host, path: path)
-                let taken = gateway.way(authority: host, target: path)
+                let taken = gateway.route(authority: host, target: path)
                 #expect(told?.route.name == taken?.route.name, "\(host ?? "none") \(path)")
             }
         }

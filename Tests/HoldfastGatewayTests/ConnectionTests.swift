@@ -6,7 +6,7 @@ import Testing
 struct ConnectionTests {
     private static let cacheable = "Cache-Control: max-age=60\r\n"
 
-    @Test("Pipelined requests are answered in order, also behind a slow one") func keepsOrder() async throws {
+    @Test("Pipelined requests get responses in order, also after a slow one") func keepsOrder() async throws {
         let gate = AsyncStream<Void>.makeStream()
         let slow = RawOrigin.Step.stream { writer in
             for await _ in gate.stream { break }
@@ -21,18 +21,18 @@ struct ConnectionTests {
                     )
                     await origin.requests(reach: 2)
                     gate.continuation.finish()
-                    var answers: [String] = []
-                    for _ in 0..<3 { answers.append(try await client.response().text) }
-                    #expect(answers == ["slow", "kept", "last"])
+                    var responses: [String] = []
+                    for _ in 0..<3 { responses.append(try await client.response().text) }
+                    #expect(responses == ["slow", "kept", "last"])
                 }
             }
         }
     }
 
-    /// ATTACKS 4, 12. Mutants: a GET's content kept by `GatewayService.body`; `answered` that goes
-    /// on without the content's end.
+    /// docs/attacks.md, 4, 12. Mutants: a GET's content kept by `GatewayService.body`; `answered`
+    /// that goes on without the content's end.
     @Test(
-        "A GET's content is neither forwarded nor taken for a request",
+        "A GET's content is neither forwarded nor read as a request",
         arguments: [
             "Content-Length: 35\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: g\r\n\r\n",
             "Transfer-Encoding: chunked\r\n\r\n23\r\nGET /smuggled HTTP/1.1\r\nHost: g\r\n\r\n\r\n0\r\n\r\n",
@@ -56,20 +56,23 @@ struct ConnectionTests {
         }
     }
 
-    /// Mutants: `finish(with:)` that holds nothing back.
-    @Test("For a client that takes no answers no more is asked of the origin; it gets all of them whole when it reads")
-    func holdsBack() async throws {
-        // With its head it comes in one piece. All of them, 5 MB, are more than the sockets between
-        // them hold.
+    /// Mutant: `finish(with:)` that holds nothing back.
+    @Test("A client that reads no responses causes no more origin requests, and gets all when it reads")
+    func holdsRequestsForClientThatReadsNothing() async throws {
+        // Head and content come in one piece. All responses together, 5 MB, exceed the socket
+        // buffers.
         let content = String(repeating: "x", count: 1900)
         let count = 2500
-        let answers = [RawOrigin.Step](repeating: .ok(content, fields: "Cache-Control: no-store\r\n"), count: 2 * count)
-        try await RawOrigin.with(answers) { origin in
+        let responses = [RawOrigin.Step](
+            repeating: .ok(content, fields: "Cache-Control: no-store\r\n"),
+            count: 2 * count
+        )
+        try await RawOrigin.with(responses) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port, receiveBuffer: 4096) { client in
                     try await client.send(String(repeating: "GET /all HTTP/1.1\r\nHost: g\r\n\r\n", count: count))
-                    // Until others' requests come to the origin one behind the other, so that the
-                    // first client's are not among them any more.
+                    // Until other clients' requests reach the origin one after the other. Then the
+                    // first client's are no longer among them.
                     var alone = 0
                     while alone < 20 {
                         let before = origin.requests.count
@@ -78,9 +81,9 @@ struct ConnectionTests {
                     }
                     #expect(origin.requests.count { $0.line == "GET /all HTTP/1.1" } < count)
                     for _ in 0..<count {
-                        let answer = try await client.response()
-                        #expect(answer.isComplete)
-                        #expect(answer.text == content)
+                        let response = try await client.response()
+                        #expect(response.isComplete)
+                        #expect(response.text == content)
                     }
                     #expect(origin.requests.count { $0.line == "GET /all HTTP/1.1" } == count)
                 }
@@ -88,14 +91,14 @@ struct ConnectionTests {
         }
     }
 
-    /// Mutant: a connection that is closed before the system has taken what was written.
+    /// Mutant: a connection that is closed before the system has sent all bytes.
     @Test(
-        "An answer with which the connection ends comes whole, however slowly its client reads",
+        "The last response on a connection arrives whole, however slowly its client reads",
         arguments: ["HTTP/1.1 close", "HTTP/1.0", "half-closed"],
         ["max-age=60", "no-store"]
     )
-    func closesWhenTaken(client kind: String, control: String) async throws {
-        // More than the sockets between them hold.
+    func closesAfterTheClientHasReadAll(client kind: String, control: String) async throws {
+        // More than the socket buffers hold.
         let content = String(repeating: "0123456789abcdef", count: 512 << 10)
         let answer = RawOrigin.Step.ok(content, fields: "Cache-Control: \(control)\r\n")
         try await RawOrigin.with([answer, answer]) { origin in
@@ -109,8 +112,8 @@ struct ConnectionTests {
                         try await client.closeOutput()
                     default: try await client.send("GET / HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n")
                     }
-                    // Others are answered meanwhile: what this one got was written before it began
-                    // to read.
+                    // Meanwhile other clients are served. The bytes that this client got were
+                    // written before it began to read.
                     for _ in 0..<20 { _ = try await gateway.send("OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n") }
                     let response = try await client.response()
                     #expect(response.isComplete)
@@ -121,11 +124,11 @@ struct ConnectionTests {
     }
 
     @Test(
-        "A connection that is to end does not wait for ever for a client that takes nothing",
+        "A closing connection does not wait for ever for a client that reads nothing",
         .timeLimit(.minutes(20)),
         arguments: ["close", "half-closed", "refused"]
     )
-    func closesOnClientsThatTakeNothing(client kind: String) async throws {
+    func closesOnClientsThatReadNothing(client kind: String) async throws {
         try await withLargeAnswer { client, untilGivenUp in
             let request = "GET / HTTP/1.1\r\nHost: g\r\n"
             switch kind {
@@ -141,7 +144,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("The time to take the next bytes begins anew with those that are taken", .timeLimit(.minutes(20)))
+    @Test("The time to read the next bytes restarts when the client reads some", .timeLimit(.minutes(20)))
     func givesTimeForEachPart() async throws {
         try await withEnoughTime(from: Self.writeTimeout) { writeTimeout in
             let (reading, whole) = try await withLargeAnswer(writeTimeout: writeTimeout) { client, untilGivenUp in
@@ -162,8 +165,8 @@ struct ConnectionTests {
 
     private static let writeTimeout = Duration.milliseconds(300)
 
-    /// A client that is about to ask for 8 MiB, more than the sockets between them hold, which come
-    /// from memory and are written at once; and what returns when the gateway has given it up.
+    /// A client that will request 8 MiB from memory, more than the socket buffers hold, and a wait
+    /// for the moment when the gateway has given it up.
     private func withLargeAnswer<Value>(
         writeTimeout: Duration = ConnectionTests.writeTimeout,
         _ body: (_ client: RawClient, _ untilGivenUp: () async -> Void) async throws -> Value
@@ -178,25 +181,26 @@ struct ConnectionTests {
                 [configuration] gateway in
                 let question = "OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n"
                 #expect(try await gateway.get("/").content.count == content.utf8.count)
-                // Only now: the client that read all of it may have been slow as well.
+                // Checked only now, because the client that read everything may have been slow as
+                // well.
                 gateway.server.reconfigure(configuration)
                 return try await RawClient.with(port: gateway.port, receiveBuffer: 256 << 10) { client in
                     try await client.send(question)
                     #expect(try await client.response().status == 204)
                     return try await body(client) {
-                        // From now on nobody else is let in before this one has gone.
+                        // From now on no other client is accepted before this one has gone.
                         var configuration = configuration
                         configuration.maximumConnections = 1
                         gateway.server.reconfigure(configuration)
-                        var answer: RawResponse?
-                        while answer?.status != 204 { answer = try? await gateway.send(question) }
+                        var response: RawResponse?
+                        while response?.status != 204 { response = try? await gateway.send(question) }
                     }
                 }
             }
         }
     }
 
-    @Test("Content beyond what is read for nothing ends the connection") func boundsDiscarding() async throws {
+    @Test("Unneeded content beyond its limit ends the connection") func limitsUnneededContent() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.discardedContentLimit = 1000 }) {
                 gateway in
@@ -212,7 +216,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("100 is said when the content is first wanted, RFC 9110 §10.1.1") func continues() async throws {
+    @Test("100 is sent when the content is first needed, RFC 9110 §10.1.1") func continues() async throws {
         try await RawOrigin.with([.ok("thanks")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -229,8 +233,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Where the content is not wanted, no 100 is said and the connection ends") func doesNotContinue() async throws
-    {
+    @Test("If the content is not needed, no 100 is sent and the connection ends") func doesNotContinue() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -271,17 +274,17 @@ struct ConnectionTests {
                 func query(_ content: String) async throws -> String {
                     try await gateway.send("QUERY / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\n\(content)").text
                 }
-                var answers: [String] = []
-                for content in ["1", "2", "1"] { answers.append(try await query(content)) }
-                #expect(answers == ["a", "b", "a"])
+                var responses: [String] = []
+                for content in ["1", "2", "1"] { responses.append(try await query(content)) }
+                #expect(responses == ["a", "b", "a"])
                 #expect(origin.requests.map(\.contentText) == ["1", "2"])
             }
         }
     }
 
-    /// ATTACKS 1–3, 9, 30 by way of the socket; every refusal is in the codec's tests.
+    /// docs/attacks.md, 1–3, 9, 30 over sockets. The codec's tests have every refusal.
     @Test(
-        "What is no request is refused with a reason, and the connection closed",
+        "Invalid requests are rejected with a reason, and the connection closed",
         arguments: [
             ("GET / HTTP/1.1\r\nHost: g\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: g\r\nX: a\u{0}b\r\n\r\n", 400), ("GET / HTTP/1.1\r\n\r\n", 400),
@@ -289,7 +292,7 @@ struct ConnectionTests {
             ("GET /" + String(repeating: "a", count: 9000) + " HTTP/1.1\r\nHost: g\r\n\r\n", 414),
         ]
     )
-    func refuses(request: String, status: Int) async throws {
+    func rejects(request: String, status: Int) async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -308,7 +311,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Content that turns out malformed is not completed towards the origin") func breaksOffUpload() async throws {
+    @Test("Malformed content is not completed towards the origin") func breaksOffUpload() async throws {
         try await RawOrigin.with([.ok("never")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -324,7 +327,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A client that sends no more still gets its answer") func answersHalfClosed() async throws {
+    @Test("A client that closes its sending side still gets its response") func answersHalfClosed() async throws {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -365,14 +368,14 @@ struct ConnectionTests {
     )
     func delimits(request: String, isChunked: Bool) async throws {
         let gate = AsyncStream<Void>.makeStream()
-        let answer = RawOrigin.Step.stream { writer in
+        let response = RawOrigin.Step.stream { writer in
             try await writer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
-            // The end comes when the client has the beginning, so that nobody can know the length
-            // before.
+            // The origin sends the end when the client has the beginning, so the gateway cannot
+            // know the length earlier.
             for await _ in gate.stream { break }
             try await writer.write("0\r\n\r\n")
         }
-        try await RawOrigin.with([answer]) { origin in
+        try await RawOrigin.with([response]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
                     try await client.send(
@@ -394,10 +397,10 @@ struct ConnectionTests {
 
     @Test("HEAD has a GET's fields and no content") func answersHEAD() async throws {
         try await RawOrigin.with([
-            .ok("hello", fields: Self.cacheable), .answer("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n"),
+            .ok("hello", fields: Self.cacheable), .response("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n"),
         ]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
-                // Until it is stored, whoever asks gets it from the same fetch.
+                // Until it is stored, every request gets it from the same fetch.
                 while try await gateway.get("/")["Cache-Status"]?.contains("hit") != true {}
                 try await RawClient.with(port: gateway.port) { client in
                     try await client.send("HEAD / HTTP/1.1\r\nHost: g\r\n\r\nHEAD /b HTTP/1.1\r\nHost: g\r\n\r\n")
@@ -411,7 +414,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A conditional GET is answered 304 from the store, without content") func answersConditional() async throws {
+    @Test("A conditional GET gets 304 from the store, without content") func answersConditional() async throws {
         try await RawOrigin.with([.ok("hello", fields: Self.cacheable + "ETag: \"v1\"\r\n"), .ok("b")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/")
@@ -427,7 +430,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("One connection too many is answered 503") func boundsConnections() async throws {
+    @Test("One connection too many gets 503") func boundsConnections() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.maximumConnections = 1 }) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -441,8 +444,8 @@ struct ConnectionTests {
         }
     }
 
-    /// ATTACKS 35. Mutant: `wait(for:)` that arms nothing.
-    @Test("A head that does not come whole is given up: 408") func endsSlowHeads() async throws {
+    /// docs/attacks.md, 35. Mutant: `wait(for:)` that arms nothing.
+    @Test("An incomplete head times out: 408") func endsSlowHeads() async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.head = .milliseconds(50) }) {
                 gateway in
@@ -464,7 +467,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Content that nobody wants has a deadline") func endsSlowDiscarding() async throws {
+    @Test("Unneeded content has a deadline") func endsSlowDiscarding() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.content = .milliseconds(50) }) {
                 gateway in
@@ -491,7 +494,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Stopping lets what is under way finish") func drains() async throws {
+    @Test("Stopping lets exchanges under way finish") func drains() async throws {
         let gate = AsyncStream<Void>.makeStream()
         let slow = RawOrigin.Step.stream { writer in
             for await _ in gate.stream { break }

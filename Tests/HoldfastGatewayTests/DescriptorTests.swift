@@ -9,11 +9,11 @@ import Testing
     import Darwin
 #endif
 
-/// A process that has no descriptor left for a client's connection. In a process of its own: the
-/// limit is one for all of it.
+/// A process without a free descriptor for a client's connection. The test runs in a process of its
+/// own, because the limit applies to the whole process.
 @Suite("Out of descriptors")
 struct DescriptorTests {
-    @Test("Accepting pauses, connections that are open are served, and the client that waited is served in the end")
+    @Test("Accepting pauses, open connections are served, and the waiting client is served in the end")
     func pausesAccepting() async {
         await #expect(processExitsWith: .success) { try await DescriptorTests.runOutOfDescriptors() }
     }
@@ -26,7 +26,7 @@ struct DescriptorTests {
                     var taken = try takeAllDescriptors()
                     guard let last = taken.popLast() else { throw Unexpected("No descriptor was taken.") }
                     close(last)
-                    // The one that is left is this client's own.
+                    // The last free descriptor is for this client.
                     let waiting = try connect(to: gateway.port)
                     try await stayIdle(serving: open)
                     for descriptor in taken { close(descriptor) }
@@ -38,8 +38,8 @@ struct DescriptorTests {
         }
     }
 
-    /// Looks for about a second at the part of it that all threads together took. A machine that
-    /// does other things only makes it less.
+    /// Measures for about a second the share of a processor that all threads use. Other work on the
+    /// machine only lowers it.
     private static func stayIdle(serving open: RawClient) async throws {
         let (start, before) = (ContinuousClock.now, processorTime())
         for _ in 0..<4 {
@@ -50,7 +50,7 @@ struct DescriptorTests {
         guard used < passed / 4 else { throw Unexpected("Accepting took \(used) of \(passed).") }
     }
 
-    /// Has a connection served that waited in the system's queue.
+    /// Lets a connection be served that waited in the system's queue.
     private static func getAndClose(_ descriptor: CInt) throws {
         defer { close(descriptor) }
         let request = Array("GET / HTTP/1.0\r\nHost: gateway.example\r\n\r\n".utf8)
@@ -67,7 +67,7 @@ struct DescriptorTests {
         guard try await client.response().text == "a" else { throw Unexpected("An open connection was not served.") }
     }
 
-    /// Lowers the limit, and takes what is left under it.
+    /// Lowers the limit, and takes the descriptors that are left.
     private static func takeAllDescriptors() throws -> [CInt] {
         let next = dup(0)
         close(next)
@@ -107,7 +107,7 @@ struct DescriptorTests {
         return descriptor
     }
 
-    /// Of all threads.
+    /// The processor time of all threads.
     private static func processorTime() -> Duration {
         var usage = rusage()
         #if canImport(Glibc)

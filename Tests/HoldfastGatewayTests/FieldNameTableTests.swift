@@ -3,9 +3,9 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Mutants: a name found by its first bytes or its length alone; a name in another case found in
-/// place of its own; bytes that are no token taken.
-@Suite("Field names, found by their bytes")
+/// Mutants: a name found by its first bytes or its length alone; a name found in another case;
+/// bytes accepted that are not a token.
+@Suite("Field names by their bytes")
 struct FieldNameTableTests {
     private func name(_ bytes: some Collection<UInt8>) -> HTTPField.Name? {
         Array(bytes).withUnsafeBytes { FieldNameTable.name($0) }
@@ -20,7 +20,7 @@ struct FieldNameTableTests {
             "X-A-Name-That-Is-Not-Common",
         ]
     )
-    func everyNameIsTheOneThatHTTPTypesMakes(text: String) throws {
+    func namesEqualThoseOfHTTPTypes(text: String) throws {
         let found = try #require(name(text.utf8))
         let made = try #require(HTTPField.Name(text))
         #expect(found.rawName == made.rawName)
@@ -30,11 +30,11 @@ struct FieldNameTableTests {
     @Test(arguments: [
         "", " ", "Host ", " Host", "Ho st", "Host\0", "Host:", "Hö", "A-Name-That-Is-Long-And-Has a-space",
     ])
-    func whatIsNoTokenIsNoName(text: String) {
+    func invalidTokensGiveNoName(text: String) {
         #expect(name(text.utf8) == nil)
     }
 
-    @Test func everyByteMakesADifference() {
+    @Test func everyByteOfANameMatters() {
         let whole = Array("Cache-Control".utf8)
         for index in whole.indices {
             var other = whole

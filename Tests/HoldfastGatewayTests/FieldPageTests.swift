@@ -3,8 +3,8 @@ import Testing
 
 @Suite("docs/fields.md")
 struct FieldPageTests {
-    /// docs/fields.md is what the table says. `HOLDFAST_WRITE_DOCS=1` writes it.
-    @Test("The page is what the table says") func page() throws {
+    /// docs/fields.md matches the table. `HOLDFAST_WRITE_DOCS=1` writes the page.
+    @Test("The page matches the table") func page() throws {
         let path = #filePath.replacing("Tests/HoldfastGatewayTests/FieldPageTests.swift", with: "docs/fields.md")
         try expectFile(path, Self.page)
     }
@@ -19,34 +19,35 @@ struct FieldPageTests {
         (.ordinary, "Says what the client wants, can or is"),
     ]
 
-    private static func names(_ meaning: RequestFieldTable.Meaning, isGateways: Bool) -> String {
-        RequestFieldTable.all.filter { $0.meaning == meaning && $0.isGateways == isGateways }
+    private static func names(_ meaning: RequestFieldTable.Meaning, isSetByGateway: Bool) -> String {
+        RequestFieldTable.all.filter { $0.meaning == meaning && $0.isSetByGateway == isSetByGateway }
             .map { "`\($0.name)\($0.isFamily ? "*" : "")`" }.sorted().joined(separator: ", ")
     }
 
     private static var page: String {
         var lines = [
             "# Request fields", "",
-            "What the gateway does with a request's fields, and why. Names are compared without regard to case; a star stands for",
-            "any ending. This page is made of `RequestFieldTable`, and a test compares the two.", "",
-            "* **target**, **method**, **identity**, **connection**: dropped. Origins read them as another target, method or client",
-            "  than the request's own, and they are in no key: a page that was made from one would be stored for everybody. A client",
-            "  of `clients.trusted` may send those that are not the gateway's own.",
-            "* **credential**: passes. What is stored for such a request is kept for its principal, or for everybody where the",
-            "  response says `public` or `s-maxage` (RFC 9111 §3.5). The principal is an HMAC of the field.",
-            "* **proof**: passes, and makes a request credentialed in the same way. It tells no principals apart, because what is",
-            "  keyed by it would never be found again.",
+            "How the gateway handles a request's fields, and why. Names are compared without regard to case; a star",
+            "stands for any ending. This page is generated from `RequestFieldTable`, and a test compares the two.", "",
+            "* **target**, **method**, **identity**, **connection**: dropped. Origins read them as another target, method",
+            "  or client than the request's own, and they are not in the key: a page made from one would be stored for",
+            "  every client. A client of `clients.trusted` may send those that are not the gateway's own.",
+            "* **credential**: passes. The response is stored only if it has `public` or `s-maxage`, and then for every",
+            "  client; with `Authorization` and without `Cookie`, `must-revalidate` will do too (RFC 9111 §3.5). With the",
+            "  rule setting `store.per` it is stored for the principal only, an HMAC of the field that the setting names.",
+            "* **proof**: passes, and makes a request credentialed in the same way. It does not distinguish principals,",
+            "  because a response keyed by it would never be found again.",
             "* **ordinary**: passes.",
-            "* Names with a `_` are dropped, whoever sends them: CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as",
-            "  `X-Forwarded-Host`. With `clients.underscored-fields: pass` they pass, and the request goes past the store.",
-            "* All others pass, and the response is stored. A route with `unknown-fields: drop` drops them; with `bypass` a request",
-            "  that has one goes past the store.", "",
+            "* Names with a `_` are dropped, for every client: CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as",
+            "  `X-Forwarded-Host`. With `clients.underscored-fields: pass` they pass, and the request bypasses the store.",
+            "* All others pass, and the response is stored. A route with `unknown-fields: drop` drops them; with `bypass`",
+            "  a request that has one bypasses the store.", "",
         ]
         for (meaning, reason) in reasons {
             lines += ["## \(meaning.rawValue)", "", "\(reason).", ""]
-            let own = names(meaning, isGateways: true)
-            if !own.isEmpty { lines += ["The gateway's own, whoever asks: \(own)", ""] }
-            let others = names(meaning, isGateways: false)
+            let own = names(meaning, isSetByGateway: true)
+            if !own.isEmpty { lines += ["The gateway's own, for every client: \(own)", ""] }
+            let others = names(meaning, isSetByGateway: false)
             if !others.isEmpty { lines += [own.isEmpty ? others : "Of clients that are not trusted: \(others)", ""] }
         }
         return lines.joined(separator: "\n")

@@ -6,12 +6,13 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// ATTACKS 59. An origin that writes every field of a request into its page, and lets the page be
-/// stored.
+/// docs/attacks.md, 59. An origin that writes every field of a request into its page, and lets the
+/// page be stored.
 @Suite("Fields that reach an origin unkeyed")
 struct FieldPoisoningTests {
-    /// Read as target, method or identity by some framework, server or product; and credentials,
-    /// which are keyed. Written out, so that none leaves the table unseen.
+    /// Fields that some framework, server or product reads as target, method or identity; and
+    /// credentials, which are in the key. They are listed here, so that none can leave the table
+    /// unnoticed.
     private static let names = """
         Forwarded X-Forwarded X-Forwarded-For X-Forwarded-Proto X-Forwarded-Host X-Forwarded-Scheme X-Forwarded-Port
         X-Forwarded-Server X-Forwarded-Ssl X-Forwarded-Prefix X-Forwarded-Uri X-Forwarded-Path X-Forwarded-Method
@@ -36,7 +37,7 @@ struct FieldPoisoningTests {
         RequestVerificationToken
         """.split(whereSeparator: \.isWhitespace).map(String.init)
 
-    /// Each in another case, and as CGI, WSGI, Rack and PHP read it.
+    /// Each name in another case, and as CGI, WSGI, Rack and PHP read it.
     private static var spellings: [String] {
         names.flatMap { name in
             let mixed = String(
@@ -48,7 +49,7 @@ struct FieldPoisoningTests {
         } + ["X_Unknown", "a_", "_", "X-Unknown_Field"]
     }
 
-    /// Writes what it was sent, and lets it be stored.
+    /// An origin that writes the request into its response, and allows storing it.
     private static func reflecting(_ fields: String = "Cache-Control: max-age=60\r\n") -> RawOrigin.Step {
         .reflect { request in
             let page = request.text.split(separator: "\r\n").dropFirst().joined(separator: "\n")
@@ -56,8 +57,8 @@ struct FieldPoisoningTests {
         }
     }
 
-    /// Mutants: names taken out of the table; `_` passes; proofs count for nothing.
-    @Test("No field that is read as target, method, identity or credential reaches another client's page")
+    /// Mutants: names removed from the table; `_` passes; proofs are ignored.
+    @Test("No field read as target, method, identity or credential reaches another client's page")
     func poisonsNothing() async throws {
         let spellings = Self.spellings
         #expect(spellings.count > 400)
@@ -80,8 +81,8 @@ struct FieldPoisoningTests {
         }
     }
 
-    @Test("Of the client itself nothing arrives that it claims", arguments: [false, true])
-    func dropsClaims(isTrusted: Bool) async throws {
+    @Test("No claim of a client about itself reaches the origin", arguments: [false, true])
+    func dropsClientsClaims(isTrusted: Bool) async throws {
         let claims = Self.names.filter { name in
             RequestFieldTable.claims.entry(of: name.lowercased()) != nil
         }
@@ -99,7 +100,7 @@ struct FieldPoisoningTests {
                 let expected = ["True-Client-IP", "X-Original-URI", "Remote-User", "X-Forwarded-Uri"]
                 for name in expected { #expect(arrived.contains("\(name): evil\r\n") == isTrusted, "\(name)") }
                 #expect(!arrived.contains("X_Y"))
-                // A gateway's own word, whoever asks.
+                // The gateway's own value, for every client.
                 for name in ["X-Original-URL", "X-HTTP-Method-Override", "X-Forwarded-Host", "X-Real-IP"] {
                     #expect(!arrived.contains("\(name): evil\r\n"), "\(name)")
                 }
@@ -108,8 +109,8 @@ struct FieldPoisoningTests {
         }
     }
 
-    @Test("Fields of which nothing is known pass, and their responses are stored, as at every peer")
-    func storesBehindUnknownFields() async throws {
+    @Test("Unknown fields pass, and their responses are stored, as other caches do")
+    func storesResponsesToUnknownFields() async throws {
         try await RawOrigin.with([Self.reflecting()]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/", fields: "X-Unknown: 1\r\n")
@@ -119,7 +120,7 @@ struct FieldPoisoningTests {
         }
     }
 
-    @Test("A strict route drops unknown fields, or sends them past the store", arguments: ["drop", "bypass"])
+    @Test("A strict route drops unknown fields, or bypasses the store", arguments: ["drop", "bypass"])
     func isStrict(handling: String) async throws {
         let fields = "X-Unknown: evil\r\n"
         let known =
@@ -136,7 +137,7 @@ struct FieldPoisoningTests {
                 let first = try await gateway.get("/b", fields: fields)
                 let second = try await gateway.get("/b")
                 #expect(first.text.contains("evil") == (handling == "bypass") && !second.text.contains("evil"))
-                // What is stored answers neither.
+                // The stored response serves neither.
                 let third = try await gateway.get("/b", fields: fields)
                 #expect(third.text.contains("evil") == (handling == "bypass"))
                 #expect(origin.requests.count == (handling == "bypass" ? 4 : 2))
@@ -144,7 +145,7 @@ struct FieldPoisoningTests {
         }
     }
 
-    @Test("Where names with '_' pass, nothing of their requests is stored, and nothing stored answers them")
+    @Test("If names with '_' pass, their requests bypass the store")
     func passesUnderscores() async throws {
         try await RawOrigin.with(Array(repeating: Self.reflecting(), count: 3)) { origin in
             let file = try Configuration(
@@ -162,7 +163,7 @@ struct FieldPoisoningTests {
         }
     }
 
-    @Test("What is for everybody is stored beside a proof, too") func sharesWhatIsPublic() async throws {
+    @Test("Public responses are stored for requests with a proof, too") func sharesWhatIsPublic() async throws {
         try await RawOrigin.with([Self.reflecting("Cache-Control: s-maxage=60\r\n")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/", fields: "DPoP: a\r\n")

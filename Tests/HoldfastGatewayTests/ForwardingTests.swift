@@ -23,7 +23,7 @@ struct ForwardingTests {
     @Test("Unknown fields pass with their case and bytes, both ways") func passesBytes() async throws {
         let value: [UInt8] = [0x61, 0x80, 0xFF, 0x62]
         let answer = Array("HTTP/1.1 200 OK\r\nX-BaCk: ".utf8) + value + Array("\r\nContent-Length: 0\r\n\r\n".utf8)
-        try await RawOrigin.with([.answer(answer)]) { origin in
+        try await RawOrigin.with([.response(answer)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
                     let request = Array("GET / HTTP/1.1\r\nHost: g\r\nX-OdD: ".utf8) + value + Array("\r\n\r\n".utf8)
@@ -58,7 +58,7 @@ struct ForwardingTests {
         arguments: ["200 Fine, thanks", "299 ", "418 I'm a teapot", "599 x", "600 Over", "999 Way out"]
     )
     func passesStatuses(status: String) async throws {
-        try await RawOrigin.with([.answer("HTTP/1.1 \(status)\r\nContent-Length: 2\r\n\r\nok")]) { origin in
+        try await RawOrigin.with([.response("HTTP/1.1 \(status)\r\nContent-Length: 2\r\n\r\nok")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let response = try await gateway.get("/")
                 #expect(response.line == "HTTP/1.1 \(status)")
@@ -67,8 +67,10 @@ struct ForwardingTests {
         }
     }
 
-    /// ATTACKS 5, 11. Mutants: a name taken out of `FieldRules.isHopByHop` or `overwritten`.
-    @Test("Fields about the connection, and claims about target and way, end here") func dropsFields() async throws {
+    /// docs/attacks.md, 5, 11. Mutants: a name removed from `FieldRules.isHopByHop` or
+    /// `overwritten`.
+    @Test("Fields about the connection, and claims about target and path, are dropped") func dropsFields() async throws
+    {
         let dropped = [
             "Connection: X-Nominated", "X-Nominated: 1", "Keep-Alive: timeout=5", "Proxy-Connection: keep-alive",
             "TE: trailers", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA",
@@ -97,7 +99,7 @@ struct ForwardingTests {
         }
     }
 
-    @Test("To what a trusted proxy says of its clients, this gateway adds its own word") func appendsForTrusted()
+    @Test("The gateway adds its own values to a trusted proxy's") func appendsForTrusted()
         async throws
     {
         let fields =
@@ -120,10 +122,13 @@ struct ForwardingTests {
         }
     }
 
-    @Test("Who is not trusted learns whether it was a hit, and no more", arguments: [false, true])
+    @Test("Untrusted clients see whether it was a hit, and no more", arguments: [false, true])
     func hidesDetails(isTrusted: Bool) async throws {
-        let answer = RawOrigin.Step.ok("x", fields: "Cache-Control: max-age=60\r\nCache-Status: inner; hit; key=a\r\n")
-        try await RawOrigin.with([answer]) { origin in
+        let response = RawOrigin.Step.ok(
+            "x",
+            fields: "Cache-Control: max-age=60\r\nCache-Status: inner; hit; key=a\r\n"
+        )
+        try await RawOrigin.with([response]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
                 configure: {
@@ -147,14 +152,14 @@ struct ForwardingTests {
         }
     }
 
-    /// ATTACKS 34. What caches behind this one need stays, whatever the origin's Connection names.
-    /// Mutant: `isProtected` answers `false`.
-    @Test("An origin's Connection takes nothing away that caching depends on") func keepsWhatProtects() async throws {
+    /// docs/attacks.md, 34. The fields that downstream caches need stay, whatever the origin's
+    /// Connection names. Mutant: `isProtected` returns `false`.
+    @Test("An origin's Connection removes no field that caching depends on") func keepsWhatProtects() async throws {
         let answer = """
             HTTP/1.1 200 OK\r\nConnection: Vary, ETag, Cache-Control, Set-Cookie, X-Nominated\r\nVary: Accept\r\nETag: "1"\r\n\
             Cache-Control: max-age=60\r\nSet-Cookie: a=b\r\nX-Nominated: 1\r\nContent-Length: 1\r\n\r\nx
             """
-        try await RawOrigin.with([.answer(answer)]) { origin in
+        try await RawOrigin.with([.response(answer)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let response = try await gateway.get("/")
                 #expect(response["Vary"] == "Accept")
@@ -166,9 +171,9 @@ struct ForwardingTests {
         }
     }
 
-    /// ATTACKS 34. Mutant: `isProtectedInRequests` answers `false`.
+    /// docs/attacks.md, 34. Mutant: `isProtectedInRequests` returns `false`.
     @Test(
-        "A client's Connection takes nothing away that keys or protects",
+        "A client's Connection removes no field that keys or protects",
         arguments: [
             "Authorization", "Cookie", "Cache-Control", "Range", "If-None-Match", "If-Modified-Since", "Accept",
         ]
@@ -186,7 +191,8 @@ struct ForwardingTests {
         }
     }
 
-    @Test("An origin's connection fields end here; Via, Date and Cache-Status are added") func answersFields()
+    @Test("An origin's connection fields are dropped; Via, Date and Cache-Status are added")
+    func dropsConnectionFieldsOfOrigins()
         async throws
     {
         let fields =
@@ -217,12 +223,12 @@ struct ForwardingTests {
         }
     }
 
-    @Test("Where it is preserved, the client's Host is sent and keyed, and chooses no other origin")
+    @Test("If preserved, the client's Host is sent and keyed, and chooses no other origin")
     func preservesHost()
         async throws
     {
-        let answer = RawOrigin.Step.ok("x", fields: "Cache-Control: max-age=60\r\n")
-        try await RawOrigin.with([answer, answer]) { origin in
+        let response = RawOrigin.Step.ok("x", fields: "Cache-Control: max-age=60\r\n")
+        try await RawOrigin.with([response, response]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
                 configure: { $0.routes = GatewayRoutes(origin: $0.routes.routes[0].origin, preservesHost: true) }
@@ -236,7 +242,7 @@ struct ForwardingTests {
         }
     }
 
-    @Test("An origin's path stands before every target") func prefixesPath() async throws {
+    @Test("An origin's path is put before every target") func prefixesPath() async throws {
         try await RawOrigin.with([.ok("x")]) { origin in
             try await RunningGateway.with(origin: origin.url + "/api/v1/") { gateway in
                 _ = try await gateway.get("/a?b")
@@ -246,10 +252,10 @@ struct ForwardingTests {
     }
 
     @Test("Interim responses pass to HTTP/1.1, not to 1.0") func passesInterim() async throws {
-        let answer = RawOrigin.Step.answer(
+        let response = RawOrigin.Step.response(
             "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nConnection: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
         )
-        try await RawOrigin.with([answer, answer]) { origin in
+        try await RawOrigin.with([response, response]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
                     try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
@@ -266,7 +272,7 @@ struct ForwardingTests {
         }
     }
 
-    @Test("OPTIONS * and CONNECT are answered here") func answersItself() async throws {
+    @Test("The gateway itself responds to OPTIONS * and CONNECT") func answersItself() async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let options = try await gateway.send("OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n")
@@ -284,7 +290,7 @@ struct ForwardingTests {
     }
 
     @Test("Max-Forwards counts down, and stops at 0", arguments: ["OPTIONS", "TRACE"])
-    func countsForwards(method: String) async throws {
+    func countsMaxForwardsDown(method: String) async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.send("\(method) / HTTP/1.1\r\nHost: g\r\nMax-Forwards: 7\r\n\r\n")

@@ -4,13 +4,12 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-/// Attacks over sockets, by their numbers; docs/attacks.md says which test and which mutant stand
-/// for each.
+/// Attacks over sockets, by their numbers. docs/attacks.md names the test and the mutant of each.
 @Suite("Attacks over sockets", .timeLimit(.minutes(20)))
 struct GatewayAttackTests {
     private static let cacheable = "Cache-Control: max-age=60\r\n"
 
-    /// Sends bytes that are no request, with one behind them that must not be read as the next.
+    /// Sends an invalid request, followed by one that must not be read as the next request.
     private func expectRefusal(_ request: String, _ status: Int, isForwarded: Bool = false) async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -22,7 +21,7 @@ struct GatewayAttackTests {
                     #expect(response["Connection"] == "close")
                     #expect(await client.readToEnd().isEmpty)
                 }
-                // A head may have gone; a request with its content has not.
+                // The origin may have got a head, but no request with its content.
                 #expect(origin.requests.isEmpty)
                 if !isForwarded { #expect(origin.connectionCount == 0) }
             }
@@ -32,7 +31,7 @@ struct GatewayAttackTests {
     // MARK: Framing
 
     @Test(
-        "1: Content that two lengths delimit, or none that is one, is refused",
+        "1: Content with two lengths, or with an invalid one, is rejected",
         arguments: [
             "Content-Length: 3\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 3",
             "Transfer-Encoding: chunked, gzip", "Transfer-Encoding: chunked, chunked", "Transfer-Encoding: xchunked",
@@ -45,12 +44,12 @@ struct GatewayAttackTests {
         try await expectRefusal("POST / HTTP/1.1\r\nHost: g\r\n\(fields)\r\n\r\n", 400)
     }
 
-    @Test("1: HTTP/1.0 knows no Transfer-Encoding") func oldChunks() async throws {
+    @Test("1: HTTP/1.0 has no Transfer-Encoding") func oldChunks() async throws {
         try await expectRefusal("POST / HTTP/1.0\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n", 400)
     }
 
     @Test(
-        "2: Lines that others read otherwise are refused",
+        "2: Lines that other programs read differently are rejected",
         arguments: [
             "X: a\r\n b", "X: a\r\n\tb", "X : a", "X: a\u{0}b", "X: a\rb", "X: a\nY: b", "X\r\n", " X: a", ": a",
         ]
@@ -60,7 +59,7 @@ struct GatewayAttackTests {
     }
 
     @Test(
-        "3: Chunks that are none end the request and the connection",
+        "3: Invalid chunks end the request and the connection",
         arguments: [
             "FFFFFFFFFFFFFFFF1\r\n", "-1\r\n", "5\r\nhelloXX0\r\n\r\n", "5\r\nhello\n0\r\n\r\n",
             "5\nhello\r\n0\r\n\r\n",
@@ -101,7 +100,7 @@ struct GatewayAttackTests {
     }
 
     @Test(
-        "5: An upgrade is not passed on, and what follows it is HTTP/1.1 or refused",
+        "5: An upgrade is not forwarded, and the bytes after it are HTTP/1.1 or rejected",
         arguments: ["Upgrade, HTTP2-Settings", "HTTP2-Settings", "close-not"]
     )
     func upgrade(connection: String) async throws {
@@ -123,7 +122,7 @@ struct GatewayAttackTests {
         }
     }
 
-    @Test("6: Pipelined requests behind a collapsed miss are answered in their order") func pipelining() async throws {
+    @Test("6: Pipelined requests after a collapsed miss get responses in their order") func pipelining() async throws {
         let gate = AsyncStream<Void>.makeStream()
         let slow = RawOrigin.Step.stream { writer in
             for await _ in gate.stream { break }
@@ -149,7 +148,7 @@ struct GatewayAttackTests {
     }
 
     @Test(
-        "8: What an origin frames badly is not stored, and its connection not used again",
+        "8: A badly framed response is not stored, and its connection not used again",
         arguments: [
             "HTTP/1.1 200 OK\r\n\(cacheable)Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
             "HTTP/1.1 200 OK\r\n\(cacheable)Content-Length: 2\r\nContent-Length: 3\r\n\r\nok",
@@ -158,7 +157,7 @@ struct GatewayAttackTests {
     )
     func misframed(answer: String) async throws {
         let good = RawOrigin.Step.ok("good", fields: Self.cacheable)
-        try await RawOrigin.with([.answer(answer), good]) { origin in
+        try await RawOrigin.with([.response(answer), good]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
                     try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
@@ -173,9 +172,9 @@ struct GatewayAttackTests {
         }
     }
 
-    @Test("8: Bytes behind an answer are nobody's answer") func trailingBytes() async throws {
-        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
-        try await RawOrigin.with([.answer(answer), .ok("good")]) { origin in
+    @Test("8: Bytes after a response are no client's response") func trailingBytes() async throws {
+        let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
+        try await RawOrigin.with([.response(response), .ok("good")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let answer2 = try await gateway.get("/a")
                 #expect(answer2.text == "ok")
@@ -187,7 +186,7 @@ struct GatewayAttackTests {
     }
 
     @Test(
-        "9: Several Hosts, or one that is none, are refused",
+        "9: Several Hosts, or an invalid one, are rejected",
         arguments: ["Host: g\r\nHost: g", "Host: g\r\nHost: h", "Host: g, h", "Host: u@g", "Host: g/x", "X: y"]
     )
     func hosts(fields: String) async throws {
@@ -196,10 +195,13 @@ struct GatewayAttackTests {
 
     // MARK: Privacy
 
-    @Test("26: What one tenant was answered answers no other, nor nobody", arguments: ["Authorization", "Cookie"])
+    @Test(
+        "26: A tenant's response serves no other tenant, and no anonymous request",
+        arguments: ["Authorization", "Cookie"]
+    )
     func tenants(name: String) async throws {
-        let answers = ["a", "b", "none"].map { RawOrigin.Step.ok($0, fields: Self.cacheable) }
-        try await RawOrigin.with(answers) { origin in
+        let responses = ["a", "b", "none"].map { RawOrigin.Step.ok($0, fields: Self.cacheable) }
+        try await RawOrigin.with(responses) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let answer4 = try await gateway.get("/", fields: "\(name): tenant=a\r\n")
                 #expect(answer4.text == "a")
@@ -214,15 +216,15 @@ struct GatewayAttackTests {
 
     // MARK: Denial
 
-    @Test("29: A head beyond the limits is a 431 of this gateway's, neither forwarded nor stored") func largeHeads()
+    @Test("29: A head beyond the limits gets 431, and is neither forwarded nor stored") func largeHeads()
         async throws
     {
         try await expectRefusal(
             "GET / HTTP/1.1\r\nHost: g\r\nX: \(String(repeating: "a", count: 70_000))\r\n\r\n",
             431
         )
-        let answer = "HTTP/1.1 431 Too Large\r\nContent-Length: 2\r\n\r\nno"
-        try await RawOrigin.with([.answer(answer), .ok("yes")]) { origin in
+        let response = "HTTP/1.1 431 Too Large\r\nContent-Length: 2\r\n\r\nno"
+        try await RawOrigin.with([.response(response), .ok("yes")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let answer7 = try await gateway.get("/")
                 #expect(answer7.status == 431)
@@ -233,7 +235,7 @@ struct GatewayAttackTests {
     }
 
     @Test(
-        "30: Control characters go no further",
+        "30: Control characters are not forwarded",
         arguments: [
             "GET /\u{1} HTTP/1.1\r\nHost: g", "GET /\u{7F} HTTP/1.1\r\nHost: g", "GET /a\tb HTTP/1.1\r\nHost: g",
             "GET / HTTP/1.1\r\nHost: g\r\nX: a\u{1}b", "GET / HTTP/1.1\r\nHost: g\r\nX: a\u{7F}b",
@@ -264,7 +266,7 @@ struct GatewayAttackTests {
         }
     }
 
-    @Test("33: A range beyond the cap goes no further than this gateway")
+    @Test("33: A range beyond the cap is not forwarded")
     func rangesOfMisses() async throws {
         let within = "bytes=" + (0..<16).map { "\($0 * 2)-\($0 * 2)" }.joined(separator: ",")
         for (range, isForwarded) in [
@@ -272,8 +274,8 @@ struct GatewayAttackTests {
         ] {
             try await RawOrigin.with([.ok("whole", fields: Self.cacheable)]) { origin in
                 try await RunningGateway.with(origin: origin.url) { gateway in
-                    let answer = try await gateway.get("/", fields: "Range: \(range)\r\nIf-Range: \"1\"\r\n")
-                    #expect(answer.status == 200 && answer.text == "whole")
+                    let response = try await gateway.get("/", fields: "Range: \(range)\r\nIf-Range: \"1\"\r\n")
+                    #expect(response.status == 200 && response.text == "whole")
                     #expect(origin.requests.first?.values("Range") == (isForwarded ? [range] : []))
                     #expect(origin.requests.first?.values("If-Range") == (isForwarded ? ["\"1\""] : []))
                 }
@@ -282,7 +284,7 @@ struct GatewayAttackTests {
     }
 
     @Test(
-        "31: What a client can make an origin say of a good URI is said to that client alone",
+        "31: An error that a client provokes for a good URI reaches that client only",
         arguments: [
             "400 Bad Request", "405 Method Not Allowed", "413 Content Too Large", "414 URI Too Long",
             "416 Range Not Satisfiable", "431 Request Header Fields Too Large", "501 Not Implemented",
@@ -290,7 +292,7 @@ struct GatewayAttackTests {
     )
     func provokedErrors(status: String) async throws {
         let error = "HTTP/1.1 \(status)\r\nCache-Control: public, max-age=86400\r\nContent-Length: 2\r\n\r\nno"
-        try await RawOrigin.with([.answer(error), .ok("good", fields: Self.cacheable)]) { origin in
+        try await RawOrigin.with([.response(error), .ok("good", fields: Self.cacheable)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let provoking = "X-Large: \(String(repeating: "a", count: 20_000))\r\n"
                 let provoked = try await gateway.get("/", fields: provoking)
@@ -303,7 +305,7 @@ struct GatewayAttackTests {
     }
 
     @Test(
-        "34: A Connection that names credentials makes nobody's answer everybody's",
+        "34: A Connection that names credentials shares no private response",
         arguments: ["Authorization", "Cookie"]
     )
     func namedCredentials(name: String) async throws {
@@ -318,10 +320,10 @@ struct GatewayAttackTests {
         }
     }
 
-    @Test("35: A reader that reads nothing slows nobody else") func slowReaders() async throws {
+    @Test("35: A client that reads nothing slows no other client") func slowReaders() async throws {
         let content = [UInt8](repeating: 0x61, count: 16 << 20)
         let head = "HTTP/1.1 200 OK\r\n\(Self.cacheable)Content-Length: \(content.count)\r\n\r\n"
-        try await RawOrigin.with([.answer(Array(head.utf8) + content)]) { origin in
+        try await RawOrigin.with([.response(Array(head.utf8) + content)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port, receiveBuffer: 16 << 10) { slow in
                     try await slow.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
@@ -334,7 +336,7 @@ struct GatewayAttackTests {
         }
     }
 
-    @Test("36: A client that aborts truncates nothing that is stored") func aborts() async throws {
+    @Test("36: A client that aborts truncates no stored response") func aborts() async throws {
         let gate = AsyncStream<Void>.makeStream()
         let slow = RawOrigin.Step.stream { writer in
             try await writer.write("HTTP/1.1 200 OK\r\n\(Self.cacheable)Content-Length: 10\r\n\r\nhello")
@@ -342,7 +344,7 @@ struct GatewayAttackTests {
             try await writer.write("world")
         }
         try await RawOrigin.with([slow]) { origin in
-            // The second for which a fetch goes on without a reader does not pass.
+            // The second for which a fetch continues without a reader does not pass.
             try await RunningGateway.with(origin: origin.url, sleeper: ManualDurationClock()) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
                     try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
@@ -350,17 +352,17 @@ struct GatewayAttackTests {
                     await client.reset()
                 }
                 gate.continuation.finish()
-                // The fetch goes on without it, and what it stores is whole.
+                // The fetch continues without the client, and stores a complete response.
                 for _ in 0..<2 {
-                    let answer = try await gateway.get("/")
-                    #expect(answer.text == "helloworld")
+                    let response = try await gateway.get("/")
+                    #expect(response.text == "helloworld")
                 }
                 #expect(origin.requests.count == 1)
             }
         }
     }
 
-    @Test("39: A flood of distinct queries has no more than its places at the origin; the rest is told so at once")
+    @Test("39: A flood of distinct queries gets only its places at the origin; the rest fails at once")
     func floods() async throws {
         var options = EngineOptions.patient
         options.inFlightLimit = 2
@@ -389,7 +391,7 @@ struct GatewayAttackTests {
         }
     }
 
-    @Test("40: An answer that may not be shared releases those who waited for it, in parallel")
+    @Test("40: A response that may not be shared releases its waiting requests in parallel")
     func uncacheableLeaders()
         async throws
     {
@@ -405,7 +407,8 @@ struct GatewayAttackTests {
                     await origin.requests(reach: 1)
                     while gateway.engine.memberCount < 3 { await Task.yield() }
                     gate.continuation.finish()
-                    // Both are sent before either is answered, so they do not wait for each other.
+                    // Both are sent before either gets a response, so they do not wait for each
+                    // other.
                     await origin.requests(reach: 3)
                     #expect(try await tasks.next()??.text == "0")
                     await origin.stop()
@@ -415,10 +418,12 @@ struct GatewayAttackTests {
         }
     }
 
-    @Test("40: Those who wait for a silent origin wait no longer than its timeout") func silentLeaders() async throws {
+    @Test("40: Requests that wait for a silent origin wait no longer than its timeout") func silentLeaders()
+        async throws
+    {
         var options = EngineOptions()
         options.hardTimeout = .milliseconds(200)
-        // On a busy machine one of them may come when the first has given up already.
+        // On a busy machine one of them may come after the first has given up.
         try await RawOrigin.with([.silence, .silence, .silence]) { origin in
             try await RunningGateway.with(origin: origin.url, mode: .online, options: options) { gateway in
                 try await withThrowingTaskGroup(of: RawResponse.self) { tasks in

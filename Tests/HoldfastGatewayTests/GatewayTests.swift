@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Gateway")
 struct GatewayTests {
-    @Test func proxiesAndAnswersFromTheStore() async throws {
+    @Test func proxiesAndServesFromTheStore() async throws {
         try await RawOrigin.with([.ok("hello", fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let first = try await gateway.get("/a?b=c")

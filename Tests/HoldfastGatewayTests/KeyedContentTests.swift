@@ -31,7 +31,7 @@ struct KeyedContentTests {
 
     private static let fresh = "Cache-Control: max-age=60\r\n"
 
-    @Test("Where a rule says so, the same content is answered from the store, other content is not") func keys()
+    @Test("With a rule, equal content is served from the store, other content is not") func keys()
         async throws
     {
         try await RawOrigin.with([.ok("one", fields: Self.fresh), .ok("two", fields: Self.fresh)]) { origin in
@@ -49,7 +49,7 @@ struct KeyedContentTests {
         }
     }
 
-    @Test("Without a rule a POST passes as it comes, and nothing answers for it") func passes() async throws {
+    @Test("Without a rule a POST passes unchanged and is not served from the store") func passes() async throws {
         let answer = RawOrigin.Step.ok("x", fields: Self.fresh)
         try await RawOrigin.with([answer, answer]) { origin in
             try await RunningGateway.with(origin: origin.url, rules: Rules("/search", .any)) { gateway in
@@ -62,9 +62,9 @@ struct KeyedContentTests {
         }
     }
 
-    @Test("A GraphQL query is answered from the store, a mutation never") func tellsQueries() async throws {
-        let answer = RawOrigin.Step.ok("x", fields: Self.fresh)
-        try await RawOrigin.with([answer, answer, answer]) { origin in
+    @Test("A GraphQL query is served from the store, a mutation never") func tellsQueries() async throws {
+        let response = RawOrigin.Step.ok("x", fields: Self.fresh)
+        try await RawOrigin.with([response, response, response]) { origin in
             try await RunningGateway.with(origin: origin.url, rules: Rules("/graphql", .graphQL)) { gateway in
                 for _ in 0..<2 { _ = try await gateway.send(Self.post("/graphql", #"{"query":"query { a }"}"#)) }
                 #expect(origin.requests.count == 1)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Requests that have the fields of the one before them on their connection.
+/// Requests with the same fields as the one before them on their connection.
 @Suite(.timeLimit(.minutes(20))) struct KnownFieldsTests {
     private static let requests = [
         "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "GET /b?c HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -21,9 +21,9 @@ import Testing
         "GET /a HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 2_000))\r\n\r\n",
     ]
 
-    /// Mutants: fields are taken for the same with another version, another form of the target, or
-    /// where only their beginning is.
-    @Test(arguments: requests) func whatIsReadDoesNotDependOnWhatCameBefore(first: String) {
+    /// Mutants: fields are treated as the same with another version, with another form of the
+    /// target, or if only their start is the same.
+    @Test(arguments: requests) func requestsDoNotDependOnEarlierOnes(first: String) {
         let before = RequestDecoder.decode(first)
         for second in Self.requests {
             let alone = RequestDecoder.decode(second)
@@ -36,8 +36,8 @@ import Testing
         }
     }
 
-    /// Mutant: fields that are never, or always, said to be the same.
-    @Test func itIsSaidWhereTheyAreTheSame() throws {
+    /// Mutant: fields that are never, or always, reported as repeated.
+    @Test func repeatedFieldsAreReported() throws {
         var decoder = RequestDecoder()
         var said: [Bool] = []
         for (target, fields) in [("/a", "X: 1"), ("/b", "X: 1"), ("/c", "X: 2"), ("/d", "X: 2"), ("/d", "x: 2")] {
@@ -50,9 +50,9 @@ import Testing
         #expect(said == [false, true, false, true, false])
     }
 
-    /// Each request goes on as if it were its connection's first. Mutants: another method's
-    /// request, or the one before other fields, is taken for the same.
-    @Test func eachIsSentAsItIs() async throws {
+    /// Each request is forwarded as if it were the first of its connection. Mutants: another
+    /// method's request, or the one before other fields, is treated as the same.
+    @Test func everyRequestIsForwardedUnchanged() async throws {
         let requests = [
             ("GET", "/a", "X: 1"), ("GET", "/b", "X: 1"), ("HEAD", "/b", "X: 1"), ("DELETE", "/b", "X: 1"),
             ("GET", "/c", "X: 2"), ("GET", "/d", "X: 1"), ("GET", "/e", "X: 1"),
@@ -82,10 +82,10 @@ import Testing
         }
     }
 
-    /// Mutant: what was made under another configuration is taken.
-    @Test func aChangeOfConfigurationCountsForTheNext() async throws {
-        let answer = RawOrigin.Step.ok("x", fields: "Cache-Control: no-store\r\n")
-        try await RawOrigin.with([answer, answer]) { origin in
+    /// Mutant: a request made under another configuration is reused.
+    @Test func newConfigurationAppliesToTheNextRequest() async throws {
+        let response = RawOrigin.Step.ok("x", fields: "Cache-Control: no-store\r\n")
+        try await RawOrigin.with([response, response]) { origin in
             var configuration = GatewayConfiguration(origin: try GatewayOrigin(origin.url), port: 0)
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in

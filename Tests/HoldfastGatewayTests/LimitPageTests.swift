@@ -8,13 +8,13 @@ import Testing
 
 @Suite("docs/limits.md")
 struct LimitPageTests {
-    /// docs/limits.md is what the code says. `HOLDFAST_WRITE_DOCS=1` writes it.
-    @Test("The page is what the code says") func page() throws {
+    /// docs/limits.md matches the code. `HOLDFAST_WRITE_DOCS=1` writes the page.
+    @Test("The page matches the code") func page() throws {
         let path = #filePath.replacing("Tests/HoldfastGatewayTests/LimitPageTests.swift", with: "docs/limits.md")
         try expectFile(path, GatewayLimit.page)
     }
 
-    @Test("Each limit's default is the one that counts") func defaults() throws {
+    @Test("Each stated default is the one in effect") func defaults() throws {
         let configuration = GatewayConfiguration(origin: try GatewayOrigin("http://a.example"))
         let transport = OriginTransport.Configuration()
         let store = CacheManager.Configuration()
@@ -45,7 +45,7 @@ struct LimitPageTests {
     }
 }
 
-/// Compares a page with what makes it, or writes it where that is asked for.
+/// Compares a page with the text generated for it, or writes it if asked to.
 func expectFile(_ path: String, _ content: String) throws {
     if ProcessInfo.processInfo.environment["HOLDFAST_WRITE_DOCS"] != nil {
         try Data(content.utf8).write(to: URL(fileURLWithPath: path))

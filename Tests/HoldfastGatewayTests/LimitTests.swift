@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Limits", .timeLimit(.minutes(20)))
 struct LimitTests {
-    /// Sends a request for which a limit is one too small, and expects what the page says.
+    /// Sends a request that exceeds a limit by one, and expects the response that the page states.
     private func expect(
         _ name: String,
         _ request: String,
@@ -26,7 +26,7 @@ struct LimitTests {
 
     private static let post = "POST / HTTP/1.1\r\nHost: g\r\n"
 
-    @Test("What a request goes beyond is named") func requests() async throws {
+    @Test("The response names the limit that a request exceeds") func requests() async throws {
         let long = String(repeating: "a", count: 300)
         try await expect("request line", "GET /\(long) HTTP/1.1\r\nHost: g\r\n\r\n") {
             $0.messageLimits.startLine = 200
@@ -63,33 +63,33 @@ struct LimitTests {
         if let detail = limit.detail { #expect(response["Cache-Status"]?.hasSuffix("detail=\(detail)") == true) }
     }
 
-    @Test("What an origin goes beyond is named") func origins() async throws {
+    @Test("The response names the limit that an origin exceeds") func origins() async throws {
         let flood = String(repeating: "HTTP/1.1 103 Hint\r\n\r\n", count: 17)
-        try await RawOrigin.with([.answer(flood)]) { origin in
+        try await RawOrigin.with([.response(flood)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
-                // HTTP/1.0 is told of no interim responses.
-                let answer = try await gateway.send("GET / HTTP/1.0\r\n\r\n")
-                try expect(answer, "interim responses")
+                // HTTP/1.0 gets no interim responses.
+                let response = try await gateway.send("GET / HTTP/1.0\r\n\r\n")
+                try expect(response, "interim responses")
             }
         }
         var options = EngineOptions()
         options.hardTimeout = .milliseconds(200)
         try await RawOrigin.with([.silence]) { origin in
             try await RunningGateway.with(origin: origin.url, options: options) { gateway in
-                let answer = try await gateway.get("/")
-                try expect(answer, "time for an origin's head")
+                let response = try await gateway.get("/")
+                try expect(response, "time for an origin's head")
             }
         }
     }
 
-    @Test("A head that is slow is named") func slowHeads() async throws {
+    @Test("The response names the limit that a slow head exceeds") func slowHeads() async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(
                 origin: origin.url,
                 configure: { $0.timeouts.head = .milliseconds(100) }
             ) { gateway in
-                let answer = try await gateway.send("GET / HTTP/1.1\r\n")
-                try expect(answer, "time for a head")
+                let response = try await gateway.send("GET / HTTP/1.1\r\n")
+                try expect(response, "time for a head")
             }
         }
     }
@@ -108,7 +108,7 @@ struct LimitTests {
     }
 
     @Test(
-        "43: One connection too many of one client is answered 503, and a trusted one's is none",
+        "43: One connection too many of one client gets 503, but trusted clients have no such limit",
         arguments: [false, true]
     )
     func connectionsOfAClient(isTrusted: Bool) async throws {
@@ -125,16 +125,16 @@ struct LimitTests {
                     try await first.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
                     #expect(try await first.response().text == "x")
                     try await RawClient.with(port: gateway.port) { second in
-                        // One that is too many is answered before it asks.
+                        // A connection too many gets its response before it sends a request.
                         if isTrusted { try await second.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n") }
-                        let answer = try await second.response()
-                        #expect(answer.status == (isTrusted ? 200 : limit.status))
+                        let response = try await second.response()
+                        #expect(response.status == (isTrusted ? 200 : limit.status))
                         if !isTrusted {
-                            #expect(answer.text.contains("problem:\(limit.code ?? "?")\""))
-                            #expect(answer["Retry-After"] == "1")
+                            #expect(response.text.contains("problem:\(limit.code ?? "?")\""))
+                            #expect(response["Retry-After"] == "1")
                         }
                     }
-                    // The first goes on.
+                    // The first connection continues.
                     try await first.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
                     #expect(try await first.response().text == "x")
                 }

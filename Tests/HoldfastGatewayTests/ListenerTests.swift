@@ -3,11 +3,19 @@ import Testing
 
 @testable import HoldfastGateway
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 @Suite("Listeners, one on each loop")
 struct ListenerTests {
-    /// Mutant: `GatewayServer.listen` without `reserve`: the system would give each of the two some
-    /// of the connections.
-    @Test("A port that another gateway listens on is refused") func refusesSharedPorts() async throws {
+    /// Mutant: `GatewayServer.listen` without `reserve`: the system would distribute the
+    /// connections over both.
+    @Test("A port on which another gateway listens is rejected") func rejectsSharedPorts() async throws {
         try await RawOrigin.with([]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let port = gateway.port
@@ -37,8 +45,8 @@ struct ListenerTests {
         }
     }
 
-    /// An address from which no client connects: one that is refused again and again meets itself
-    /// some day, on the port it wants.
+    /// An address from which no client connects. A client that connects again and again to a free
+    /// port may eventually connect to itself.
     private static let address: String = {
         #if os(Linux)
             "127.0.0.2"
@@ -47,28 +55,38 @@ struct ListenerTests {
         #endif
     }()
 
-    @Test("Who connects while a gateway starts is served or refused, and never reset") func startsWithoutResets()
+    @Test("Clients that connect while a gateway starts are served or refused, never reset") func startsWithoutResets()
         async throws
     {
         let address = Self.address
         try await RawOrigin.with(respond: { _ in .ok("a") }) { origin in
-            let port = try await RunningGateway.with(origin: origin.url, configure: { $0.host = address }) { $0.port }
+            var port = try await RunningGateway.with(origin: origin.url, configure: { $0.host = address }) { $0.port }
             for _ in 0..<10 {
-                try await withThrowingTaskGroup(of: Int.self) { clients in
-                    for _ in 0..<8 { clients.addTask { try await Self.resetsUntilServed(address, port) } }
-                    try await RunningGateway.with(
-                        origin: origin.url,
-                        configure: { ($0.host, $0.port) = (address, port) }
-                    ) { _ in
-                        for try await resets in clients { #expect(resets == 0) }
+                do {
+                    try await expectNoResets(address, port, origin: origin.url)
+                } catch let error as IOError where error.errnoCode == EADDRINUSE {
+                    // Between two gateways the system may give the port to another program.
+                    port = try await RunningGateway.with(origin: origin.url, configure: { $0.host = address }) {
+                        $0.port
                     }
+                    try await expectNoResets(address, port, origin: origin.url)
                 }
             }
         }
     }
 
-    /// Connects until there is a response, and counts connections that were taken and ended without
-    /// one.
+    /// Starts a gateway while eight clients try to connect to it.
+    private func expectNoResets(_ address: String, _ port: Int, origin: String) async throws {
+        try await withThrowingTaskGroup(of: Int.self) { clients in
+            for _ in 0..<8 { clients.addTask { try await Self.resetsUntilServed(address, port) } }
+            try await RunningGateway.with(origin: origin, configure: { ($0.host, $0.port) = (address, port) }) { _ in
+                for try await resets in clients { #expect(resets == 0) }
+            }
+        }
+    }
+
+    /// Connects until there is a response, and counts connections that were accepted and ended
+    /// without one.
     private static func resetsUntilServed(_ host: String, _ port: Int) async throws -> Int {
         var resets = 0
         while !Task.isCancelled {
@@ -89,7 +107,7 @@ struct ListenerTests {
         return resets
     }
 
-    @Test("Every connection is accepted, whichever loop it falls to") func acceptsOnEachLoop() async throws {
+    @Test("Every connection is accepted, on whichever loop") func acceptsOnEachLoop() async throws {
         try await RawOrigin.with([.ok("kept", fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/kept")

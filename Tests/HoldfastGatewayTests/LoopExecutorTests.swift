@@ -14,13 +14,13 @@ struct LoopExecutorTests {
         let bell = try await LoopBell.hang(on: group.any(), for: executor)
         let result: Result<Void, any Error>
         do { result = .success(try await body(group.any(), executor, bell)) } catch { result = .failure(error) }
-        // With it, the bell is closed.
+        // This closes the bell as well.
         try await group.shutdownGracefully()
         try result.get()
     }
 
-    /// Mutants: `runJobs` without a slice; one that goes on by `eventLoop.execute` alone.
-    @Test("A loop looks at its sockets although its tasks never come to an end", arguments: [true, false])
+    /// Mutants: `runJobs` without a slice; one that continues by `eventLoop.execute` alone.
+    @Test("A loop polls its sockets even if its tasks never end", arguments: [true, false])
     func looksAtSockets(answersHits: Bool) async throws {
         try await with { eventLoop, executor, _ in
             let isConnected = Flag()
@@ -46,8 +46,8 @@ struct LoopExecutorTests {
         }
     }
 
-    /// Mutant: `perform` that does it at once.
-    @Test("Work waits for its turn, behind what the loop is at") func performsInTurn() async throws {
+    /// Mutant: `perform` that runs the work at once.
+    @Test("Work waits until the loop has finished its current task") func performsInTurn() async throws {
         try await with { eventLoop, executor, _ in
             let done = Mutex<[Int]>([])
             try await eventLoop.submit {
@@ -61,7 +61,7 @@ struct LoopExecutorTests {
 
     /// Mutants: `handlerRemoved` that leaves the action; `ring` that does not ask whether the
     /// channel is active.
-    @Test("What runs goes on when the bell is gone") func outlivesItsBell() async throws {
+    @Test("Tasks continue when the bell is closed") func outlivesItsBell() async throws {
         try await with { eventLoop, executor, bell in
             try await eventLoop.submit { executor.noteHit() }.get()
             let turns = Counter()
@@ -81,7 +81,7 @@ struct LoopExecutorTests {
     }
 }
 
-/// Something that has happened.
+/// A flag for an event that has happened.
 private final class Flag: Sendable {
     private let value = Atomic(false)
     var isSet: Bool { value.load(ordering: .relaxed) }

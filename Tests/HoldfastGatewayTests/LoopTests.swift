@@ -3,11 +3,11 @@ import HoldfastGateway
 import Testing
 
 /// A request that comes back to the gateway that forwarded it. RFC 9110 §7.6.3
-@Suite("Loops of forwarding", .timeLimit(.minutes(20)))
+@Suite("Forwarding loops", .timeLimit(.minutes(20)))
 struct LoopTests {
-    @Test("A request that comes back is refused, where it began", arguments: ["GET", "POST"], RawClient.counts)
-    func refusesOwn(method: String, connections: Int) async throws {
-        // An origin that sends everything back to where it came from, through one more gateway.
+    @Test("A request that comes back is rejected by its first gateway", arguments: ["GET", "POST"], RawClient.counts)
+    func rejectsOwnRequests(method: String, connections: Int) async throws {
+        // An origin that sends everything back to its sender, through one more gateway.
         try await RunningGateway.with(origin: "http://127.0.0.1:1") { first in
             try await RunningGateway.with(origin: "http://127.0.0.1:\(first.port)") { second in
                 let routes = GatewayRoutes(origin: try GatewayOrigin("http://127.0.0.1:\(second.port)"))
@@ -23,14 +23,14 @@ struct LoopTests {
         }
     }
 
-    @Test("Gateways of the same pseudonym stand one behind the other") func passesOthers() async throws {
+    @Test("Gateways with the same pseudonym can be chained") func passesOthers() async throws {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
             try await RunningGateway.with(origin: origin.url) { inner in
                 try await RunningGateway.with(origin: "http://127.0.0.1:\(inner.port)") { outer in
                     #expect(try await outer.get("/").text == "a")
                     let vias = try #require(origin.requests.first?.values("Via"))
                     #expect(vias.count == 2)
-                    // Names that only look like ours, and ours in a comment, are others'.
+                    // Similar names, and this gateway's name in a comment, belong to others.
                     let own = vias.last?.split(separator: " ").last.map { String($0) } ?? ""
                     let other = try await inner.get("/b", fields: "Via: 1.1 x\(own), 1.1 x (\(own)), 1.1 holdfast\r\n")
                     #expect(other.text == "b")

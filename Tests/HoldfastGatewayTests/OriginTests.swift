@@ -5,21 +5,21 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("The way to the origin")
+@Suite("Requests to the origin")
 struct OriginTests {
     private static let cacheable = "Cache-Control: max-age=60\r\n"
 
-    /// ATTACKS 8. Mutants: an end of input that completes every framing; a protocol violation that
-    /// is let through.
+    /// docs/attacks.md, 8. Mutants: an end of input that completes every framing; a protocol
+    /// violation that is let through.
     @Test(
         "An origin that misbehaves before its head: a 5xx problem, never a dropped client",
         arguments: [
-            (RawOrigin.Step.hangUp, 502), (.answerAndReset([]), 502),
-            (.answerAndClose("HTTP/1.1 200 OK\r\nConte"), 502),
-            (.answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"), 502),
-            (.answer("HTTP/1.1 200 OK\r\nX : y\r\n\r\n"), 502), (.answer("what?\r\n\r\n"), 502),
-            (.answer("HTTP/1.1 101 Switching\r\n\r\n"), 502),
-            (.answer(String(repeating: "HTTP/1.1 103 E\r\n\r\n", count: 20)), 502),
+            (RawOrigin.Step.hangUp, 502), (.respondAndReset([]), 502),
+            (.respondAndClose("HTTP/1.1 200 OK\r\nConte"), 502),
+            (.response("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"), 502),
+            (.response("HTTP/1.1 200 OK\r\nX : y\r\n\r\n"), 502), (.response("what?\r\n\r\n"), 502),
+            (.response("HTTP/1.1 101 Switching\r\n\r\n"), 502),
+            (.response(String(repeating: "HTTP/1.1 103 E\r\n\r\n", count: 20)), 502),
         ]
     )
     func misbehaving(step: RawOrigin.Step, status: Int) async throws {
@@ -41,7 +41,7 @@ struct OriginTests {
         }
     }
 
-    @Test("An origin that is silent is a 504, and so is one that takes no connection, at once") func unreachable()
+    @Test("A silent origin is a 504; one that accepts no connection is a 504 at once") func unreachable()
         async throws
     {
         try await RawOrigin.with([.silence]) { origin in
@@ -53,8 +53,8 @@ struct OriginTests {
                 #expect(silent.status == 504)
                 #expect(silent.text.contains("urn:holdfast:problem:origin-unreachable"))
                 await origin.stop()
-                // The first is the one that finds out, the others are refused without a connection:
-                // to a client it is the same.
+                // The first request discovers it, the others fail without a connection. Clients see
+                // no difference.
                 for path in ["/1", "/2", "/3", "/4"] {
                     let refused = try await gateway.get(path)
                     #expect(refused.status == 504)
@@ -75,7 +75,7 @@ struct OriginTests {
         }
     }
 
-    @Test("What is stored answers for an origin that is gone") func servesWithoutOrigin() async throws {
+    @Test("Stored responses are served if the origin is unreachable") func servesWithoutOrigin() async throws {
         try await RawOrigin.with([.ok("kept", fields: Self.cacheable)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/")
@@ -89,16 +89,19 @@ struct OriginTests {
         }
     }
 
-    /// ATTACKS 8. Mutants: `BodyStream` that ends instead of throwing; `finish` in place of
-    /// `abort`.
+    /// docs/attacks.md, 8. Mutants: `BodyStream` that ends instead of throwing; `finish` in place
+    /// of `abort`.
     @Test(
         "Content that breaks off is visibly broken for the client, and not stored",
         arguments: [
-            (RawOrigin.Step.answerAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Content-Length: 9\r\n\r\nhello"), "1.1"),
-            (.answerAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), "1.1"),
-            (.answer("HTTP/1.1 200 OK\r\n\(cacheable)Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nX\r\n"), "1.1"),
-            (.answerAndReset(Array("HTTP/1.1 200 OK\r\n\(cacheable)\r\nhello".utf8)), "1.1"),
-            (.answerAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Content-Length: 9\r\n\r\nhello"), "1.0"),
+            (RawOrigin.Step.respondAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Content-Length: 9\r\n\r\nhello"), "1.1"),
+            (
+                .respondAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"),
+                "1.1"
+            ),
+            (.response("HTTP/1.1 200 OK\r\n\(cacheable)Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nX\r\n"), "1.1"),
+            (.respondAndReset(Array("HTTP/1.1 200 OK\r\n\(cacheable)\r\nhello".utf8)), "1.1"),
+            (.respondAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Content-Length: 9\r\n\r\nhello"), "1.0"),
         ]
     )
     func truncated(step: RawOrigin.Step, version: String) async throws {
@@ -108,7 +111,7 @@ struct OriginTests {
                     let response = try await gateway.send("GET / HTTP/\(version)\r\nHost: g\r\n\r\n")
                     #expect(!response.isComplete || response.status == 502)
                 } catch is RawClient.Failure {
-                    // Reset before the head was read: that is no clean end either.
+                    // A reset before the head was read is not a clean end either.
                 }
                 #expect(gateway.store.all.isEmpty)
                 let second = try await gateway.get("/")
@@ -118,8 +121,8 @@ struct OriginTests {
         }
     }
 
-    @Test("What only the close delimits is complete where the close is clean") func readsUntilClose() async throws {
-        try await RawOrigin.with([.answerAndClose("HTTP/1.0 200 OK\r\n\(Self.cacheable)\r\nhello")]) { origin in
+    @Test("Content delimited by the close is complete if the close is clean") func readsUntilClose() async throws {
+        try await RawOrigin.with([.respondAndClose("HTTP/1.0 200 OK\r\n\(Self.cacheable)\r\nhello")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let first = try await gateway.get("/")
                 #expect(first.isComplete)
@@ -130,19 +133,19 @@ struct OriginTests {
         }
     }
 
-    /// Mutant: `whole()` that keeps the connection until somebody asks for the content.
-    @Test("What comes whole with its head has a length, and its connection is free") func takesWholeAnswers()
+    /// Mutant: `wholeContent()` that keeps the connection until the caller asks for the content.
+    @Test("Content that comes with its head has a length, and its connection is free") func readsWholeResponseAtOnce()
         async throws
     {
         let chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\nX: trailer\r\n\r\n"
-        try await RawOrigin.with([.answer(chunks), .ok("next"), .ok("")]) { origin in
+        try await RawOrigin.with([.response(chunks), .ok("next"), .ok("")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let whole = try await gateway.get("/a")
                 #expect(whole.text == "abc")
                 #expect(whole["Content-Length"] == "3")
                 #expect(whole["Transfer-Encoding"] == nil)
-                // To a client of HTTP/1.0 too, which else could only be told by the connection's
-                // end.
+                // This also holds for HTTP/1.0 clients, for which otherwise only the end of the
+                // connection would end the content.
                 let old = try await gateway.send("GET /b HTTP/1.0\r\nHost: g\r\n\r\n")
                 #expect(old.text == "next")
                 #expect(old["Content-Length"] == "4")
@@ -154,8 +157,11 @@ struct OriginTests {
     }
 
     @Test("A connection is used again") func reusesConnections() async throws {
-        let chunked = RawOrigin.Step.answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nb\r\n0\r\n\r\n")
-        try await RawOrigin.with([.ok("a"), chunked, .answer("HTTP/1.1 204 No Content\r\n\r\n"), .ok("c"), .ok("d")]) {
+        let chunked = RawOrigin.Step.response(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nb\r\n0\r\n\r\n"
+        )
+        try await RawOrigin.with([.ok("a"), chunked, .response("HTTP/1.1 204 No Content\r\n\r\n"), .ok("c"), .ok("d")])
+        {
             origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 for target in ["/a", "/b", "/n", "/c"] { _ = try await gateway.get(target) }
@@ -167,7 +173,7 @@ struct OriginTests {
     }
 
     @Test(
-        "A connection with anything amiss is not used again",
+        "A connection on which anything went wrong is not used again",
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
             "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -175,8 +181,8 @@ struct OriginTests {
             "HTTP/1.1 204 No Content\r\n\r\npoison",
         ]
     )
-    func distrusts(answer: String) async throws {
-        try await RawOrigin.with([.answer(answer), .ok("next")]) { origin in
+    func doesNotReuseFaultyConnections(response: String) async throws {
+        try await RawOrigin.with([.response(response), .ok("next")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/")
                 let second = try await gateway.get("/2")
@@ -207,12 +213,14 @@ struct OriginTests {
     }
 
     /// Mutant: `isUnsent` never set, so that a POST fails on a connection that had closed before it
-    /// was taken.
-    @Test("What a closed connection never took is sent on a new one, a POST too") func sendsUnsent() async throws {
+    /// was used.
+    @Test("A request that a closed connection never took is sent on a new one, a POST too") func sendsUnsent()
+        async throws
+    {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/a")
-                // As when the connection is closed between being taken and being used.
+                // As if the connection closed between being taken from the pool and being used.
                 let endpoint = OriginEndpoint(isSecure: false, host: "127.0.0.1", port: UInt16(origin.port))
                 let connection = try #require(gateway.transport.pool.take(endpoint, near: nil))
                 await connection.close()
@@ -223,7 +231,7 @@ struct OriginTests {
         }
     }
 
-    @Test("A kept connection that nobody uses is closed") func forgetsKept() async throws {
+    @Test("An unused kept connection is closed") func closesUnusedConnections() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -245,8 +253,10 @@ struct OriginTests {
         }
     }
 
-    @Test("An answer before the content was taken passes, and ends the connection") func answersEarly() async throws {
-        // As much as is read before the origin is asked.
+    @Test("A response before all content was sent passes, and ends the connection") func passesEarlyResponses()
+        async throws
+    {
+        // As many bytes as are read before the origin gets the request.
         let content = String(repeating: "x", count: 64 << 10)
         try await RawOrigin.with([.early(Array("HTTP/1.1 413 Too big\r\nContent-Length: 2\r\n\r\nno".utf8))]) {
             origin in
@@ -262,10 +272,10 @@ struct OriginTests {
         }
     }
 
-    /// Mutants: an unshared answer that is kept for a leader who has gone, by a fill that who tells
-    /// of interim responses keeps.
-    @Test("An answer whose client has gone, and that nobody else may have, lets go of its connection")
-    func letsGoOfUnshared() async throws {
+    /// Mutants: an unshared response that is kept for a leader that has gone, because a fill is
+    /// kept alive by the reader of its interim responses.
+    @Test("An unshared response whose client has gone releases its connection")
+    func releasesConnectionOfUnsharedResponse() async throws {
         let gate = Gate()
         let unshared = RawOrigin.Step.stream { writer in
             try await gate.wait()
@@ -297,7 +307,7 @@ struct OriginTests {
         }
     }
 
-    /// ATTACKS 36. Mutant: `channelInactive` that cancels nothing.
+    /// docs/attacks.md, 36. Mutant: `channelInactive` that cancels nothing.
     @Test("A client that goes away ends its exchange with the origin") func cancels() async throws {
         try await RawOrigin.with([.silence]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -311,7 +321,7 @@ struct OriginTests {
         }
     }
 
-    @Test("A client that goes away does not end what others wait for") func keepsSharedFill() async throws {
+    @Test("A client that goes away does not end a fetch that others wait for") func keepsSharedFill() async throws {
         let gate = AsyncStream<Void>.makeStream()
         let slow = RawOrigin.Step.stream { writer in
             try await writer.write("HTTP/1.1 200 OK\r\n\(Self.cacheable)Content-Length: 10\r\n\r\nhello")
@@ -338,8 +348,9 @@ struct OriginTests {
         }
     }
 
-    /// Mutants: `autoRead` on towards the origin; `write` that never waits.
-    @Test("A slow reader slows the origin down, and memory stays bounded") func pressesBack() async throws {
+    /// Mutants: `autoRead` on for connections to the origin; `write` that never waits.
+    @Test("A slow reader slows the origin down, and memory stays bounded") func slowReaderSlowsTheOrigin() async throws
+    {
         let sent = Counter()
         let total = 256 << 20
         let endless = RawOrigin.Step.stream { writer in
@@ -356,8 +367,8 @@ struct OriginTests {
                 try await RawClient.with(port: gateway.port, receiveBuffer: 64 << 10) { client in
                     try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
                     _ = await client.read()
-                    // It reads no more, until the gateway gives it up; the origin must not have
-                    // been read to its end by then.
+                    // It stops reading until the gateway gives it up. By then, the origin must not
+                    // have been read to its end.
                     await origin.connectionCloses()
                     #expect(sent.value < total / 4)
                 }
@@ -368,8 +379,8 @@ struct OriginTests {
     @Test("Large content passes whole, both ways") func passesLargeContent() async throws {
         let size = 5 << 20
         let content = [UInt8](repeating: 0x62, count: size)
-        let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n".utf8) + content
-        try await RawOrigin.with([.answer(answer)]) { origin in
+        let response = Array("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n".utf8) + content
+        try await RawOrigin.with([.response(response)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
                     try await client.send(

@@ -6,14 +6,15 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// ATTACKS 62. What an origin may take for one path is one path to routes and rules.
+/// docs/attacks.md, 62. Spellings that an origin may read as one path are one path for routes and
+/// rules.
 @Suite("Paths of routes and rules")
 struct PathMatchingTests {
     private static let segments = [
         "private", "v1", "a", "~b", "x.css", "c-d", "%C3%A9", "%2F", "*", "e+f", "%3B", "%25",
     ]
 
-    /// The same path in another spelling: RFC 3986 §6.2.2, repeated slashes and, where they may be,
+    /// The same path in another spelling: RFC 3986 §6.2.2, repeated slashes and, where allowed,
     /// path parameters.
     private static func spelling(
         of path: [String],
@@ -51,16 +52,16 @@ struct PathMatchingTests {
 
         init(_ target: String, _ rules: [RuleSet], _ routes: GatewayRoutes) {
             let request = HTTPRequest(method: .get, scheme: "http", authority: "h.example", path: target)
-            let way = routes.way(authority: "g", target: target)
+            let way = routes.route(authority: "g", target: target)
             settings = rules.map { $0.rules(for: request).settings }
             route = way?.route.name
             path = way?.path
         }
     }
 
-    /// Mutants: rules compare what came; routes do.
+    /// Mutants: rules compare the raw path; routes do.
     @Test(
-        "Equal targets have equal rules and routes, and are forwarded as they came",
+        "Equal targets have equal rules and routes, and are forwarded unchanged",
         arguments: 1...40 as ClosedRange<UInt64>
     )
     func equalTargetsMatchAlike(seed: UInt64) throws {
@@ -91,8 +92,8 @@ struct PathMatchingTests {
             let second = Found(other, rules, routes)
             #expect(first.settings == second.settings, "seed \(seed): \(plain) \(other)")
             #expect(first.route == second.route, "seed \(seed): \(plain) \(other)")
-            // Behind the path that the route replaces, nothing is changed; where it replaces none,
-            // nothing at all.
+            // After the path that the route replaces, no byte changes. If it replaces none, no byte
+            // changes at all.
             if second.route == "two" {
                 let sent = try #require(second.path)
                 #expect(sent.hasPrefix("/moved") && other.hasSuffix(sent.dropFirst("/moved".count)), "\(other) \(sent)")
@@ -116,8 +117,8 @@ struct PathMatchingTests {
         return try RuleSet([Rule(matching: .init(urls: patterns), settings: settings)])
     }
 
-    @Test("Dot segments are refused where a route, its origin or a rule has a path", arguments: climbing)
-    func refusesDotSegments(target: String) async throws {
+    @Test("Dot segments are rejected if a route, its origin or a rule has a path", arguments: climbing)
+    func rejectsDotSegments(target: String) async throws {
         let rules = try Self.bypassing("/private/**")
         let hostRules = try Self.bypassing("http://a.example/**")
         try await RawOrigin.with([.ok("x")]) { origin in
@@ -136,7 +137,7 @@ struct PathMatchingTests {
                 ) { gateway in
                     let response = try await gateway.get(target)
                     if rules === hostRules {
-                        // No path to leave: it passes as it came.
+                        // There is no path to leave, so it passes unchanged.
                         #expect(response.status == 200 && origin.requests.map(\.line) == ["GET \(target) HTTP/1.1"])
                     } else {
                         #expect(response.status == 400 && response.text.contains("urn:holdfast:problem:dot-segment"))
@@ -158,10 +159,11 @@ struct PathMatchingTests {
     )
     func rulesHoldForEverySpelling(target: String) async throws {
         let rules = try Self.bypassing("/private/**", "/Private/**")
-        let page = RawOrigin.Step.ok("mine", fields: "Cache-Control: public, max-age=60\r\nSet-Cookie: me=1\r\n")
+        // Nothing but the rule keeps it out: a cookie would, too.
+        let page = RawOrigin.Step.ok("mine", fields: "Cache-Control: public, max-age=60\r\n")
         try await RawOrigin.with([page, .ok("yours")]) { origin in
             try await RunningGateway.with(origin: origin.url, rules: rules) { gateway in
-                _ = try await gateway.get(target, fields: "Cookie: me=1\r\n")
+                _ = try await gateway.get(target)
                 let second = try await gateway.get(target)
                 #expect(second.text == "yours")
                 #expect(origin.requests.map(\.line) == Array(repeating: "GET \(target) HTTP/1.1", count: 2))

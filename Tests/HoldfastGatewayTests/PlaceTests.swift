@@ -7,12 +7,12 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Clients that hold places at an origin, and those that want one: from socket to socket.
+/// Clients that hold places at an origin, and clients that need one, over sockets.
 /// docs/decisions/0025
 @Suite struct PlaceTests {
     private static let fine = RawOrigin.Step.ok("fine", fields: "Cache-Control: max-age=60\r\n")
 
-    /// Begins uploads on connections of their own and leaves them standing while the body runs.
+    /// Begins uploads on connections of their own, and lets them stall while the body runs.
     private func standing(
         _ count: Int,
         to port: Int,
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// 30 clients of their own addresses, each with a miss; how many were not answered with 200.
+    /// 30 clients with an address of their own and a miss each; the number that did not get 200.
     private func lostMisses(_ gateway: RunningGateway, fields: @escaping @Sendable (Int) -> String) async throws -> Int
     {
         try await withThrowingTaskGroup(of: Bool.self) { clients in
@@ -60,7 +60,7 @@ import Testing
 
     /// Mutant: `places-before-content`.
     @Test(arguments: ["Content-Length: 1000", "Content-Length: 1000000", "Transfer-Encoding: chunked"])
-    func uploadsThatSendNothingTakeNoPlace(framing: String) async throws {
+    func uploadsWithoutContentHoldNoPlace(framing: String) async throws {
         try await RawOrigin.with(Array(repeating: Self.fine, count: 30)) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let isChunked = framing.contains("chunked")
@@ -74,10 +74,11 @@ import Testing
         }
     }
 
-    /// Those that have sent enough to have a place have three quarters of all, and no more.
+    /// Clients that have sent enough to hold a place have three quarters of all places, and no
+    /// more.
     ///
     /// Mutant: `one-client-takes-all`.
-    @Test func uploadsOfOneClientThatStandStillLeavePlacesToOthers() async throws {
+    @Test func stalledUploadsOfOneClientLeavePlacesToOthers() async throws {
         let content = String(repeating: "x", count: 66_000)
         let loopback = try #require(AddressRange("127.0.0.1"))
         try await RawOrigin.with(Array(repeating: Self.fine, count: 30)) { origin in
@@ -98,7 +99,7 @@ import Testing
     }
 
     /// Mutant: `content-at-any-rate`.
-    @Test func anUploadThatStandsStillEndsWith408AndFreesItsPlace() async throws {
+    @Test func stalledUploadEndsWith408AndFreesItsPlace() async throws {
         var options = EngineOptions.patient
         options.inFlightLimit = 1
         let content = String(repeating: "x", count: 66_000)
@@ -119,9 +120,8 @@ import Testing
         }
     }
 
-    /// A client that says that it sends content, and sends it as it is asked for, is served as
-    /// ever.
-    @Test(arguments: [3, 70_000, 300_000]) func contentThatComesIsForwardedWhole(length: Int) async throws {
+    /// Content that keeps coming is forwarded whole, with a length and in chunks.
+    @Test(arguments: [3, 70_000, 300_000]) func contentThatArrivesIsForwardedWhole(length: Int) async throws {
         let content = String(repeating: "y", count: length)
         try await RawOrigin.with(Array(repeating: .ok("done"), count: 2)) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func aClientIsTheForwardedAddressWhereThePeerIsTrusted() throws {
+    @Test func trustedPeerStatesTheClientsAddress() throws {
         var configuration = GatewayConfiguration(origin: try GatewayOrigin("http://a.example"))
         configuration.trustedClients = [try #require(AddressRange("10.0.0.0/8"))]
         func principal(_ peer: String?, _ fields: HTTPFields) -> RequestClient {
@@ -147,7 +147,7 @@ import Testing
         }
         let forwarded = RequestClient("192.0.2.1")
         #expect(principal("10.0.0.1", [.xForwardedFor: "192.0.2.1"]) == forwarded)
-        // What stands before the first that is not trusted was written by anybody.
+        // Any client may have written the addresses before the first untrusted one.
         #expect(principal("10.0.0.1", [.xForwardedFor: "203.0.113.9, 192.0.2.1, 10.0.0.2"]) == forwarded)
         #expect(principal("10.0.0.1", [.xForwardedFor: "192.0.2.1:4711"]) == forwarded)
         #expect(principal("10.0.0.1", [.forwarded: "for=203.0.113.9, proto=https;for=\"192.0.2.1\""]) == forwarded)
@@ -162,11 +162,11 @@ import Testing
 @Suite struct UploadPaceTests {
     private func pace(_ rate: Int64? = 1000) -> UploadPace { UploadPace(rate: rate, patience: .seconds(20)) }
 
-    @Test func aStandstillHasTwentySeconds() {
+    @Test func stallMayLastTwentySeconds() {
         #expect(pace().allowance == .seconds(20))
     }
 
-    @Test func bytesBuyTimeAndNoMoreThanTwentySecondsOfIt() {
+    @Test func bytesExtendTimeByAtMostTwentySeconds() {
         var pace = pace()
         pace.received(5000, after: .seconds(15))
         #expect(pace.allowance == .seconds(10))
@@ -176,7 +176,7 @@ import Testing
         #expect(pace.allowance == .seconds(20))
     }
 
-    @Test func dribblingRunsOut() {
+    @Test func dribblingClientRunsOutOfTime() {
         var pace = pace()
         var time = TimeAmount.zero
         while let allowance = pace.allowance, allowance > .seconds(1) {
@@ -187,7 +187,7 @@ import Testing
         #expect(time <= .seconds(20))
     }
 
-    @Test func aClientThatKeepsTheRateGoesOnForEver() {
+    @Test func clientThatKeepsTheRateHasNoTimeLimit() {
         var pace = pace()
         for _ in 0..<10_000 { pace.received(10_000, after: .seconds(10)) }
         #expect(pace.allowance == .seconds(20))

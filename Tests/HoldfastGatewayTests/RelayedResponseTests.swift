@@ -7,11 +7,11 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Answers that pass as they came: which do, and that nobody could tell.
+/// Relayed responses: which ones are relayed, and that clients see no difference.
 @Suite struct RelayedResponseTests {
     private static let plain = "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 3\r\n\r\nabc"
 
-    @Test func thePlainestIsRelayed() throws {
+    @Test func plainResponsesAreRelayed() throws {
         let response = try #require(RelayedResponse(ByteBuffer(string: Self.plain), limits: MessageLimits()))
         #expect(response.status == 200)
         #expect(response.content == ByteBuffer(string: "abc"))
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // Not all of it, or more.
+        // Incomplete, or with further bytes.
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 3\r\n\r\nab",
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 3\r\n\r\nabcd",
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 3\r\n",
@@ -35,32 +35,32 @@ import Testing
         "HTTP/1.1 206 Partial Content\r\nCache-Control: no-store\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 103 Early Hints\r\nCache-Control: no-store\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 600 Six\r\nCache-Control: no-store\r\nContent-Length: 3\r\n\r\nabc",
-        // It may be stored, or another field says whether it may.
+        // It may be stored, or another field decides that.
         "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nCache-Control: no-store, must-understand\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nCache-Control: must-understand\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nCache-Control: foo=\"no-store\"\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nCDN-Cache-Control: max-age=60\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
-        // It is changed on its way.
+        // It must be changed.
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nConnection: x-a\r\nX-A: 1\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nUpgrade: h2c\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nCache-Status: other; hit\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nX-A:1\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nX-A: 1 \r\nContent-Length: 3\r\n\r\nabc",
-        // No answer at all.
+        // Not a response at all.
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nX-A : 1\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n X-A: 1\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nX-A: a\rb\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 200 OK\nCache-Control: no-store\r\nContent-Length: 3\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nX-A: a\u{0}b\r\nContent-Length: 3\r\n\r\nabc",
     ])
-    func everythingElseIsRead(_ text: String) {
+    func otherResponsesAreDecoded(_ text: String) {
         #expect(RelayedResponse(ByteBuffer(string: text), limits: MessageLimits()) == nil)
     }
 
-    /// Mutant: a limit that does not count here.
-    @Test func limitsHoldForThem() {
+    /// Mutant: a limit that is not applied here.
+    @Test func limitsApplyToRelayedResponses() {
         let bytes = ByteBuffer(string: Self.plain)
         var limits = MessageLimits()
         limits.fieldBlock = 30
@@ -70,19 +70,19 @@ import Testing
         #expect(RelayedResponse(bytes, limits: limits) == nil)
     }
 
-    /// What is relayed is, byte for byte, what the long way makes of it, and nothing of it may be
-    /// stored.
-    @Test(arguments: 0..<8) func nobodyCanTell(seed: UInt64) throws {
+    /// A relayed response equals, byte for byte, the one that decoding and encoding would produce,
+    /// and may not be stored.
+    @Test(arguments: 0..<8) func relayedResponseEqualsDecodedResponse(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var relayed = 0
         for _ in 0..<2_000 {
-            let bytes = ByteBuffer(string: Self.answer(&random))
+            let bytes = ByteBuffer(string: Self.randomResponse(&random))
             guard let response = RelayedResponse(bytes, limits: MessageLimits()) else { continue }
             relayed += 1
             var decoder = ResponseDecoder(method: .get)
             decoder.append(bytes)
             guard case .head(let head)? = try decoder.next(), case .length(let length) = head.framing else {
-                Issue.record("It is no whole answer: \(String(buffer: bytes))")
+                Issue.record("It is not a whole response: \(String(buffer: bytes))")
                 continue
             }
             #expect(head.isKeptAlive == response.isKeptAlive)
@@ -134,8 +134,8 @@ import Testing
         }
     }
 
-    /// An answer that is like those that pass, and may have something that does not.
-    private static func answer(_ random: inout SeededRandom) -> String {
+    /// A response like those that are relayed, which may have a part that prevents it.
+    private static func randomResponse(_ random: inout SeededRandom) -> String {
         let common = [
             "Content-Type: text/plain", "Server: a", "Date: Thu, 01 Jan 1970 00:00:00 GMT", "X-Frame-Options: DENY",
             "Strict-Transport-Security: max-age=1", "Set-Cookie: a=b; Path=/", "Set-Cookie: c=d", "ETag: \"1\"",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// What a decoder made of some bytes: events, content put together, and how it ended.
+/// The result of decoding some bytes: events, joined content, and how it ended.
 enum Decoded<Head: Hashable>: Hashable {
     case head(Head)
     case content([UInt8])
@@ -40,7 +40,7 @@ extension RequestDecoder {
 }
 
 extension Array {
-    /// Where content is cut is nobody's concern.
+    /// The places at which content is cut do not matter.
     mutating func append<Head>(content: ByteBuffer) where Element == Decoded<Head> {
         if case .content(let bytes)? = last {
             self[count - 1] = .content(bytes + content.readableBytesView)
@@ -70,7 +70,7 @@ struct RequestDecoderTests {
     /// Mutants: any one check of `Framing`, `FieldBlock`, `LineCutter`, `ChunkedDecoder` or
     /// `RequestLine` left out.
     @Test(
-        "Refuses what programs read differently",
+        "Rejects requests that programs read differently",
         arguments: [
             // Framing, RFC 9112 §6.1, §6.3
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
@@ -151,15 +151,15 @@ struct RequestDecoderTests {
             ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\nContent-Length: 1\r\n\r\n", 417),
         ]
     )
-    func refusesAmbiguity(request: String, status: Int) {
+    func rejectsAmbiguity(request: String, status: Int) {
         #expect(RequestDecoder.decode(request).refusal?.status == status)
         #expect(RequestDecoder.decode(request).heads.isEmpty)
     }
 
-    /// Mutants: `ChunkedDecoder.size` without its digit limit, without the check of what follows;
-    /// `.dataEnd` that skips two bytes unseen.
+    /// Mutants: `ChunkedDecoder.size` without its digit limit, or without the check of the bytes
+    /// after it; `.dataEnd` that skips two bytes unchecked.
     @Test(
-        "Refuses chunks that are not to the letter, RFC 9112 §7.1",
+        "Rejects malformed chunks, RFC 9112 §7.1",
         arguments: [
             "\r\n", "x\r\n", "-1\r\n", "+1\r\na\r\n0\r\n\r\n", "0x1\r\na\r\n0\r\n\r\n", " 1\r\na\r\n0\r\n\r\n",
             "1 \r\na\r\n0\r\n\r\n", "1\na\r\n0\r\n\r\n", "1\r\na\n0\r\n\r\n", "1\r\naX\r\n0\r\n\r\n",
@@ -168,12 +168,12 @@ struct RequestDecoderTests {
             "0\r\nX : b\r\n\r\n", "0\r\n X: b\r\n\r\n", "0\r\nX: b\n\r\n", "0\r\n\n",
         ]
     )
-    func refusesChunks(content: String) {
+    func rejectsMalformedChunks(content: String) {
         let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
         #expect(RequestDecoder.decode(head + content).refusal?.status == 400)
     }
 
-    /// A request whose size is a repetition, so that its description is not.
+    /// A request whose size comes from a repetition, so that its description stays short.
     struct Repeated: Sendable, CustomTestStringConvertible {
         var start: String
         var unit: String
@@ -185,7 +185,7 @@ struct RequestDecoderTests {
     }
 
     @Test(
-        "Bounds what it reads",
+        "Limits what it reads",
         arguments: [
             Repeated(start: "GET /", unit: "a", count: 9000, status: 414),
             Repeated(start: "GET /", unit: "a", count: 9000, end: " HTTP/1.1\r\nHost: a\r\n\r\n", status: 414),
@@ -213,19 +213,19 @@ struct RequestDecoderTests {
             Repeated(start: chunkedHead + "0\r\nX: ", unit: "a", count: 9000, status: 431),
         ]
     )
-    func boundsWhatItReads(request: Repeated) {
+    func limitsWhatItReads(request: Repeated) {
         #expect(RequestDecoder.decode(request.text).refusal?.status == request.status)
     }
 
     private static let getHead = "GET / HTTP/1.1\r\nHost: a\r\n"
     private static let chunkedHead = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    @Test("A head of exactly the limits is taken") func takesTheLimits() {
+    @Test("A head of exactly the limits is accepted") func takesTheLimits() {
         let request = "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: a\r\n", count: 127) + "\r\n"
         #expect(RequestDecoder.decode(request).heads.first?.fields.count == 128)
     }
 
-    /// One split is not enough where a line's end falls apart, so single bytes are tried too.
+    /// One split is not enough if a line's end is cut, so single bytes are tried too.
     @Test(
         "The events do not depend on how the bytes are cut",
         arguments: [
@@ -272,7 +272,7 @@ struct RequestDecoderTests {
     }
 
     @Test(
-        "Targets stay as they came",
+        "Targets stay as received",
         arguments: ["/", "//", "/a/../b", "/%2e%2E/%zz", "/a|b\"<>^`{}\\", "/?", "/??a=;b&a=%26"]
     )
     func keepsTargets(target: String) {
@@ -305,7 +305,7 @@ struct RequestDecoderTests {
         #expect(head?.isKeptAlive == isKeptAlive)
     }
 
-    @Test("Chunks are put together, extensions and trailers dropped") func decodesChunks() {
+    @Test("Chunks are joined, extensions and trailers dropped") func decodesChunks() {
         let decoded = RequestDecoder.decode(
             Self.chunkedHead + "5;a=\"b\"\r\nhello\r\n00001\r\n!\r\n0;z\r\nContent-Length: 7\r\nX: y\r\n\r\n"
         )

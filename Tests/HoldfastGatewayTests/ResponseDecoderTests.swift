@@ -63,7 +63,7 @@ struct ResponseDecoderTests {
     /// Mutants: `closeInput` that ends every framing; any check of `Framing` or `StatusLine` left
     /// out.
     @Test(
-        "Refuses what would poison a cache",
+        "Rejects responses that would poison a cache",
         arguments: [
             (
                 "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -93,11 +93,11 @@ struct ResponseDecoderTests {
             (String(repeating: "HTTP/1.1 103 E\r\n\r\n", count: 17), "too-many-interim-responses"),
         ]
     )
-    func refuses(response: String, reason: String) {
+    func rejects(response: String, reason: String) {
         #expect(ResponseDecoder.decode(response).refusal?.reason.rawValue == reason)
     }
 
-    @Test("What follows the end is not content") func countsLeftovers() {
+    @Test("Bytes after the end are not content") func countsLeftovers() {
         let bytes = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabHTTP/1.1 200 OK\r\n".utf8)
         let decoded = ResponseDecoder.decode([bytes], closing: false)
         #expect(decoded.events.content == "ab")
@@ -106,7 +106,7 @@ struct ResponseDecoderTests {
     }
 
     @Test(
-        "No content, whatever the fields say, RFC 9112 §6.3",
+        "No content, whatever the fields state, RFC 9112 §6.3",
         arguments: [
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", HTTPRequest.Method.head),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", .head),
@@ -122,7 +122,7 @@ struct ResponseDecoderTests {
         #expect(decoded.last == .end)
     }
 
-    @Test("What has no length ends with the connection") func readsUntilClose() {
+    @Test("Content without a length ends with the connection") func readsUntilClose() {
         let decoded = ResponseDecoder.decode("HTTP/1.1 200 OK\r\n\r\nhello")
         #expect(decoded.content == "hello")
         #expect(decoded.last == .end)
@@ -188,8 +188,8 @@ struct ResponseDecoderTests {
         #expect(ResponseDecoder.decode(response).head?.isKeptAlive == isKeptAlive)
     }
 
-    @Test("No field is written that would begin another") func writesNoLineEnds() {
-        // HTTPTypes itself turns line ends and NUL into spaces; other controls it leaves.
+    @Test("A field that would start another one is not written") func writesNoLineEnds() {
+        // HTTPTypes itself replaces line ends and NUL by spaces. It leaves other controls.
         var fields = HTTPFields()
         fields.append(HTTPField(name: .server, lenientValue: [0x61, 0x01, 0x62]))
         fields.append(HTTPField(name: .age, value: "1"))
@@ -197,7 +197,7 @@ struct ResponseDecoderTests {
         #expect(String(buffer: written) == "Age: 1\r\n")
     }
 
-    @Test("A head is whole, however long it is", arguments: [0, 1, 990, 991, 992, 993, 994, 1024, 5000, 100_000])
+    @Test("A head is complete, however long it is", arguments: [0, 1, 990, 991, 992, 993, 994, 1024, 5000, 100_000])
     func writesLongHeads(_ length: Int) {
         let value = String(repeating: "x", count: length)
         let written = ByteBuffer.head {

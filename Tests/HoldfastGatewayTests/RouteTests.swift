@@ -23,7 +23,7 @@ struct RouteTests {
     }
 
     @Test(
-        "Host and path choose, the first route that takes both; the rest stays byte for byte",
+        "The first route that matches host and path is used; the rest stays byte for byte",
         arguments: [
             ("api.local", "/v1", "v1 /api"), ("api.local", "/v1/", "v1 /api/"), ("api.local", "/v1?q", "v1 /api?q"),
             ("API.Local", "/v1/a%2Fb//c?x=/v1", "v1 /api/a%2Fb//c?x=/v1"), ("api.local:9", "/v1/x", "v1 /api/x"),
@@ -44,7 +44,7 @@ struct RouteTests {
         ] as [(String?, String, String?)]
     )
     func chooses(authority: String?, target: String, expected: String?) throws {
-        let choice = try Self.table().way(authority: authority, target: target)
+        let choice = try Self.table().route(authority: authority, target: target)
         #expect(choice.map { "\($0.route.name ?? "?") \($0.path)" } == expected)
     }
 
@@ -52,14 +52,14 @@ struct RouteTests {
     func takesEverything(authority: String?) throws {
         for path in ["", "/api", "/api/"] {
             let routes = GatewayRoutes(origin: try GatewayOrigin("https://one.example" + path))
-            #expect(routes.way(authority: authority, target: "/x?y")?.path == (path.isEmpty ? "" : "/api") + "/x?y")
-            #expect(routes.way(authority: authority, target: "/")?.path == (path.isEmpty ? "" : "/api") + "/")
+            #expect(routes.route(authority: authority, target: "/x?y")?.path == (path.isEmpty ? "" : "/api") + "/x?y")
+            #expect(routes.route(authority: authority, target: "/")?.path == (path.isEmpty ? "" : "/api") + "/")
         }
     }
 
     /// Mutants: tables that forget patterns beside an exact host, or their order.
-    @Test("The table finds what trying one route after the other finds", arguments: 0..<40)
-    func agreesWithTrying(seed: UInt64) throws {
+    @Test("The table finds the same as trying one route after the other", arguments: 0..<40)
+    func agreesWithTryingEachRoute(seed: UInt64) throws {
         var generator = Generator(state: seed)
         let hosts = ["a.x", "b.x", "a.y", "x", "a.b.x", "*.x", "*.y", "*.b.x", "a.x:1", "*.x:1", nil]
         let paths = ["/", "/p", "/p/q", "/r"]
@@ -85,7 +85,7 @@ struct RouteTests {
                     let labels = asked.split(separator: ".")
                     return "." + labels.dropFirst().joined(separator: ".") == name.dropFirst() && labels.count > 1
                 }
-                let found = compiled.way(authority: authority, target: target)?.route
+                let found = compiled.route(authority: authority, target: target)?.route
                 #expect(found?.name == wanted?.name, "seed \(seed): \(authority ?? "none") \(target)")
             }
         }
@@ -97,14 +97,14 @@ struct RouteTests {
     }
 
     @Test(
-        "What is no host or path is refused, and named",
+        "An invalid host or path is rejected, and named",
         arguments: [
             ("a b", "/"), ("", "/"), ("a/b", "/"), ("a?b", "/"), ("a#", "/"), ("u@a", "/"), ("*.", "/"), ("*", "/"),
             ("a.*.b", "/"), ("*.*.a", "/"), ("a:b", "/"), ("a:70000", "/"), ("*.[::1]", "/"), ("a", ""), ("a", "v1"),
             ("a", "/a b"), ("a", "/a/../b"), ("a", "/a/%2e"), ("a", "/a;b"), ("a", "/a?b"), ("a", "/a#b"), ("a", "/ä"),
         ]
     )
-    func refuses(host: String, path: String) throws {
+    func rejects(host: String, path: String) throws {
         let origin = try GatewayOrigin("http://one.example")
         let error = try #require(throws: GatewayRoute.Refusal.self) {
             try GatewayRoute(host: host, path: path, origin: origin)
@@ -112,13 +112,14 @@ struct RouteTests {
         #expect(error.description.contains("'\(path == "/" ? host : path)'"))
     }
 
-    // MARK: What is sent
+    // MARK: The request to the origin
 
     private func endpoint(_ routes: GatewayRoutes, _ uri: String) throws -> String? {
         routes.endpoint(for: try TargetURI(uri))?.description
     }
 
-    @Test("A request that is made already goes to its route's origin and to no other address") func fixesOrigins()
+    @Test("A complete request goes to its route's origin and to no other address")
+    func sendsCompleteRequestsToTheirOrigins()
         throws
     {
         let routes = try GatewayRoutes([
@@ -147,7 +148,7 @@ struct RouteTests {
         }
     }
 
-    @Test("Where every request goes to one place, its authority does not matter") func servesOne() throws {
+    @Test("If every request goes to one origin, its authority does not matter") func servesOne() throws {
         let origin = try GatewayOrigin("http://10.0.0.1")
         let routes = try GatewayRoutes([
             GatewayRoute(host: "a.local", origin: origin, preservesHost: true),
@@ -157,7 +158,7 @@ struct RouteTests {
         #expect(!routes.areAmbiguous)
     }
 
-    @Test("Routes whose requests cannot be told apart are refused") func refusesTwins() throws {
+    @Test("Routes whose requests cannot be told apart are rejected") func rejectsIndistinguishableRoutes() throws {
         func twins(_ first: GatewayRoute, _ second: GatewayRoute) -> GatewayRoutes.Refusal? {
             do {
                 _ = try GatewayRoutes([first, second])

@@ -2,7 +2,7 @@ import HTTPCache
 import HoldfastGateway
 import Testing
 
-/// ATTACKS 42.
+/// docs/attacks.md, 42.
 @Suite("Routing over sockets")
 struct RoutingTests {
     private static let fresh = "Cache-Control: max-age=60\r\n"
@@ -47,7 +47,7 @@ struct RoutingTests {
     }
 
     @Test(
-        "What no route takes is a 404 that names the host, and is sent nowhere",
+        "A request that matches no route gets a 404 that names the host, and is not forwarded",
         arguments: [
             ("GET /v1/x HTTP/1.1\r\nHost: else.local\r\n\r\n", "'else.local'"),
             ("GET /x HTTP/1.1\r\nHost: one.local\r\n\r\n", "'one.local'"),
@@ -56,7 +56,7 @@ struct RoutingTests {
             ("POST /v1/x?token=hunter2 HTTP/1.1\r\nHost: else.local\r\nContent-Length: 5\r\n\r\nhello", "'else.local'"),
         ]
     )
-    func refuses(request: String, named: String) async throws {
+    func rejects(request: String, named: String) async throws {
         try await withTwo(byHost) { gateway, one, two in
             let response = try await gateway.send(request)
             #expect(response.status == 404)
@@ -68,7 +68,9 @@ struct RoutingTests {
         }
     }
 
-    @Test("A connection goes on after a request that no route takes") func goesOn() async throws {
+    @Test("A connection continues after a request that matches no route") func continuesAfterUnmatchedRequest()
+        async throws
+    {
         try await withTwo(byHost) { gateway, _, two in
             two.script(.ok("two"))
             try await RawClient.with(port: gateway.port) { client in
@@ -84,7 +86,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("Several Hosts, and a Host that is none, stay errors") func keepsHostRules() async throws {
+    @Test("Several Hosts, and an invalid Host, stay errors") func keepsHostRules() async throws {
         try await withTwo(byHost) { gateway, one, two in
             for fields in ["Host: one.local\r\nHost: two.local\r\n", "Host: one.local, two.local\r\n", ""] {
                 let refused = try await gateway.send("GET /v1 HTTP/1.1\r\n\(fields)\r\n")
@@ -96,7 +98,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("A host that is preserved goes to its route's origin, and is keyed") func preserves() async throws {
+    @Test("A preserved host goes to its route's origin, and is keyed") func preserves() async throws {
         try await withTwo({ one, two in
             [
                 try GatewayRoute(host: "*.tenants.local", origin: GatewayOrigin(one.url), preservesHost: true),
@@ -113,9 +115,9 @@ struct RoutingTests {
         }
     }
 
-    /// One route's client names the other's origin as its host: what is stored for one must not
-    /// answer for the other.
-    @Test("A preserved host that looks like another route's origin is a 421, and is sent nowhere") func misdirects()
+    /// A client of one route names the other route's origin as its host. The stored responses of
+    /// one must not serve the other.
+    @Test("A preserved host equal to another route's origin gets a 421, and is not forwarded") func misdirects()
         async throws
     {
         try await withTwo({ one, two in
@@ -137,10 +139,10 @@ struct RoutingTests {
         }
     }
 
-    @Test("Locations pass as they came") func leavesLocations() async throws {
+    @Test("Locations pass unchanged") func leavesLocations() async throws {
         try await withTwo(byHost) { gateway, one, _ in
             one.script(
-                .answer(
+                .response(
                     "HTTP/1.1 302 Found\r\nLocation: \(one.url)/api/b\r\nContent-Location: /api/a\r\nContent-Length: 0\r\n\r\n"
                 )
             )
@@ -150,8 +152,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("An origin that is gone takes no other down, and connections to each are kept") func separates() async throws
-    {
+    @Test("An unreachable origin affects no other, and connections to each are kept") func separates() async throws {
         try await withTwo(byHost) { gateway, one, two in
             one.script(.ok("x"))
             two.script(.ok("y"), .ok("z"))

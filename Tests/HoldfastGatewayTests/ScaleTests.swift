@@ -7,10 +7,10 @@ import Testing
 @testable import HoldfastConfiguration
 @testable import HoldfastGateway
 
-/// What many routes and rules cost, beside what few cost.
+/// The cost of many routes and rules compared with that of few.
 @Suite("Thousands of routes and rules")
 struct ScaleTests {
-    /// Processor time of this thread: other work on the machine does not count.
+    /// The processor time of this thread. Other work on the machine does not matter.
     private static func seconds(_ body: () throws -> Void) rethrows -> Double {
         func now() -> Double {
             var time = timespec()
@@ -42,7 +42,7 @@ struct ScaleTests {
         }
     }
 
-    /// Mutants: each route is compared with all others.
+    /// Mutant: each route is compared with all others.
     @Test(
         "Ten times the routes take about ten times as long to load",
         arguments: [
@@ -59,7 +59,7 @@ struct ScaleTests {
                 let routes = try GatewayRoutes(file.routes)
                 let last = count - 1
                 let hosts = ["h\(last).local", "a.h\(last).local", "api.local"]
-                let ways = hosts.compactMap { routes.way(authority: $0, target: "/p\(last)") }
+                let ways = hosts.compactMap { routes.route(authority: $0, target: "/p\(last)") }
                 #expect(ways.contains { $0.route.name == "r\(last)" })
             }
         }
@@ -69,7 +69,7 @@ struct ScaleTests {
         #expect(many < 40 * max(few, 0.001), "\(few) s, then \(many) s")
     }
 
-    @Test("A rule is compared with some of those that begin alike, however many there are") func checksFew() throws {
+    @Test("A rule is compared with a limited number of rules with the same start") func checksFew() throws {
         let index = try Self.index((0..<5000).map { "/**/item-\($0)/**" })
         let pattern = try CompiledPattern("/**/item-1/**/x")
         #expect(index.possiblyCovering(pattern, before: 5000, limit: 512) == Set(0..<512))
@@ -86,8 +86,8 @@ struct ScaleTests {
         TargetParts(try TargetURI("http://a.example" + path))
     }
 
-    /// Mutants: every pattern with a star at its beginning is compared.
-    @Test("A target is compared with the rules whose words are in it, however many there are")
+    /// Mutant: every pattern with a star at its start is compared.
+    @Test("A target is compared only with rules whose words it contains")
     func comparesFew() throws {
         for shape in ["/**/item-%/**", "/**.ext%", "/*/%/x", "/**/%", "/**%**/y/*"] {
             let index = try Self.index((0..<4000).map { shape.replacing("%", with: "\($0 + 10_000)") })
@@ -98,14 +98,14 @@ struct ScaleTests {
         }
     }
 
-    @Test("No target is compared with more rules than it has bytes") func hostileTargetsAreBounded() throws {
+    @Test("A target is compared with at most as many rules as it has bytes") func hostileTargetsAreBounded() throws {
         let index = try Self.index((0..<4000).map { "/**/item-\($0 + 10_000)/*/**" })
         let path = "/a" + (0..<300).map { "/item-\(10_000 + $0 * 13)" }.joined()
         let found = index.matches(try Self.target(path)) { _ in true }
         #expect(found.rules.count > 290 && found.comparisons <= path.utf8.count, "\(found.comparisons)")
     }
 
-    @Test("The index finds what comparing all finds", arguments: 1...60 as ClosedRange<UInt64>)
+    @Test("The index finds the same as comparing all rules", arguments: 1...60 as ClosedRange<UInt64>)
     func findsAll(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         func text(_ parts: [String], _ longest: Int) -> String {

@@ -6,16 +6,16 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// What is put arrives, all of it and in its order, whether the system takes it at once, a part of
-/// it, or nothing for a while.
+/// All bytes arrive in their order, whether the system takes them at once, a part of them, or none
+/// for a while.
 @Suite(.timeLimit(.minutes(20))) struct SocketWriterTests {
-    /// Mutants: what the system took of a piece is written again; what is put while the channel has
-    /// some left goes before that; a second flush writes the first one's bytes once more.
-    @Test(arguments: [true, false], 0..<3) func everythingArrivesInItsOrder(isDirect: Bool, seed: UInt64) async throws {
+    /// Mutants: the part of a piece that the system took is written again; new bytes overtake those
+    /// that the channel still has; a second flush writes the first one's bytes once more.
+    @Test(arguments: [true, false], 0..<3) func allBytesArriveInOrder(isDirect: Bool, seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)
         var flushes: [[ByteBuffer]] = []
         var expected: [UInt8] = []
-        // More than a socket takes at once, in flushes of few and of many pieces.
+        // More than a socket takes at once, in flushes of few pieces and of many.
         while expected.count < 1 << 20 {
             var pieces: [ByteBuffer] = []
             for _ in 0..<Int.random(in: 1...20, using: &random) {
@@ -38,8 +38,8 @@ import Testing
             .bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(server.localAddress?.port)
         try await RawClient.with(port: port) { client in
-            // It begins to write with the first byte; what the client does not read for a while is
-            // the system's and the channel's.
+            // It starts to write with the first byte. The bytes that the client does not read stay
+            // in the system and the channel.
             try await client.send("x")
             let received = await client.readToEnd()
             #expect(received.count == expected.count)
@@ -48,9 +48,9 @@ import Testing
         try await server.close()
     }
 
-    /// The channel has written the first of what it was left, and not the second. Mutant: what
-    /// comes third goes out by itself then.
-    @Test func nothingOvertakesWhatTheChannelHasLeft() async throws {
+    /// The channel has written the first of the pieces left to it, but not the second. Mutant: the
+    /// third piece is then sent by itself.
+    @Test func newBytesDoNotOvertakeTheChannelsBytes() async throws {
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.socketOption(.so_sndbuf), value: 16 << 10)
             .childChannelInitializer { channel in
@@ -70,9 +70,9 @@ import Testing
         try await server.close()
     }
 
-    /// Mutants: a signal in place of an error; the end of a connection that is found in writing is
-    /// not passed on.
-    @Test func aConnectionThatIsGoneIsFoundByTheChannel() async throws {
+    /// Mutants: a signal instead of an error; a closed connection that is noticed while writing and
+    /// not reported.
+    @Test func channelNoticesClosedConnection() async throws {
         let ended = Mutex(false)
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.autoRead, value: false)
@@ -94,7 +94,7 @@ import Testing
     }
 }
 
-/// Writes some flushes of pieces, each when the loop comes round, and closes when all is taken.
+/// Writes several flushes of pieces, one in each round of the loop, and closes when all are sent.
 private final class WritingHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -127,7 +127,7 @@ private final class WritingHandler: ChannelInboundHandler {
     }
 }
 
-/// Holds what is written until it is told to let it go.
+/// Holds writes back until it is released.
 private final class HoldingHandler: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     private var held: [(bytes: NIOAny, promise: EventLoopPromise<Void>?)] = []
@@ -142,7 +142,7 @@ private final class HoldingHandler: ChannelOutboundHandler {
 
     func flush(context: ChannelHandlerContext) {}
 
-    /// - Returns: when the last of it is written.
+    /// - Returns: a future that completes when the last byte is written.
     func letGo(_ count: Int) -> EventLoopFuture<Void>? {
         guard let context else { return nil }
         var last: EventLoopFuture<Void>?
@@ -157,7 +157,7 @@ private final class HoldingHandler: ChannelOutboundHandler {
     var count: Int { held.count }
 }
 
-/// Writes three times: more than the system takes, and twice a little.
+/// Writes three times: first more than the system takes, and then twice a few bytes.
 private final class OvertakingHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     static let large = 1 << 20
@@ -176,7 +176,7 @@ private final class OvertakingHandler: ChannelInboundHandler {
         writer.flush(context)
         guard holding.count == 2 else { return context.close(promise: nil) }
         holding.letGo(1)?.assumeIsolated().whenSuccess {
-            // Behind what else waits for the first.
+            // After the other actions that wait for the first.
             context.eventLoop.assumeIsolated().execute {
                 self.writer.put(ByteBuffer(string: "3"))
                 self.writer.flush(context)
@@ -208,7 +208,7 @@ private final class EndlessHandler: ChannelInboundHandler {
 
     private func step(_ context: ChannelHandlerContext) {
         guard !isEnded else { return }
-        // Not more than the channel takes, which would keep it all.
+        // No more than the channel accepts: it would keep everything.
         if context.channel.isWritable {
             writer.put(ByteBuffer(string: "bytes"))
             writer.flush(context)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("TLS towards the origin")
 struct TLSTests {
-    @Test("A trusted origin is spoken to, by address and by name", arguments: ["127.0.0.1", "localhost"])
+    @Test("A trusted origin is reached by address and by name", arguments: ["127.0.0.1", "localhost"])
     func trusts(host: String) async throws {
         try await TestCertificate.withTrustRoots { roots in
             try await RawOrigin.with([.ok("a"), .ok("b")], tls: TestCertificate.serverContext()) { origin in
@@ -23,7 +23,7 @@ struct TLSTests {
     }
 
     /// Mutant: a TLS configuration without verification.
-    @Test("An origin that nobody vouches for is a 502, and sees no request") func distrusts() async throws {
+    @Test("An untrusted origin is a 502, and sees no request") func distrusts() async throws {
         try await RawOrigin.with([.ok("a")], tls: TestCertificate.serverContext()) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let response = try await gateway.get("/")
@@ -33,12 +33,13 @@ struct TLSTests {
         }
     }
 
-    /// RFC 9112 §9.8: without the closing alert, anybody on the way can have cut the content short.
-    @Test("Content that only the close delimits is whole only with TLS's own close") func requiresClosure() async throws
+    /// RFC 9112 §9.8: without the close alert, an attacker on the path can have cut the content
+    /// short.
+    @Test("Content delimited by the close is complete only with TLS's close alert") func requiresClosure() async throws
     {
         let head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n\r\nhello"
         try await TestCertificate.withTrustRoots { roots in
-            let steps: [RawOrigin.Step] = [.answerAndClose(head), .answerAndReset(Array(head.utf8))]
+            let steps: [RawOrigin.Step] = [.respondAndClose(head), .respondAndReset(Array(head.utf8))]
             try await RawOrigin.with(steps, tls: TestCertificate.serverContext()) { origin in
                 try await RunningGateway.with(
                     origin: origin.url,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Responses that are being stored when the last client that reads them goes.
+/// Responses that are being stored when their last reader goes.
 @Suite(.timeLimit(.minutes(20))) struct UnreadBodyGatewayTests {
     /// A response that does not end before the test does.
     private static func endless(_ fields: String, _ end: Gate) -> RawOrigin.Step {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test(arguments: framings) func endAfterASecond(_ framing: String) async throws {
+    @Test(arguments: framings) func unreadBodiesEndAfterASecond(_ framing: String) async throws {
         let (sleeper, end) = (ManualDurationClock(), Gate())
         defer { end.open() }
         try await RawOrigin.with([Self.endless(framing, end), .ok("fresh")]) { origin in
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test(arguments: framings) func giveTheirPlacesToRequestsThatWait(_ framing: String) async throws {
+    @Test(arguments: framings) func unreadBodiesGivePlacesToWaitingRequests(_ framing: String) async throws {
         var options = EngineOptions.patient
         options.inFlightLimit = 8
         let end = Gate()
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func endWithTheirLastClientWhereTheyAreStreams() async throws {
+    @Test func streamsEndWithTheirLastClient() async throws {
         let fields = "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n"
         let end = Gate()
         defer { end.open() }

@@ -16,11 +16,11 @@ import Testing
     import Darwin
 #endif
 
-/// ATTACKS 58: a steady upload may take longer than the time for a head, and a stall is told to the
-/// side that stalls.
-@Suite("The time of an upload")
+/// docs/attacks.md, 58: a steady upload may take longer than the time for a head, and the side that
+/// stalls gets the error.
+@Suite("Upload times")
 struct UploadTimeTests {
-    /// Content that is collected before it is sent, and content that passes as it comes.
+    /// Content that is collected before it is sent, and content that is streamed.
     enum Content: CaseIterable {
         case short, long, chunked
 
@@ -41,7 +41,7 @@ struct UploadTimeTests {
             }
         }
 
-        /// So much of it that the origin is asked: the first 64 KiB are waited for.
+        /// Enough content that the origin gets the request: the first 64 KiB are collected.
         var untilForwarded: String { pieces.prefix(7).joined() }
 
         func begin(_ client: RawClient) async throws {
@@ -91,8 +91,8 @@ struct UploadTimeTests {
         }
     }
 
-    /// Mutant: a client's stall that is a mark against its origin.
-    @Test(arguments: Content.allCases) func clientThatStallsIsTold(_ content: Content) async throws {
+    /// Mutant: a client's stall that is recorded as a failure of its origin.
+    @Test(arguments: Content.allCases) func stallingClientGets408(_ content: Content) async throws {
         try await RawOrigin.with(respond: { _ in .ok("done") }) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -113,8 +113,8 @@ struct UploadTimeTests {
         }
     }
 
-    /// An origin that takes a connection and none of the content.
-    @Test func originThatTakesNothingIsTimedOut() async throws {
+    /// An origin that accepts a connection and reads none of the content.
+    @Test func originThatReadsNothingTimesOut() async throws {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.socketOption(.so_rcvbuf), value: 4096)
@@ -134,15 +134,15 @@ struct UploadTimeTests {
                 }
                 let response = try await client.response()
                 #expect(response.status == 504)
-                #expect(response.text.contains("took no more of the request's content"))
+                #expect(response.text.contains("read no more of the request's content"))
                 sending.cancel()
             }
         }
         try await listener.close()
     }
 
-    /// A response that begins while content comes has to go on, however long the content takes.
-    @Test func responseThatBeginsEarlyIsTimed() async throws {
+    /// A response that begins during the upload must continue, however long the upload takes.
+    @Test func earlyResponseIsTimed() async throws {
         var options = EngineOptions()
         options.hardTimeout = .milliseconds(300)
         let stops = RawOrigin.Step.early(Array("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 20".utf8))
@@ -159,7 +159,7 @@ struct UploadTimeTests {
         }
     }
 
-    /// A response that is complete before the content is, is the client's at once.
+    /// The client gets a response at once that is complete before the upload.
     @Test func responseMayComeBeforeTheContentEnds() async throws {
         let early = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly"
         try await RawOrigin.with([.early(Array(early.utf8))]) { origin in
@@ -174,15 +174,15 @@ struct UploadTimeTests {
         }
     }
 
-    /// A process without a free descriptor: 503, and the origin counts as reachable.
-    @Test func outOfDescriptorsIsNoOutage() async throws {
+    /// A process without a free descriptor responds 503, and the origin is not marked unreachable.
+    @Test func descriptorShortageIsNotAnOutage() async throws {
         await #expect(processExitsWith: .success) {
             let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
             let logger = Logger(label: "gateway") { _ in SwiftLogNoOpLogHandler() }
             let listener = try await ServerBootstrap(group: group).bind(host: "127.0.0.1", port: 0).get()
             let port = listener.localAddress?.port ?? 0
             let transport = try OriginTransport(group: group, logger: logger)
-            // The lowest that is free is the first that there may not be.
+            // The lowest free descriptor is the first one that may not be used.
             let free = dup(STDERR_FILENO)
             close(free)
             var limit = rlimit()

@@ -20,14 +20,14 @@ import Testing
     }
 
     @Test(arguments: FaultyResponseStore.Moment.allCases)
-    func aTornFinishIsVisibleOrNot(_ moment: FaultyResponseStore.Moment) async throws {
+    func tornFinishIsVisibleOrNot(_ moment: FaultyResponseStore.Moment) async throws {
         store.fail([.finish], moment)
         await #expect(throws: FaultyResponseStore.Failure.self) { try await put("x") }
         #expect(try await store.lookup(try key()).count == (moment == .afterwards ? 1 : 0))
         #expect(store.failures == [.finish])
     }
 
-    @Test func aTornAppendTakesHalf() async throws {
+    @Test func tornAppendWritesHalf() async throws {
         let head = StoredResponseHead(status: .ok, fields: [:], requestTime: now, responseTime: now)
         let draft = ResponseDraft(key: try key(), head: head, freshUntil: now, isUsableStale: true, storedAt: now)
         let writer = try #require(try await store.beginWrite(draft, fence: store.invalidationSequence))
@@ -36,7 +36,7 @@ import Testing
         #expect(await writer.readableLength == 2)
     }
 
-    @Test func chanceIsTheSameForTheSameSeed() async throws {
+    @Test func sameSeedGivesSameFailures() async throws {
         func run(_ seed: UInt64) async throws -> [FaultyResponseStore.Operation] {
             let store = FaultyResponseStore(InMemoryResponseStore())
             store.failRandomly(seed: seed, probability: 0.3)
@@ -52,7 +52,7 @@ import Testing
         #expect((20...100).contains(first.count))
     }
 
-    @Test func aHeldOperationWaitsForItsGate() async throws {
+    @Test func heldOperationWaitsForGate() async throws {
         let gate = Gate()
         store.hold([.lookup], at: gate)
         let lookup = Task { [store] in try await store.lookup(try key()).count }
@@ -61,7 +61,7 @@ import Testing
         #expect(try await lookup.value == 1)
     }
 
-    @Test func aBrokenBodyThrowsWhereItWasToldTo() async throws {
+    @Test func brokenBodyThrowsAtGivenByte() async throws {
         let stored = try #require(try await put("123456"))
         store.breakBodies(after: 4)
         var iterator = try #require(try await store.openBody(of: stored)).makeAsyncIterator()

@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct ManualDurationClockTests {
     let clock = ManualDurationClock()
 
-    @Test func whoSleepsWakesWhenTheClockIsMovedThereAndNotBefore() async throws {
+    @Test func sleepEndsWhenClockReachesDeadline() async throws {
         try await withThrowingTaskGroup(of: Int.self) { group in
             for seconds in [3, 1, 2] {
                 group.addTask { [clock] in
@@ -28,7 +28,7 @@ import Testing
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test func whatIsPastIsNotSleptFor() async throws {
+    @Test func pastDeadlineReturnsAtOnce() async throws {
         clock.advance(by: .seconds(1))
         try await clock.sleep(until: .init(.seconds(1)))
         try await clock.sleep(for: .zero)
@@ -55,7 +55,7 @@ import Testing
         await waiter.value
     }
 
-    @Test func itServesAsAnyClock() async throws {
+    @Test func worksAsAnyClock() async throws {
         let any: any Clock<Duration> = clock
         let sleeper = Task { try await any.sleep(for: .seconds(2)) }
         await clock.sleepers(atLeast: 1)

@@ -5,42 +5,42 @@ import HoldfastTesting
 import NIOCore
 import Synchronization
 
-/// A store that breaks one rule, on top of one that keeps them all.
+/// Wraps a correct store and breaks one rule.
 final class MutantStore: ResponseStore {
-    /// What it does wrong. The raw value is a part of the rule that has to tell of it.
+    /// The broken rule. The raw value is a part of the sentence of the rule that must detect it.
     enum Mutation: String, CaseIterable, Sendable {
         case showsUnfinished = "Nothing is visible before 'finish'"
         case finishesAbandoned = "After 'abandon' nothing is visible"
         case readsBackFromElsewhere = "'readableLength' are read back"
         case dropsTooManyTags = "more or longer tags than are kept"
         case reusesNumbers = "A number is never used for two responses"
-        case sortsFields = "comes back as it was drafted"
-        case cutsBodies = "A body comes back byte for byte"
-        case ignoresRanges = "A part of a body comes back"
+        case sortsFields = "is returned as it was drafted"
+        case cutsBodies = "A body is returned byte for byte"
+        case ignoresRanges = "A part of a body is returned"
         case losesBodiesThatAreRead = "stays readable until its stream is released"
-        case residesInPart = "'resident' holds all"
+        case returnsPartOfResident = "'resident' returns all"
         case deletesOnReading = "Reading deletes nothing"
         case forgetsSelection = "is another variant of its key"
-        case keepsReplaced = "takes the place of the one with the same key"
+        case keepsReplaced = "replaces the one with the same key"
         case ignoresPartitions = "Keys that differ in one part"
         case countsNothing = "has a larger number than the one before"
         case ignoresFences = "whose fill began before an invalidation"
-        case refusesEverythingAfterAnInvalidation = "A fill that began after an invalidation is stored"
-        case removesWhereItShouldMark = "'keepingForOffline' marks"
+        case rejectsAllAfterInvalidation = "A fill that began after an invalidation is stored"
+        case removesInsteadOfMarking = "'keepingForOffline' marks"
         case forgetsCauses = "An invalidation's cause is kept"
         case invalidatesKeysForTargets = "A target is invalidated in all partitions"
         case takesPrefixesForTargets = "A prefix is invalidated for the targets"
         case takesPrefixesForPaths = "A prefix ends anywhere"
         case takesPrefixesForOrigins = "begin with it, in all partitions, method classes and variants"
         case forgetsPrefixesBeyondSome = "Many prefixes at a time invalidate all"
-        case forgetsTags = "A tag is invalidated for everything"
-        case freshensWithoutFence = "What was invalidated after the fence is not freshened"
-        case revivesWhatIsGone = "What is gone is not freshened"
+        case forgetsTags = "A tag is invalidated for all responses"
+        case freshensWithoutFence = "A response that was invalidated after the fence is not freshened"
+        case revivesRemoved = "A removed response is not freshened"
         case keepsOldTags = "'freshen' replaces the tags"
         case movesTimeOfStoring = "the time of storing stay"
-        case tellsNobody = "Whoever watches is told"
-        case tellsTooEarly = "A change is told after its commit"
-        case hangsOnInvalidation = "An invalidation of what is not stored is no error"
+        case reportsNoChange = "A watcher receives what was stored"
+        case reportsTooEarly = "A change is reported after its commit"
+        case hangsOnInvalidation = "An invalidation that covers no stored response is not an error"
     }
 
     private let mutation: Mutation
@@ -59,15 +59,15 @@ final class MutantStore: ResponseStore {
 
     var changes: StoreChangeFeed {
         switch mutation {
-        case .tellsNobody: silent
-        case .tellsTooEarly: early
+        case .reportsNoChange: silent
+        case .reportsTooEarly: early
         default: base.changes
         }
     }
 
     func resident(_ key: CacheKey) -> [StoredResponse]? {
         let found = base.resident(changed(key)).map { $0.map(shown) }
-        return mutation == .residesInPart ? found.map { Array($0.prefix(1)) } : found
+        return mutation == .returnsPartOfResident ? found.map { Array($0.prefix(1)) } : found
     }
 
     func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
@@ -125,7 +125,7 @@ final class MutantStore: ResponseStore {
         case .dropsTooManyTags: draft.tags = draft.tags.prefix(64).map { String($0.prefix(1024)) }
         case .forgetsTags: draft.tags = []
         case .ignoresFences: fence = InvalidationSequence(.max)
-        case .refusesEverythingAfterAnInvalidation: if base.invalidationSequence.number > 0 { return nil }
+        case .rejectsAllAfterInvalidation: if base.invalidationSequence.number > 0 { return nil }
         case .showsUnfinished:
             let response = StoredResponse(
                 id: -1,
@@ -138,7 +138,7 @@ final class MutantStore: ResponseStore {
             drafts.withLock { $0[draft.key] = response }
         default: break
         }
-        if mutation == .tellsTooEarly { early.publish(StoreChange(.stored, .key(draft.key), tags: draft.tags)) }
+        if mutation == .reportsTooEarly { early.publish(StoreChange(.stored, .key(draft.key), tags: draft.tags)) }
         guard let writer = try await base.beginWrite(draft, fence: fence) else { return nil }
         return Writer(self, writer)
     }
@@ -152,7 +152,7 @@ final class MutantStore: ResponseStore {
         switch mutation {
         case .freshensWithoutFence:
             return try await base.freshen(response, with: draft, fence: InvalidationSequence(.max))
-        case .revivesWhatIsGone:
+        case .revivesRemoved:
             if let freshened = try await base.freshen(response, with: draft, fence: fence) { return freshened }
             if try await base.lookup(response.key).contains(where: { $0.id == response.id }) { return nil }
             let writer = try await base.beginWrite(draft, fence: InvalidationSequence(.max))
@@ -172,7 +172,7 @@ final class MutantStore: ResponseStore {
     {
         var (scope, effect) = (scope, effect)
         switch mutation {
-        case .removesWhereItShouldMark: effect = .remove
+        case .removesInsteadOfMarking: effect = .remove
         case .forgetsCauses: if case .mark = effect { effect = .mark(.unspecified) }
         case .invalidatesKeysForTargets:
             if case .target(let target) = scope { scope = .key(CacheKey(method: .get, target: target)) }
@@ -231,7 +231,7 @@ final class MutantStore: ResponseStore {
         }
 
         func finish() async throws -> StoredResponse? {
-            if store.mutation == .tellsTooEarly { for _ in 0..<2000 { await Task.yield() } }
+            if store.mutation == .reportsTooEarly { for _ in 0..<2000 { await Task.yield() } }
             return try await base.finish().map(store.shown)
         }
 

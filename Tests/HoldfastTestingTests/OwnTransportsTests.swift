@@ -8,11 +8,11 @@ import Testing
 
 /// Both ways to origins keep the one contract.
 @Suite(.timeLimit(.minutes(20))) struct OwnTransportsTests {
-    /// Longer than a busy machine takes for anything.
+    /// Longer than any operation takes on a busy machine.
     private let patience = Duration.seconds(600)
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    @Test func theLibrarysTransportKeepsTheContract() async throws {
+    @Test func libraryTransportKeepsContract() async throws {
         let transport = HTTPClientTransport(
             configuration: .init(connectTimeout: patience, idleTimeout: patience),
             logger: logger
@@ -22,7 +22,7 @@ import Testing
         #expect(findings.isEmpty, "\(findings)")
     }
 
-    @Test func theGatewaysTransportKeepsTheContract() async throws {
+    @Test func gatewayTransportKeepsContract() async throws {
         var configuration = OriginTransport.Configuration()
         configuration.connectTimeout = patience
         configuration.firstByteTimeout = patience

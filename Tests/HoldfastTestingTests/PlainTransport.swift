@@ -5,26 +5,25 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// The least there can be: a connection for each request, HTTP/1.1 by hand. It can be told to break
-/// one rule.
+/// A minimal transport: a connection for each request, HTTP/1.1 by hand. It can break one rule.
 struct PlainTransport: Transport {
-    /// What it does wrong. The raw value is a part of the rule that has to tell of it.
+    /// The broken rule. The raw value is a part of the sentence of the rule that must detect it.
     enum Mutation: String, CaseIterable, Sendable {
-        case asksTwice = "One request is one request"
+        case sendsTwice = "One request is one request"
         case normalisesPaths = "The path is sent as it stands"
         case joinsFields = "fields and content arrive"
-        case asksForGzip = "Nothing that changes the answer"
+        case requestsGzip = "No field that changes the response"
         case followsRedirects = "No redirect is followed"
         case retriesOn503 = "Nothing is retried"
         case sortsFields = "Fields come in the order"
         case waitsForContentOfNone = "A final response that has no content"
-        case answersWithInterim = "Interim responses are no answer"
+        case returnsInterim = "Interim responses are not returned"
         case gathersBodies = "'send' returns with the head"
-        case readsAhead = "What nobody reads"
-        case throwsSomethingElse = "A connection that is refused"
-        case retriesHangUps = "An origin that hangs up"
-        case endsQuietly = "A body that breaks off throws"
-        case goesOnWhenCancelled = "Cancelling the calling task"
+        case readsAhead = "A body that is not read"
+        case throwsAnotherError = "A refused connection"
+        case retriesHangUps = "An origin that closes the connection"
+        case endsSilently = "A body that breaks off throws"
+        case continuesWhenCancelled = "Cancelling the calling task"
     }
 
     var mutation: Mutation?
@@ -32,10 +31,10 @@ struct PlainTransport: Transport {
     init(_ mutation: Mutation? = nil) { self.mutation = mutation }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        if mutation == .goesOnWhenCancelled {
+        if mutation == .continuesWhenCancelled {
             return try await Task { try await exchange(request) }.value
         }
-        if mutation == .asksTwice { _ = try? await exchange(request).body.collect(upTo: 1 << 20) }
+        if mutation == .sendsTwice { _ = try? await exchange(request).body.collect(upTo: 1 << 20) }
         var response: TransportResponse
         do { response = try await exchange(request) } catch let error as TransportError {
             guard mutation == .retriesHangUps, error.code == .connectionClosed else { throw error }
@@ -62,7 +61,7 @@ struct PlainTransport: Transport {
                     for try await chunk in body { try await connection.write(chunk) }
                 }
                 var (head, length) = try await connection.readHead()
-                while head.status.code < 200, mutation != .answersWithInterim {
+                while head.status.code < 200, mutation != .returnsInterim {
                     (head, length) = try await connection.readHead()
                 }
                 let hasNone = request.head.method == .head || [204, 304].contains(head.status.code)
@@ -83,7 +82,7 @@ struct PlainTransport: Transport {
         do {
             return try await PlainConnection(host: String(parts[0]), port: Int(parts[1]) ?? 0)
         } catch {
-            if mutation == .throwsSomethingElse { throw error }
+            if mutation == .throwsAnotherError { throw error }
             throw TransportError(code: .connect, message: "No connection to '\(authority)'.", cause: error)
         }
     }
@@ -92,7 +91,7 @@ struct PlainTransport: Transport {
         var path = request.head.path ?? "/"
         if mutation == .normalisesPaths { path = path.lowercased() }
         var text = "\(request.head.method.rawValue) \(path) HTTP/1.1\r\nhost: \(request.head.authority ?? "")\r\n"
-        if mutation == .asksForGzip { text += "accept-encoding: gzip\r\n" }
+        if mutation == .requestsGzip { text += "accept-encoding: gzip\r\n" }
         var fields = request.head.headerFields.map { $0 }
         if mutation == .joinsFields {
             var joined = HTTPFields()
@@ -105,9 +104,9 @@ struct PlainTransport: Transport {
     }
 
     private func body(_ length: PlainConnection.Length, _ connection: PlainConnection) -> BodyStream {
-        let isQuiet = mutation == .endsQuietly
+        let isQuiet = mutation == .endsSilently
         return BodyStream {
-            // Closes the connection when the stream is let go.
+            // Closes the connection when the stream is released.
             let lifetime = PlainConnection.Lifetime(connection)
             var length = length
             return {
@@ -125,7 +124,7 @@ struct PlainTransport: Transport {
     }
 }
 
-/// One connection, read when somebody asks. Used by one task at a time.
+/// One connection, read on demand. Used by one task at a time.
 final class PlainConnection: Sendable {
     /// How long a body is.
     enum Length {
@@ -133,7 +132,7 @@ final class PlainConnection: Sendable {
         case chunked(left: Int)
     }
 
-    /// Closes a connection when nobody holds it any more.
+    /// Closes a connection when the last reference is released.
     final class Lifetime: Sendable {
         private let connection: PlainConnection
         init(_ connection: PlainConnection) { self.connection = connection }
@@ -163,7 +162,7 @@ final class PlainConnection: Sendable {
         do { try await channel.writeAndFlush(bytes) } catch { throw Self.closed }
     }
 
-    /// What arrived and nobody asked for yet. On its event loop alone.
+    /// The received bytes that were not read yet. Used on its event loop only.
     private final class Inbox: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 

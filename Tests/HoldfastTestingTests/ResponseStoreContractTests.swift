@@ -16,17 +16,17 @@ import Testing
 #endif
 
 @Suite(.timeLimit(.minutes(20))) struct ResponseStoreContractTests {
-    /// For one rule: longer than a busy machine takes.
+    /// For one rule: longer than it takes on a busy machine.
     static let patience = Duration.seconds(600)
     static let seed: UInt64 = 1
 
-    @Test func theStoreInMemoryKeepsIt() async {
+    @Test func storeInMemoryKeepsContract() async {
         let found = await ResponseStoreContract(seed: Self.seed, timeout: Self.patience) { InMemoryResponseStore() }
             .run()
         #expect(found == [], "seed \(Self.seed)")
     }
 
-    @Test func theFaultyStoreKeepsItWhileNothingFails() async {
+    @Test func faultyStoreKeepsContractWhileNothingFails() async {
         let contract = ResponseStoreContract(seed: Self.seed, timeout: Self.patience) {
             FaultyResponseStore(InMemoryResponseStore())
         }
@@ -34,7 +34,7 @@ import Testing
         #expect(found == [], "seed \(Self.seed)")
     }
 
-    @Test func theStoreOnDiskKeepsIt() async throws {
+    @Test func storeOnDiskKeepsContract() async throws {
         let stores = try OpenStores()
         let contract = ResponseStoreContract(
             seed: Self.seed,
@@ -47,7 +47,7 @@ import Testing
         try await stores.close()
     }
 
-    @Test func theStoreOnDiskKeepsPins() async throws {
+    @Test func storeOnDiskKeepsPins() async throws {
         let stores = try OpenStores()
         let store = try await stores.open()
         let target = try TargetURI("https://a.example/x")
@@ -65,7 +65,7 @@ import Testing
         let stored = try #require(try await store.lookup(draft.key).first)
         _ = try await store.freshen(stored, with: draft, fence: fence)
         #expect(try await stores.arePinned(target) == [true])
-        // Neither a new head nor what takes its place loses the pin.
+        // A new head keeps the pin, and so does a replacing response.
         draft.isPinned = false
         _ = try await store.freshen(stored, with: draft, fence: fence)
         _ = try await store.beginWrite(draft, fence: fence)?.finish()
@@ -77,20 +77,20 @@ import Testing
         try await stores.close()
     }
 
-    @Test func everyRuleIsASentenceOfItsOwn() {
+    @Test func everyRuleIsADistinctSentence() {
         let rules = ResponseStoreContract(reopen: { $0 }) { InMemoryResponseStore() }.rules
         #expect(Set(rules).count == rules.count && rules.count > 30)
         #expect(rules.allSatisfy { $0.hasSuffix(".") })
     }
 
     @Test(arguments: MutantStore.Mutation.allCases)
-    func aStoreThatBreaksOneRuleIsFoundOut(_ mutation: MutantStore.Mutation) async {
+    func detectsStoreThatBreaksOneRule(_ mutation: MutantStore.Mutation) async {
         let contract = ResponseStoreContract(seed: Self.seed, timeout: .seconds(5)) { MutantStore(mutation) }
         let found = await contract.run { $0.contains(mutation.rawValue) }
         #expect(!found.isEmpty, "seed \(Self.seed)")
     }
 
-    @Test func aStoreThatThrowsIsFoundOut() async {
+    @Test func detectsStoreThatThrows() async {
         let contract = ResponseStoreContract(timeout: Self.patience) {
             let store = FaultyResponseStore(InMemoryResponseStore())
             store.fail([.finish])
@@ -101,7 +101,7 @@ import Testing
     }
 }
 
-/// Stores in folders of their own, with what is needed to open them again.
+/// Stores in separate folders, with the data to open them again.
 private final class OpenStores: Sendable {
     private let folder: String
     private let state = Mutex<[(manager: CacheManager, path: String)]>([])

@@ -9,7 +9,7 @@ import Testing
         var path: String { "/today" }
     }
 
-    /// Says something of its own wherever something can be said.
+    /// An endpoint that sets every requirement.
     private struct Particular: Endpoint {
         typealias Response = String
         var baseURL: String { "https://a.example" }
@@ -38,7 +38,7 @@ import Testing
         var sampleResponse: SampleResponse? { SampleResponse(json: "{}") }
     }
 
-    @Test func everyRequirementIsTheEndpointsOwn() throws {
+    @Test func everyRequirementIsForwardedToTheEndpoint() throws {
         let own = Particular()
         let erased = AnyEndpoint(own)
         let environment = ServerEnvironment("staging", baseURL: "https://b.example")
@@ -65,7 +65,7 @@ import Testing
         #expect(endpoints.map { "\(type(of: $0.base))" } == ["Weather", "Particular"])
     }
 
-    @Test func errorsNameTheEndpointWithin() {
+    @Test func errorsNameTheWrappedEndpoint() {
         let error = #expect(throws: HoldfastError.self) { try AnyEndpoint(Weather.today).request(defaults: .init()) }
         #expect(error?.message.contains("'Weather'") == true)
     }

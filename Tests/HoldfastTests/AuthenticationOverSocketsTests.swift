@@ -15,7 +15,7 @@ import Testing
     }
 
     private struct TokenEndpoint: Endpoint {
-        struct Answer: Decodable, Sendable {
+        struct TokenResponse: Decodable, Sendable {
             var accessToken: String
             var expiresIn: Int
 
@@ -24,7 +24,7 @@ import Testing
                 case expiresIn = "expires_in"
             }
         }
-        typealias Response = Answer
+        typealias Response = TokenResponse
         var baseURL: String
         var refreshToken: String
         var path: String { "/auth/token?seconds=600" }
@@ -46,10 +46,10 @@ import Testing
             let client: CachingClient, clock: ManualClock, endpoint: TokenEndpoint
             func token(replacing old: AccessToken?) async throws -> AccessToken {
                 do {
-                    let answer = try await client.fetch(endpoint, .networkOnly).value
+                    let response = try await client.fetch(endpoint, .networkOnly).value
                     return AccessToken(
-                        answer.accessToken,
-                        expiresAt: clock.now().adding(.seconds(answer.expiresIn))
+                        response.accessToken,
+                        expiresAt: clock.now().adding(.seconds(response.expiresIn))
                     )
                 } catch let error as HoldfastError where error.status == .badRequest {
                     throw LoginRequired()
@@ -63,7 +63,7 @@ import Testing
         )
     }
 
-    @Test func manyRequestsShareOneRefreshAndRecoverTogether() async throws {
+    @Test func concurrentRequestsShareOneRefresh() async throws {
         try await ClientFixture.run { fixture in
             let authenticator = try authenticator(fixture)
             let call = fixture.client.call(MeEndpoint(baseURL: fixture.origin.baseURL)).with {
@@ -77,8 +77,8 @@ import Testing
             }
             let first = try await fetchMany()
             #expect(first == [1] && fixture.origin.tokenRefreshCount == 1)
-            // Soon to expire, it is replaced behind requests that still have it; the origin takes
-            // only the newest.
+            // The token expires soon, so it is replaced while other requests still use it. The
+            // origin accepts only the newest token.
             fixture.clock.advance(by: .seconds(590))
             let renewed = try await fetchMany()
             #expect(renewed.isSubset(of: [1, 2]))
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func whatIsStoredOutlivesTokenAndOrigin() async throws {
+    @Test func storedResponsesOutliveTokenAndOrigin() async throws {
         try await ClientFixture.run { fixture in
             let authenticator = try authenticator(fixture)
             let call = fixture.client.call(MeEndpoint(baseURL: fixture.origin.baseURL)).with {
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func aRefreshTokenThatIsRefusedMeansALogin() async throws {
+    @Test func rejectedRefreshTokenRequiresLogin() async throws {
         try await ClientFixture.run { fixture in
             let authenticator = try authenticator(fixture, "refresh-nobody")
             let call = fixture.client.call(MeEndpoint(baseURL: fixture.origin.baseURL)).with {

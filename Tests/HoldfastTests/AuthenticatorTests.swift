@@ -6,7 +6,7 @@ import Testing
 
 @testable import Holdfast
 
-/// A source of tokens that counts how often it is asked.
+/// A source of tokens that counts its requests.
 final class ScriptedTokens: TokenSource {
     private let state: Mutex<(replies: [Result<AccessToken, any Error>], asked: [String?])>
     let gate: Gate?
@@ -20,7 +20,7 @@ final class ScriptedTokens: TokenSource {
         self.init(tokens.map { .success(AccessToken($0)) }, gate: gate)
     }
 
-    /// The tokens that were to be replaced, in order.
+    /// The tokens to replace, in order.
     var asked: [String?] { state.withLock { $0.asked } }
 
     func token(replacing old: AccessToken?) async throws -> AccessToken {
@@ -38,7 +38,7 @@ final class ScriptedTokens: TokenSource {
 }
 
 private struct Broken: Error {}
-private let away = TransportError(code: .connect, message: "refused")
+private let unreachable = TransportError(code: .connect, message: "refused")
 
 @Suite("Authenticator", .timeLimit(.minutes(20))) struct AuthenticatorTests {
     private let clock = ManualClock()
@@ -67,7 +67,7 @@ private let away = TransportError(code: .connect, message: "refused")
         try await ScriptedFixture.run(clock: clock, sleeper: sleeper, .init(plugins: [authenticator]), body)
     }
 
-    @Test func theSourceIsAskedOnceForAllWhoWait() async throws {
+    @Test func oneRequestToTheSourceServesAllWaitingCalls() async throws {
         let gate = Gate()
         let source = ScriptedTokens("t1", gate: gate)
         try await run(authenticator(source)) { fixture in
@@ -83,7 +83,7 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
-    @Test func aCallerThatGoesAwayEndsItsOwnWaitingOnly() async throws {
+    @Test func cancelledCallerEndsOnlyItsOwnWait() async throws {
         let gate = Gate()
         let source = ScriptedTokens("t1", gate: gate)
         let authenticator = try authenticator(source)
@@ -97,7 +97,7 @@ private let away = TransportError(code: .connect, message: "refused")
         #expect(source.asked == [nil])
     }
 
-    @Test func aFailureIsToldToAllAndTheSourceIsLeftAlone() async throws {
+    @Test func failureReachesAllCallersAndPausesTheSource() async throws {
         let gate = Gate()
         let source = ScriptedTokens(
             [.failure(Broken()), .failure(Broken()), .success(AccessToken("t1"))],
@@ -113,7 +113,7 @@ private let away = TransportError(code: .connect, message: "refused")
         sleeper.advance(by: .seconds(1))
         await expect(.authenticationFailed) { _ = try await authenticator.token() }
         #expect(source.asked.count == 2)
-        // Twice as long.
+        // The pause doubles.
         sleeper.advance(by: .seconds(1))
         await expect(.authenticationFailed) { _ = try await authenticator.token() }
         #expect(source.asked.count == 2)
@@ -121,7 +121,7 @@ private let away = TransportError(code: .connect, message: "refused")
         #expect(try await authenticator.token().value == "t1")
     }
 
-    @Test func aTokenIsReplacedBeforeItExpires() async throws {
+    @Test func tokenIsReplacedBeforeItExpires() async throws {
         let first = AccessToken("t1", expiresAt: clock.now().adding(.seconds(600)))
         let gate = Gate()
         let source = ScriptedTokens("t2", gate: gate)
@@ -129,7 +129,7 @@ private let away = TransportError(code: .connect, message: "refused")
         clock.advance(by: .seconds(539))
         #expect(try await authenticator.token() == first && source.asked == [])
         clock.advance(by: .seconds(1))
-        // It is still taken, so that nobody waits.
+        // The old token is still accepted, so no request waits.
         #expect(try await authenticator.token() == first)
         await sleeper.sleepers(atLeast: 1)
         #expect(try await authenticator.token() == first)
@@ -138,7 +138,7 @@ private let away = TransportError(code: .connect, message: "refused")
         #expect(try await authenticator.token().value == "t2" && source.asked == ["t1"])
     }
 
-    @Test func anExpiredTokenIsNotSent() async throws {
+    @Test func expiredTokenIsNotSent() async throws {
         let source = ScriptedTokens("t2")
         let old = AccessToken("t1", expiresAt: clock.now().adding(.seconds(10)))
         try await run(authenticator(source, token: old)) { fixture in
@@ -149,7 +149,7 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
-    @Test func aRefusedTokenIsReplacedOnceAndTheRequestGoesAgain() async throws {
+    @Test func rejectedTokenIsReplacedOnceAndTheRequestIsSentAgain() async throws {
         let source = ScriptedTokens("t2")
         try await run(authenticator(source, token: AccessToken("t1"))) { fixture in
             let gates = (Gate(), Gate())
@@ -161,7 +161,8 @@ private let away = TransportError(code: .connect, message: "refused")
             gates.0.open()
             let first = try await x
             #expect(first.value == "x")
-            // Refused for an older token than the present one: it just goes again.
+            // The origin rejected an older token than the present one, so the request is sent again
+            // at once.
             gates.1.open()
             let second = try await y
             #expect(second.value == "y")
@@ -170,7 +171,7 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
-    @Test func anOriginThatRefusesEveryTokenCausesNoStorm() async throws {
+    @Test func rejectingOriginCausesNoStormOfRequests() async throws {
         let source = ScriptedTokens("t2", "t3")
         try await run(authenticator(source, token: AccessToken("t1"))) { fixture in
             for _ in 0..<12 { fixture.script("/x", .status(.unauthorized)) }
@@ -180,13 +181,14 @@ private let away = TransportError(code: .connect, message: "refused")
             #expect(source.asked == ["t1"] && fixture.transport.requests.count == 11)
             sleeper.advance(by: .seconds(1))
             fixture.script("/x", .ok("a"))
-            // The script's last refusal, then the answer to the next token.
-            let answer = try await fixture.client.fetch(fixture.get("/x"))
-            #expect(answer.value == "a" && source.asked == ["t1", "t2"])
+            // The origin first sends the last scripted rejection, and then responds to the next
+            // token.
+            let emission = try await fixture.client.fetch(fixture.get("/x"))
+            #expect(emission.value == "a" && source.asked == ["t1", "t2"])
         }
     }
 
-    @Test func theSameTokenAgainIsNotSentAgain() async throws {
+    @Test func unchangedTokenIsNotSentAgain() async throws {
         let source = ScriptedTokens("t1")
         try await run(authenticator(source, token: AccessToken("t1"))) { fixture in
             fixture.script("/x", .status(.unauthorized))
@@ -195,7 +197,7 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
-    @Test func whatIsStoredSurvivesTheRotationOfTokens() async throws {
+    @Test func storedResponsesSurviveTokenRotation() async throws {
         let source = ScriptedTokens("t2")
         try await run(authenticator(source, token: AccessToken("t1", expiresAt: clock.now().adding(.seconds(5))))) {
             fixture in
@@ -209,7 +211,7 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
-    @Test func offlineWhatIsStoredIsServedWithAnExpiredTokenAndWithNone() async throws {
+    @Test func servesStoredResponsesOfflineWithoutAValidToken() async throws {
         let none = ScriptedTokens()
         try await run(authenticator(none, token: AccessToken("t1", expiresAt: clock.now().adding(.seconds(5))))) {
             fixture in
@@ -230,7 +232,7 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
-    @Test func aFreshStoredValueDoesNotWaitForAToken() async throws {
+    @Test func freshStoredValueDoesNotWaitForAToken() async throws {
         let source = ScriptedTokens(gate: Gate())
         try await run(authenticator(source, token: AccessToken("t1", expiresAt: clock.now().adding(.seconds(5))))) {
             fixture in
@@ -242,8 +244,8 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
-    @Test func whereTheSourceIsAwayWhatIsStoredStandsIn() async throws {
-        let source = ScriptedTokens([.failure(away)])
+    @Test func servesStoredValueWhenTheSourceIsUnreachable() async throws {
+        let source = ScriptedTokens([.failure(unreachable)])
         try await run(authenticator(source, token: AccessToken("t1", expiresAt: clock.now().adding(.seconds(5))))) {
             fixture in
             fixture.script("/me", .ok("anna's", fields: Self.fresh))
@@ -261,8 +263,8 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
-    @Test func whereTheSourceIsAwayAfterARefusalWhatIsStoredStandsIn() async throws {
-        let source = ScriptedTokens([.failure(away)])
+    @Test func servesStoredValueWhenTheSourceFailsAfterARejection() async throws {
+        let source = ScriptedTokens([.failure(unreachable)])
         try await run(authenticator(source, token: AccessToken("t1"))) { fixture in
             fixture.script("/me", .ok("anna's", fields: Self.fresh), .status(.unauthorized))
             _ = try await fixture.client.fetch(fixture.get("/me"))
@@ -272,10 +274,10 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
-    @Test func aLoginThatIsRequiredIsFinalAndTold() async throws {
-        let told = Events()
+    @Test func requiredLoginIsFinalAndReported() async throws {
+        let reported = Events()
         let source = ScriptedTokens([.failure(LoginRequired("revoked"))])
-        let authenticator = try authenticator(source, token: AccessToken("t1")) { told.append("\($0.code)") }
+        let authenticator = try authenticator(source, token: AccessToken("t1")) { reported.append("\($0.code)") }
         try await run(authenticator) { fixture in
             fixture.script("/me", .ok("anna's", fields: Self.fresh), .status(.unauthorized))
             _ = try await fixture.client.fetch(fixture.get("/me"))
@@ -284,8 +286,8 @@ private let away = TransportError(code: .connect, message: "refused")
                 await expect(.loginRequired) { _ = try await fixture.client.fetch(fixture.get("/me")) }
                 sleeper.advance(by: .seconds(3_600))
             }
-            #expect(source.asked.count == 1 && told.all == ["loginRequired"])
-            // What was asked for as it is stored is still there.
+            #expect(source.asked.count == 1 && reported.all == ["loginRequired"])
+            // A value that is requested with a strategy for stored values is still served.
             #expect(try await fixture.client.fetch(fixture.get("/me"), .storedFirst).value == "anna's")
             fixture.script("/me", .ok("anna's again", fields: Self.fresh))
             authenticator.signIn(AccessToken("t9"), as: "anna")
@@ -294,7 +296,7 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
-    @Test func whoHasLoggedOutSeesNothingOfWhatIsStored() async throws {
+    @Test func loggedOutCallerSeesNoStoredResponses() async throws {
         let authenticator = try authenticator(ScriptedTokens(), token: AccessToken("t1"))
         try await run(authenticator) { fixture in
             fixture.script("/me", .ok("anna's", fields: Self.fresh), .ok("bert's", fields: Self.fresh))
@@ -309,8 +311,8 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
-    @Test func whoWaitsIsToldWhateverHappens() async throws {
-        // Without a pause a failure is told all the same, and not asked away.
+    @Test func waitingCallersGetEveryOutcome() async throws {
+        // Without a pause the caller still gets the failure: no second attempt hides it.
         let failing = try authenticator(ScriptedTokens([.failure(Broken())]), .init(pause: .zero))
         await expect(.authenticationFailed) { _ = try await failing.token() }
         let gate = Gate()
@@ -318,8 +320,8 @@ private let away = TransportError(code: .connect, message: "refused")
         let authenticator = try authenticator(source)
         let waiting = Task { try await authenticator.token() }
         await sleeper.sleepers(atLeast: 1)
-        // A login with a token that is of no use: the source is asked anew, and its first answer
-        // does not count.
+        // The login brings a token that has expired already. The source is asked again, and its
+        // first response is ignored.
         authenticator.signIn(AccessToken("t2", expiresAt: clock.now()), as: "anna")
         while source.asked.count < 2 { await Task.yield() }
         gate.open()
@@ -331,7 +333,7 @@ private let away = TransportError(code: .connect, message: "refused")
         await expect(.loginRequired) { _ = try await other.value }
     }
 
-    @Test func aSourceThatDoesNotAnswerIsNotWaitedForLonger() async throws {
+    @Test func unresponsiveSourceIsLimitedByATimeout() async throws {
         let authenticator = try authenticator(ScriptedTokens(gate: Gate()))
         let waiting = Task { try await authenticator.token() }
         await sleeper.sleepers(atLeast: 1)
@@ -339,7 +341,7 @@ private let away = TransportError(code: .connect, message: "refused")
         await expect(.originUnreachable) { _ = try await waiting.value }
     }
 
-    @Test func tokensGoToTheirOriginsOnly() async throws {
+    @Test func tokensAreSentOnlyToTheirOrigins() async throws {
         let paths = ["https://a.example", "https://a.example:8443", "http://a.example", "https://b.example"]
         let environment = ServerEnvironment("test", baseURL: "https://a.example/v1")
         let cases: [([String], ServerEnvironment?, [String])] = [
@@ -366,7 +368,7 @@ private let away = TransportError(code: .connect, message: "refused")
         #expect(throws: HoldfastError.self) { try authenticator(ScriptedTokens(), .init(origins: ["not an origin"])) }
     }
 
-    @Test func aFieldThatIsThereStays() async throws {
+    @Test func existingFieldIsKept() async throws {
         try await run(authenticator(ScriptedTokens(), token: AccessToken("t1"))) { fixture in
             fixture.script("/x", .status(.unauthorized))
             await expect(.authenticationFailed) {
@@ -376,7 +378,7 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
-    @Test func aSourceMayAskThroughTheClientThatItAuthenticates() async throws {
+    @Test func sourceMayUseTheClientThatItAuthenticates() async throws {
         let source = try Authenticator(principal: "anna") { _ in
             let value = try await CachingClient.current?.fetch(
                 PathEndpoint(baseURL: ScriptedFixture.host, path: "/token"),
@@ -394,7 +396,7 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
-    @Test func aTokenIsInNoLogErrorOrDescription() async throws {
+    @Test func tokenIsInNoLogErrorOrDescription() async throws {
         let log = RecordedLog()
         let authenticator = try authenticator(
             ScriptedTokens([.success(AccessToken("SECRET-2")), .failure(Broken())]),
@@ -438,15 +440,16 @@ private let away = TransportError(code: .connect, message: "refused")
         return state
     }
 
-    @Test func aTokenThatIsRefusedWhileItsReplacementIsOnTheWayWaitsForThat() {
+    @Test func rejectedTokenWaitsForItsReplacement() {
         let now = TokenState.Instant(date: Timestamp(milliseconds: 0), uptime: .zero)
-        // As soon as it came: alone that is no reason to ask for another.
+        // The origin rejects a token that has just arrived. That alone is no reason to ask for
+        // another.
         var alone = Self.state(AccessToken("one"), at: now)
-        #expect(alone.refused("one", at: now) == false)
+        #expect(alone.reject("one", at: now) == false)
         var replaced = Self.state(AccessToken("one"), at: now)
-        let generation = replaced.beginAsking()
-        #expect(generation != nil && replaced.refused("one", at: now))
-        guard case .wait = replaced.needed(at: now) else {
+        let generation = replaced.beginFetch()
+        #expect(generation != nil && replaced.reject("one", at: now))
+        guard case .wait = replaced.decide(at: now) else {
             Issue.record("It does not wait.")
             return
         }

@@ -7,7 +7,7 @@ import Testing
 
 /// Many calls at the same moment.
 @Suite(.timeLimit(.minutes(20))) struct BurstTests {
-    /// Fetches of different things, all under way before the first is answered.
+    /// Fetches different targets; all requests are under way before the first response.
     private func fetchTogether(_ count: Int, _ fixture: ClientFixture) async throws {
         let gate = OriginGate()
         fixture.origin.force(.hold(gate), times: count)
@@ -22,19 +22,19 @@ import Testing
         #expect(fixture.origin.requestCount == count)
     }
 
-    @Test func twoHundredFetchesOfASlowOriginAllSucceed() async throws {
+    @Test func twoHundredFetchesFromASlowOriginSucceed() async throws {
         try await ClientFixture.run { fixture in try await fetchTogether(200, fixture) }
     }
 
-    @Test func connectionsFollowTheLimitOfRequestsUnderWay() async throws {
+    @Test func connectionsFollowTheRequestLimit() async throws {
         var options = EngineOptions()
         options.inFlightLimit = 270
         try await ClientFixture.run(.init(options: options)) { fixture in try await fetchTogether(270, fixture) }
     }
 
-    /// What is read and not stored holds no place at the origin, and must not hold the others'
-    /// connections.
-    @Test func openResponsesThatAreNotStoredLeaveConnectionsToOthers() async throws {
+    /// A response that is read but not stored keeps no place at the origin, and must not block the
+    /// connections of other calls.
+    @Test func openUnstoredResponsesLeaveConnectionsForOtherCalls() async throws {
         var options = EngineOptions()
         options.inFlightLimit = 8
         try await ClientFixture.run(.init(options: options)) { fixture in
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func fetchesWithoutAConnectionAreOverloadedAndTheOriginStaysReachable() async throws {
+    @Test func fetchesWithoutAConnectionFailAsOverloaded() async throws {
         let transport = HTTPClientTransport.Configuration(
             connectTimeout: .milliseconds(200),
             idleTimeout: .seconds(3600),
@@ -61,8 +61,8 @@ import Testing
             keptTime: .seconds(3600)
         )
         try await ClientFixture.run(transport: transport) { fixture in
-            // A busy machine may be too slow for the short time to connect; then there is a
-            // connection.
+            // A busy machine may be too slow for the short connection timeout. Then a connection
+            // exists.
             while (try? await fixture.client.fetch(fixture.get("/counter?first"), .networkOnly)) == nil {}
             let gate = OriginGate()
             fixture.origin.force(.hold(gate), path: "/counter")
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func twoThousandStreamsOfOneEndpointAskTheOriginOnce(isStored: Bool) async throws {
+    @Test(arguments: [false, true]) func twoThousandStreamsOfOneEndpointSendOneRequest(isStored: Bool) async throws {
         try await ClientFixture.run { fixture in
             if isStored { _ = try await fixture.client.fetch(fixture.feed) }
             let before = fixture.origin.requestCount
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func streamsOfThirtyPrincipalsAskTheOriginOnceEach() async throws {
+    @Test func streamsOfThirtyPrincipalsSendOneRequestEach() async throws {
         try await ClientFixture.run { fixture in
             let gate = OriginGate()
             fixture.origin.force(.hold(gate), times: 30)

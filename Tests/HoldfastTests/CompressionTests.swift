@@ -7,7 +7,7 @@ import Testing
 @testable import Holdfast
 
 @Suite(.timeLimit(.minutes(20))) struct CompressionTests {
-    /// The formats that content comes in, by zlib's numbers.
+    /// The formats of compressed content, by zlib's numbers.
     enum Format: Int32, CaseIterable {
         case gzip = 31
         case zlib = 15
@@ -18,7 +18,7 @@ import Testing
 
     private static let text = String(repeating: "The ferry leaves at nine. ", count: 4000)
 
-    @Test(arguments: Format.allCases) func contentIsTheSameAfterItsCoding(_ format: Format) throws {
+    @Test(arguments: Format.allCases) func contentIsTheSameAfterDecoding(_ format: Format) throws {
         for text in ["", "x", Self.text] {
             let coded = ByteBuffer(bytes: compressed(Array(text.utf8), format))
             let decoded = try coded.decoded([format.coding], upTo: text.utf8.count)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: ["gzip", "x-gzip", "GZIP", " gzip , identity", "identity, gzip"])
-    func theNameOfACodingIsReadAsHTTPSays(_ name: String) throws {
+    func codingNamesFollowHTTP(_ name: String) throws {
         let decoded = try ByteBuffer(bytes: compressed(Array("text".utf8), .gzip)).decoded([name], upTo: 100)
         #expect(String(buffer: decoded) == "text")
     }
@@ -39,7 +39,7 @@ import Testing
         #expect(throws: HoldfastError.self) { try ByteBuffer(bytes: coded).decoded(["gzip, deflate"], upTo: 100) }
     }
 
-    @Test func moreCodingsThanTheLimitAreRefused() {
+    @Test func moreCodingsThanTheLimitAreRejected() {
         let error = #expect(throws: HoldfastError.self) {
             try ByteBuffer(string: "x").decoded(["gzip, gzip", "gzip"], upTo: 100)
         }
@@ -47,7 +47,7 @@ import Testing
         #expect(error?.message.contains("3 codings") == true)
     }
 
-    @Test func aCodingThatIsNotKnownIsNamed() {
+    @Test func unknownCodingIsNamed() {
         let error = #expect(throws: HoldfastError.self) {
             try ByteBuffer(string: "x").decoded(["gzip, br"], upTo: 100)
         }
@@ -55,7 +55,7 @@ import Testing
         #expect(error?.message.contains("'br'") == true)
     }
 
-    @Test func withoutACodingNothingIsCopied() throws {
+    @Test func contentWithoutACodingIsNotCopied() throws {
         let content = ByteBuffer(string: Self.text)
         let decoded = try content.decoded(codings: [:], upTo: 0, of: MessageTarget("test"))
         let isSame = content.withUnsafeReadableBytes { first in
@@ -64,12 +64,12 @@ import Testing
         #expect(isSame)
     }
 
-    @Test func severalMembersAreOneContent() throws {
+    @Test func gzipMembersAreOneContent() throws {
         let coded = compressed(Array("one ".utf8), .gzip) + compressed(Array("two".utf8), .gzip)
         #expect(String(buffer: try ByteBuffer(bytes: coded).decoded(["gzip"], upTo: 7)) == "one two")
     }
 
-    @Test(arguments: Format.allCases) func everyContentThatEndsTooEarlyIsAnError(_ format: Format) {
+    @Test(arguments: Format.allCases) func truncatedContentIsAnError(_ format: Format) {
         let whole = compressed(Array("The ferry leaves at nine, and at ten.".utf8), format)
         for length in 1..<whole.count {
             let error = #expect(throws: HoldfastError.self, "\(length) of \(whole.count)") {
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func damageIsFound() {
+    @Test func damageIsDetected() {
         var damaged = compressed(Array(Self.text.utf8), .gzip)
         damaged[damaged.count - 6] ^= 1
         for content in [damaged, Array("no gzip at all".utf8), compressed(Array("x".utf8), .gzip) + [1, 2, 3]] {
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Format.allCases) func exactlyTheLimitIsReadAndOneMoreIsNot(_ format: Format) throws {
+    @Test(arguments: Format.allCases) func contentOfExactlyTheLimitIsRead(_ format: Format) throws {
         let content = ByteBuffer(bytes: compressed(Array(Self.text.utf8), format))
         let length = Self.text.utf8.count
         #expect(try content.decoded([format.coding], upTo: length).readableBytes == length)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func aBombMakesNoMoreThanTheLimit() throws {
+    @Test func decompressionBombStaysWithinTheLimit() throws {
         let bomb = compressed([UInt8](repeating: 0, count: 64 << 20), .gzip)
         let twice = compressed(bomb, .gzip)
         let limit = 1 << 20
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func compressedContentIsAskedForDecodedAndStoredAsItCame() async throws {
+    @Test func compressedContentIsRequestedDecodedAndStoredCompressed() async throws {
         let fixture = try await ManualFixture()
         let coded = compressed(Array(#"{"id":7}"#.utf8), .gzip)
         fixture.transport.script(
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: ["/gzip/300000", "/deflate/300000", "/deflate/300000?raw=true"])
-    func anOriginsCompressedAnswerIsTheSameAsItsPlainOne(_ path: String) async throws {
+    func compressedResponseEqualsThePlainOne(_ path: String) async throws {
         try await ClientFixture.run { fixture in
             var plain = fixture.get(path)
             plain.headers[.acceptEncoding] = "identity"
@@ -147,7 +147,7 @@ import Testing
             }
             let value = try await call.fetch().value
             #expect(value == expected)
-            // It came smaller than it is.
+            // Fewer bytes were transferred than the content has.
             let length = heard.all.last.flatMap(Int.init) ?? .max
             #expect(length < 150_000)
             let stored = try await fixture.client.fetch(fixture.get(path), .storedOnly)
@@ -155,13 +155,13 @@ import Testing
         }
     }
 
-    @Test func aCodingThatEndsBeforeItsMessageIsAnError() async throws {
+    @Test func codingEndingBeforeItsMessageIsAnError() async throws {
         try await ClientFixture.run { fixture in
             await expect(.decodingFailed) { _ = try await fixture.client.fetch(fixture.get("/gzip/300000?missing=9")) }
         }
     }
 
-    @Test func anOriginsBombIsDefused() async throws {
+    @Test func bombFromAnOriginIsAnError() async throws {
         try await ClientFixture.run(.init(maximumBodyBytes: 8 << 20)) { fixture in
             await expect(.bodyTooLarge) {
                 _ = try await fixture.client.fetch(fixture.get("/bomb?mebibytes=1024"), as: Data.self)
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func whoSaysWhatItAcceptsIsObeyed() async throws {
+    @Test func acceptEncodingOfTheCallerIsObeyed() async throws {
         var configuration = CachingClient.Configuration()
         configuration.acceptsCompression = false
         for (configuration, own, sent) in [
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func headAndPartsAreNotAskedForCompressed() async throws {
+    @Test func headAndRangesAreNotRequestedCompressed() async throws {
         let fixture = try await ManualFixture()
         fixture.transport.script("https://a.example/", .ok(""), .status(.partialContent, "x"))
         var head = PathEndpoint(baseURL: "https://a.example", path: "/")
@@ -200,7 +200,7 @@ import Testing
         try await fixture.close()
     }
 
-    @Test func aBombIsNoValueAndIsNotStoredWhereSomethingLooksAtIt() async throws {
+    @Test func checkedBombIsNotStored() async throws {
         var configuration = CachingClient.Configuration()
         configuration.maximumBodyBytes = 1 << 20
         let fixture = try await ManualFixture(configuration)
@@ -233,7 +233,7 @@ extension ScriptedTransport.Reply {
     }
 }
 
-/// Content in one of the formats, made by zlib.
+/// Content in one of the formats, compressed by zlib.
 func compressed(_ content: [UInt8], _ format: CompressionTests.Format) -> [UInt8] {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())

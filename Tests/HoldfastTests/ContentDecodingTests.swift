@@ -18,7 +18,7 @@ import Testing
             .decode(type, from: Data(text.utf8), status: .ok, target: MessageTarget("GET https://a.example/x"))
     }
 
-    @Test func whatContentSaysOfWhereItCameFromShowsNoSecretToWhoLooksInside() {
+    @Test func reflectedContentShowsNoSecret() {
         var head = HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/x?pin=31415926")
         head.headerFields[.authorization] = "Bearer 27182818"
         let target = MessageTarget(head, hiding: Secrets(parameters: ["pin"]))
@@ -28,7 +28,7 @@ import Testing
         #expect("\(target)" == "https://a.example/x?pin=REDACTED")
     }
 
-    @Test func bytesTextAndNothingAreTakenAsTheyAre() throws {
+    @Test func bytesTextAndNothingAreTakenUnchanged() throws {
         #expect(try decode("<x>", as: Data.self) == Data("<x>".utf8))
         #expect(try decode("<x>", as: String.self) == "<x>")
         #expect(try decode("<x>", as: NoContent.self) == NoContent())
@@ -37,7 +37,7 @@ import Testing
         #expect(try decode(#"{"title":"x"}"#, as: String.self, at: "title") == "x")
     }
 
-    @Test func whatNoContentMeansCanBeChosen() throws {
+    @Test func meaningOfNoContentCanBeChosen() throws {
         let error = #expect(throws: HoldfastError.self) { try decode("", as: Person.self) }
         #expect(error?.code == .noData && error?.outcome == .noData && error?.message.contains("emptyContent") == true)
         #expect(try decode("", as: Person?.self) == nil)
@@ -50,20 +50,20 @@ import Testing
         )
     }
 
-    @Test func undecodableContentKeepsItsBytesAndNamesThePlaceWithoutTheValue() {
+    @Test func undecodableContentNamesThePlaceWithoutTheValue() {
         let json = #"{"people":[{"name":"a"},{"name":{"secret":"hunter2"}}]}"#
         let error = #expect(throws: HoldfastError.self) { try decode(json, as: [Person].self, at: "people") }
         #expect(error?.code == .decodingFailed && error?.outcome == .undecodable && error?.cause is DecodingError)
         #expect(error?.body == Array(json.utf8) && error?.codingPath == "people[1].name")
         #expect(
             error?.message
-                == "The content of 'GET https://a.example/x' is no 'Array<Person>': 'people[1].name' is no 'String'."
+                == "The content of 'GET https://a.example/x' is not of type 'Array<Person>': 'people[1].name' is not of type 'String'."
         )
         let malformed = #expect(throws: HoldfastError.self) { try decode("<hunter2>", as: Person.self) }
         #expect(malformed?.codingPath == ValuePath() && malformed?.message.contains("hunter2") == false)
     }
 
-    @Test(arguments: 0..<200) func damagedContentIsAValueOrAnErrorThatKeepsIt(seed: UInt64) throws {
+    @Test(arguments: 0..<200) func damagedContentIsAValueOrAnErrorWithTheBytes(seed: UInt64) throws {
         var trees = JSONTrees(random: SeededRandom(seed: seed))
         let whole: JSONValue = ["code": 0, "data": trees.value(depth: 4)]
         var data = try JSONEncoder().encode(whole)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test @concurrent func asDeepAsTheDecoderGoesIsReadOnAnyThread() async throws {
+    @Test @concurrent func deepContentIsReadOnAnyThread() async throws {
         for (opening, closing) in [("[", "]"), (#"{"a":"#, "}")] {
             let json = String(repeating: opening, count: 500) + "1" + String(repeating: closing, count: 500)
             _ = try Content(Data(json.utf8)).value(as: JSONValue.self)
@@ -96,7 +96,7 @@ import Testing
         #expect(throws: HoldfastError.self) { try tooDeep.value(as: JSONValue.self) }
     }
 
-    @Test func aDecodersOwnErrorIsKeptAsTheCause() {
+    @Test func decoderErrorIsTheCause() {
         struct Refusal: Error {}
         struct Refusing: ResponseDecoder {
             func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value { throw Refusal() }
@@ -116,13 +116,13 @@ import Testing
             (500, .failed, .status), (503, .failed, .status), (600, .failed, .status), (101, .failed, .status),
         ] as [(Int, ResponseOutcome, HoldfastError.Code)]
     )
-    func statusesAreOutcomesByTheirClass(code: Int, outcome: ResponseOutcome, errorCode: HoldfastError.Code) {
+    func statusClassesAreOutcomes(code: Int, outcome: ResponseOutcome, errorCode: HoldfastError.Code) {
         let status = HTTPResponse.Status(code: code)
         #expect(status.outcome == outcome)
-        let error = HoldfastError(refused: status, target: "GET https://a.example/x", body: [1])
+        let error = HoldfastError(rejectedStatus: status, target: "GET https://a.example/x", body: [1])
         #expect(error.code == errorCode && error.status == status && error.body == [1])
-        // An error is no success, whatever the status says.
-        #expect(error.outcome == (outcome == .success ? .refused : outcome))
+        // An error is never a success, whatever the status.
+        #expect(error.outcome == (outcome == .success ? .rejected : outcome))
         #expect(error.message.contains("'GET https://a.example/x'") && error.message.contains("\(code)"))
     }
 }

@@ -4,14 +4,14 @@ import Testing
 
 @testable import Holdfast
 
-/// Bytes looked for in content that passes in chunks.
+/// Searches for bytes in content that arrives in chunks.
 @Suite struct ContentSearchTests {
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func itFindsWhatALookAtTheWholeFindsAndNoLater(seed: UInt64) {
+    func findsTheSameAsASearchOfTheWholeContent(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var found = 0
         for _ in 0..<300 {
-            // Few letters, so that what is wanted begins often and is there sometimes.
+            // Few letters, so that the wanted bytes begin often and sometimes occur.
             let wanted = (0..<Int.random(in: 1...6, using: &random)).map { _ in UInt8.random(in: 0...1, using: &random)
             }
             let content = (0..<Int.random(in: 0...40, using: &random)).map { _ in
@@ -33,7 +33,7 @@ import Testing
         #expect(1..<300 ~= found)
     }
 
-    @Test func nothingIsNeverFound() {
+    @Test func emptyPatternIsNeverFound() {
         var search = ContentSearch(for: [])
         let isFound = search.finds(in: ByteBuffer(string: "abc"))
         #expect(!isFound)

@@ -8,9 +8,9 @@ import Logging
 import NIOCore
 import Testing
 
-/// What the cookbook says of its files is so: each is loaded as it stands, and asked.
+/// Every file of the cookbook is loaded unchanged and behaves as the cookbook states.
 @Suite struct CookbookTests {
-    @Test func everyFileStandsInTheTextAsItIs() throws {
+    @Test func everyFileIsQuotedUnchanged() throws {
         let text = try String(
             contentsOfFile: Cookbook.root + "Sources/HoldfastConfiguration/HoldfastConfiguration.docc/Cookbook.md",
             encoding: .utf8
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func aSilentAPIIsFreshForAsLongAsTheRuleSays() async throws {
+    @Test func silentAPIHasTheLifetimeOfTheRule() async throws {
         let kitchen = try Kitchen("01-silent-api.yaml")
         try await kitchen.expect(
             "https://api.example.com/countries/de",
@@ -38,7 +38,7 @@ import Testing
         )
     }
 
-    @Test func whatASilentAPIDoesSayGoesBeforeTheRule() async throws {
+    @Test func directivesOverrideTheRuleForSilentAPIs() async throws {
         let kitchen = try Kitchen("01-silent-api.yaml")
         let said = ScriptedTransport.Reply.ok("[]", fields: [.cacheControl: "max-age=5"])
         try await kitchen.expect(
@@ -49,7 +49,7 @@ import Testing
         )
     }
 
-    @Test func usersHaveAnswersOfTheirOwn() async throws {
+    @Test func usersHaveResponsesOfTheirOwn() async throws {
         let kitchen = try Kitchen("02-authenticated-api.yaml")
         let url = "https://api.example.com/me"
         kitchen.transport.script(url, .ok("ada"), .ok("bob"))
@@ -85,8 +85,8 @@ import Testing
         kitchen.transport.script(list, .ok("a-1.0"), .status(.serviceUnavailable))
         try await kitchen.get(list)
         kitchen.clock.advance(by: .seconds(20 * 86_400))
-        let answer = try await kitchen.get(list)
-        #expect(answer.text == "a-1.0")
+        let response = try await kitchen.get(list)
+        #expect(response.text == "a-1.0")
     }
 
     @Test func browsersShareACopyOfAnImage() async throws {
@@ -115,7 +115,7 @@ import Testing
         #expect(kitchen.transport.requests.allSatisfy { !$0.headerFields.contains(.authorization) })
     }
 
-    @Test func whatIsNotPublicStaysOut() async throws {
+    @Test func privateContentStaysOut() async throws {
         let kitchen = try Kitchen("06-no-store-by-habit.yaml")
         let url = "https://api.example.com/account"
         let habit = ScriptedTransport.Reply.ok("me", fields: [.cacheControl: "no-store, private"])
@@ -124,7 +124,7 @@ import Testing
         #expect(try await kitchen.get(url).response.outcome.isHit == false)
     }
 
-    @Test func parametersInAnotherOrderAreTheSamePage() async throws {
+    @Test func parametersInAnyOrderAreTheSamePage() async throws {
         let kitchen = try Kitchen("07-pagination.yaml")
         kitchen.transport.script("https://api.example.com/items?page=2&size=20", .ok("page"), .ok("new page"))
         try await kitchen.get("https://api.example.com/items?size=20&page=2")
@@ -134,7 +134,7 @@ import Testing
         #expect(try await kitchen.get("https://api.example.com/items?page=2&size=20").text == "new page")
     }
 
-    @Test func theFirstPageHasItsOwnLifetimeAndTheOthersTags() async throws {
+    @Test func firstPageHasItsOwnLifetimeAndOtherPagesHaveTags() async throws {
         let kitchen = try Kitchen("07-pagination.yaml")
         let url = "https://api.example.com/items?page=1"
         try await kitchen.expect(url, answering: .ok("first"), isHitAfter: .seconds(4), andNotAfter: nil)
@@ -143,7 +143,7 @@ import Testing
         #expect(try await kitchen.get(url).text == "newer")
     }
 
-    @Test func aLinkFromANewsletterIsTheBareOne() async throws {
+    @Test func trackingParametersDoNotChangeTheKey() async throws {
         let kitchen = try Kitchen("08-tracking-parameters.yaml")
         let fresh = ScriptedTransport.Reply.ok("page", fields: [.cacheControl: "max-age=60"])
         kitchen.transport.script("https://www.example.com/a", fresh)
@@ -153,7 +153,7 @@ import Testing
         #expect(kitchen.transport.requests.map(\.path) == ["/a"])
     }
 
-    @Test func whatIsIgnoredIsSentAndNotStored() async throws {
+    @Test func ignoredParametersAreSentAndNotStored() async throws {
         let kitchen = try Kitchen("08-tracking-parameters.yaml")
         let fresh = ScriptedTransport.Reply.ok("page", fields: [.cacheControl: "max-age=60"])
         kitchen.transport.script("https://www.example.com/b?cache_id=7", fresh)
@@ -163,7 +163,7 @@ import Testing
         #expect(kitchen.transport.requests.map(\.path) == ["/b?cache_id=7"])
     }
 
-    @Test func aFlakyUpstreamIsAnsweredFor() async throws {
+    @Test func flakyUpstreamIsCoveredByTheStore() async throws {
         let kitchen = try Kitchen("09-flaky-upstream.yaml")
         let url = "https://flaky.example.com/a"
         let json: HTTPFields = [.contentType: "application/json", .cacheControl: "max-age=60"]
@@ -182,7 +182,7 @@ import Testing
         #expect(portal.text == #"{"items":[1,2,3]}"#)
     }
 
-    @Test func theKioskWorksForAWeekAndPricesForADay() async throws {
+    @Test func kioskWorksForAWeekAndPricesForADay() async throws {
         let kitchen = try Kitchen("10-kiosk.yaml")
         let (page, prices) = ("https://kiosk.example.com/home", "https://kiosk.example.com/prices/today")
         let strict: HTTPFields = [.cacheControl: "max-age=60, must-revalidate"]
@@ -210,8 +210,8 @@ private enum Cookbook {
     }
 }
 
-/// A shared cache that obeys one of the cookbook's files, on a scripted origin and a clock that
-/// stands still.
+/// A shared cache with one of the cookbook's files, on a scripted origin and a clock that stands
+/// still.
 private struct Kitchen {
     let transport = ScriptedTransport()
     let memory = InMemoryResponseStore()
@@ -264,7 +264,8 @@ private struct Kitchen {
         try await memory.lookup(CacheKey(target: TargetURI(url)))
     }
 
-    /// Fetched once, it is a hit after `hit`, and after `miss` more the origin is asked again.
+    /// After one fetch, expects a hit after `hit`, and a request to the origin after another
+    /// `miss`.
     func expect(
         _ url: String,
         answering reply: ScriptedTransport.Reply,

@@ -2,7 +2,7 @@ import Foundation
 import Holdfast
 import Synchronization
 
-/// Counts what it decodes.
+/// Counts the values that it decodes.
 final class CountingDecoder: ResponseDecoder {
     private let counter = Mutex(0)
     var count: Int { counter.withLock { $0 } }

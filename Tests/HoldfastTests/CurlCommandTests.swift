@@ -13,7 +13,7 @@ import Testing
     ]
 
     @Test(arguments: texts)
-    func aShellTakesContentAndFieldsAsTheyAre(text: String) throws {
+    func shellPassesContentAndFieldsUnchanged(text: String) throws {
         let bytes = Array(text.utf8)
         let head = HTTPRequest(
             method: .post,
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func bytesGoThroughBase64AndLongContentStaysOut() throws {
+    @Test func bytesAreWrittenInBase64AndLongContentIsLeftOut() throws {
         let redaction = SecretRedaction(Secrets())
         let bytes = (0...255).map { UInt8($0) }
         let head = HTTPRequest(method: .put, scheme: "https", authority: "a.example", path: "/")
@@ -46,21 +46,21 @@ import Testing
             let run = try shell("\(CurlCommand(head, content: content, redaction: redaction))")
             #expect(run.words.suffix(2) == ["--data-binary", isWhole ? "@-" : "@content"])
             #expect(run.input == (isWhole ? bytes : []))
-            // Without a media type of the request's, curl is to name none.
+            // The request has no media type, so curl must send none.
             #expect(run.words.contains("Content-Type:"))
         }
     }
 
-    @Test func aHeadRequestDoesNotWaitForContent() {
+    @Test func headRequestDoesNotWaitForContent() {
         let head = HTTPRequest(method: .head, scheme: "https", authority: "a.example", path: "/a/../b")
         let command = CurlCommand(head, content: nil, redaction: SecretRedaction(Secrets()))
         #expect(command.description == "curl --head --path-as-is 'https://a.example/a/../b'")
     }
 
-    /// Runs a command with a `curl` that says what it was given.
+    /// Runs a command with a `curl` that prints its arguments and its input.
     ///
-    /// With `posix_spawn`: Foundation's `Process` crashes now and then on Linux when several are
-    /// started while other threads are busy, which tests are.
+    /// Uses `posix_spawn`: on Linux, Foundation's `Process` sometimes crashes if several start
+    /// while other threads are busy, as threads of tests are.
     private func shell(_ command: String) throws -> (words: [String], input: [UInt8]) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -38,43 +38,43 @@ import Testing
             ([.contentRange: "bytes 500-999/1000", .eTag: "\"one\""], .write(from: 500, total: 1000)),
             ([.contentRange: "bytes 500-999/*"], .write(from: 500, total: 1000)),
             ([.contentRange: "bytes 500-600/1000"], .write(from: 500, total: 1000)),
-            ([.contentRange: "bytes 500-999/1000", .eTag: "\"two\""], .askForWhole),
-            ([.contentRange: "bytes 500-999/1000", .eTag: "W/\"one\""], .askForWhole),
-            ([.contentRange: "bytes 400-999/1000"], .askForWhole),
-            ([.contentRange: "bytes 501-999/1000"], .askForWhole),
-            ([.contentRange: "bytes 500-999/1001"], .askForWhole),
-            ([.contentRange: "octets 500-999/1000"], .askForWhole),
-            ([.contentType: "multipart/byteranges; boundary=x"], .askForWhole),
+            ([.contentRange: "bytes 500-999/1000", .eTag: "\"two\""], .fetchWhole),
+            ([.contentRange: "bytes 500-999/1000", .eTag: "W/\"one\""], .fetchWhole),
+            ([.contentRange: "bytes 400-999/1000"], .fetchWhole),
+            ([.contentRange: "bytes 501-999/1000"], .fetchWhole),
+            ([.contentRange: "bytes 500-999/1001"], .fetchWhole),
+            ([.contentRange: "octets 500-999/1000"], .fetchWhole),
+            ([.contentType: "multipart/byteranges; boundary=x"], .fetchWhole),
         ] as [(HTTPFields, DownloadDecision)]
     )
-    func aPartIsGoneOnWithOnlyWhereItFits(_ fields: HTTPFields, _ expected: DownloadDecision) throws {
+    func partIsContinuedOnlyIfItFits(_ fields: HTTPFields, _ expected: DownloadDecision) throws {
         #expect(decision(206, fields, try part()) == expected)
     }
 
-    @Test func withoutALengthAnywhereAPartHasNoEnd() throws {
-        #expect(decision(206, [.contentRange: "bytes 500-999/*"], try part(of: nil)) == .askForWhole)
+    @Test func partWithoutALengthHasNoEnd() throws {
+        #expect(decision(206, [.contentRange: "bytes 500-999/*"], try part(of: nil)) == .fetchWhole)
         #expect(
             decision(206, [.contentRange: "bytes 500-999/1000"], try part(of: nil)) == .write(from: 500, total: 1000)
         )
     }
 
-    @Test func nothingBeyondThePartMakesItTheWholeOnlyWhereItsLengthIsTheWholes() throws {
+    @Test func unsatisfiedRangeCompletesOnlyAPartOfFullLength() throws {
         let whole = try part(length: 1000)
-        #expect(decision(416, [.contentRange: "bytes */1000"], whole) == .isWhole)
-        #expect(decision(416, [:], whole) == .isWhole)
-        #expect(decision(416, [.contentRange: "bytes */900"], whole) == .askForWhole)
-        #expect(decision(416, [.contentRange: "bytes */1000", .eTag: "\"two\""], whole) == .askForWhole)
-        #expect(decision(416, [.contentRange: "bytes */500"], try part()) == .askForWhole)
-        #expect(decision(416, [:], try part(of: nil)) == .askForWhole)
-        #expect(decision(416, [.contentRange: "bytes */1000"], nil) == .refuse)
+        #expect(decision(416, [.contentRange: "bytes */1000"], whole) == .complete)
+        #expect(decision(416, [:], whole) == .complete)
+        #expect(decision(416, [.contentRange: "bytes */900"], whole) == .fetchWhole)
+        #expect(decision(416, [.contentRange: "bytes */1000", .eTag: "\"two\""], whole) == .fetchWhole)
+        #expect(decision(416, [.contentRange: "bytes */500"], try part()) == .fetchWhole)
+        #expect(decision(416, [:], try part(of: nil)) == .fetchWhole)
+        #expect(decision(416, [.contentRange: "bytes */1000"], nil) == .reject)
     }
 
-    @Test func aCompleteAnswerBeginsAnew() throws {
+    @Test func completeResponseBeginsAnew() throws {
         #expect(decision(200, body: 800, try part()) == .write(from: 0, total: 800))
         #expect(decision(200, [:], nil) == .write(from: 0, total: nil))
     }
 
-    @Test(arguments: [304, 404, 503]) func whatIsNoSuccessIsRefused(_ status: Int) throws {
-        #expect(decision(status, [:], try part()) == .refuse)
+    @Test(arguments: [304, 404, 503]) func errorStatusIsRejected(_ status: Int) throws {
+        #expect(decision(status, [:], try part()) == .reject)
     }
 }

@@ -11,7 +11,7 @@ import Testing
     private static let content = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
     private let endpoint = PathEndpoint(baseURL: "https://a.example", path: "/film")
 
-    /// A client on an origin that serves ranges, and a folder for what comes.
+    /// A client on an origin that serves ranges, and a folder for the downloads.
     private func run(
         fields: HTTPFields = [.eTag: "\"one\""],
         retries: Int = 0,
@@ -33,7 +33,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: fixture.folder).filter { $0 != "store" }.sorted()
     }
 
-    @Test func theFileIsThereWholeAndItsOwnersAlone() async throws {
+    @Test func fileIsCompleteAndReadableByItsOwnerOnly() async throws {
         try await run { fixture, origin, path in
             let file = try await fixture.client.download(endpoint, to: DownloadDestination(path))
             #expect(contents(path) == Self.content)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func itGoesOnWhereItBrokeOff() async throws {
+    @Test func resumesAtTheBreak() async throws {
         try await run { fixture, origin, path in
             origin.change { $0.cuts = [600_001] }
             await expect(.truncated) { _ = try await fixture.client.download(endpoint, to: DownloadDestination(path)) }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func itGoesOnWithinOneCallAsThePolicySays() async throws {
+    @Test func resumesWithinOneCallByTheRetryPolicy() async throws {
         try await run(retries: 2) { fixture, origin, path in
             origin.change { $0.cuts = [1000, 2000] }
             let file = try await fixture.client.download(endpoint, to: DownloadDestination(path))
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func whatChangedMeanwhileBeginsAnew() async throws {
+    @Test func changedContentBeginsAnew() async throws {
         try await run { fixture, origin, path in
             origin.change { $0.cuts = [5000] }
             await expect(.truncated) { _ = try await fixture.client.download(endpoint, to: DownloadDestination(path)) }
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func aPartOfSomethingElseIsThrownAway() async throws {
+    @Test func partOfOtherContentIsDiscarded() async throws {
         var strange = HTTPResponse(status: .partialContent, headerFields: [.contentRange: "bytes 4000-999999/1000000"])
         for field in ["bytes 4000-999999/1000000", "bytes 5000-999999/1000001", "bytes 5000-4999/1000000", ""] {
             strange.headerFields[.contentRange] = field
@@ -107,9 +107,9 @@ import Testing
         }
     }
 
-    @Test func aPartThatIsTheWholeIsPutInItsPlace() async throws {
+    @Test func completePartBecomesTheFile() async throws {
         try await run { fixture, origin, path in
-            // All of it came, and then the connection broke.
+            // All content had arrived when the connection broke.
             origin.change { $0.cuts = [1_000_000] }
             await expect(.truncated) { _ = try await fixture.client.download(endpoint, to: DownloadDestination(path)) }
             let file = try await fixture.client.download(endpoint, to: DownloadDestination(path))
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func shortPartsAreAskedForOneAfterTheOther() async throws {
+    @Test func shortPartsAreRequestedInSequence() async throws {
         try await run { fixture, origin, path in
             origin.change {
                 $0.cuts = [100_000]; $0.longestPart = 400_000
@@ -137,7 +137,7 @@ import Testing
             [.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", .date: "Sun, 06 Nov 1994 08:50:36 GMT"],
         ] as [HTTPFields]
     )
-    func withoutAStrongValidatorNothingIsKept(_ fields: HTTPFields) async throws {
+    func partWithoutAStrongValidatorIsNotKept(_ fields: HTTPFields) async throws {
         try await run(fields: fields) { fixture, origin, path in
             origin.change { $0.cuts = [5000] }
             await expect(.truncated) { _ = try await fixture.client.download(endpoint, to: DownloadDestination(path)) }
@@ -147,11 +147,11 @@ import Testing
         }
     }
 
-    @Test func aRecordDoesNotOutliveItsContent() async throws {
+    @Test func recordDoesNotOutliveItsContent() async throws {
         try await run { fixture, origin, path in
             origin.change { $0.cuts = [5000, 7000] }
             _ = try? await fixture.client.download(endpoint, to: DownloadDestination(path))
-            // Another content, of which nothing is known.
+            // The content is another one, with no record.
             origin.change {
                 $0.content.reverse(); $0.fields = [:]
             }
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func aDateThatIsOldEnoughIsAStrongValidator() async throws {
+    @Test func oldEnoughDateIsAStrongValidator() async throws {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         try await run(fields: [.lastModified: date, .date: "Sun, 06 Nov 1994 08:50:37 GMT"]) { fixture, origin, path in
             origin.change { $0.cuts = [5000] }
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func anotherTargetsPartIsNotGoneOnWith() async throws {
+    @Test func partOfAnotherTargetIsNotResumed() async throws {
         try await run { fixture, origin, path in
             origin.change { $0.cuts = [5000] }
             _ = try? await fixture.client.download(endpoint, to: DownloadDestination(path))
@@ -185,7 +185,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "{}", "no JSON", #"{"target":1}"#]) func aDamagedRecordIsNone(_ record: String) async throws {
+    @Test(arguments: ["", "{}", "no JSON", #"{"target":1}"#]) func damagedRecordIsIgnored(_ record: String) async throws
+    {
         try await run { fixture, origin, path in
             origin.change { $0.cuts = [5000] }
             _ = try? await fixture.client.download(endpoint, to: DownloadDestination(path))
@@ -196,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatIsThereIsReplacedOnlyWhereTheCallerSaysSo() async throws {
+    @Test func existingFileIsReplacedOnlyOnRequest() async throws {
         try await run { fixture, origin, path in
             try Data("mine".utf8).write(to: URL(filePath: path))
             await expect(.fileFailed) { _ = try await fixture.client.download(endpoint, to: DownloadDestination(path)) }
@@ -211,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatCameMeanwhileIsNotReplaced() async throws {
+    @Test func fileCreatedMeanwhileIsNotReplaced() async throws {
         try await run { fixture, origin, path in
             let gate = HoldfastTesting.Gate()
             origin.change {
@@ -229,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func missingFoldersAreMadeOrNamed() async throws {
+    @Test func missingFoldersAreCreatedOrNamed() async throws {
         try await run { fixture, origin, _ in
             let path = fixture.folder + "/a/b/film.bin"
             let error = await #expect(throws: HoldfastError.self) {
@@ -243,8 +244,8 @@ import Testing
         }
     }
 
-    // A process that is killed between the two leaves the part under both names.
-    @Test func aPartThatIsTheFileAlreadyIsNotWrittenTo() async throws {
+    // A process that is killed between the two steps leaves the part under both names.
+    @Test func partLinkedAsTheFileIsNotWritten() async throws {
         try await run { fixture, origin, path in
             try Data("whole".utf8).write(to: URL(filePath: path))
             #expect(link(path, path + ".part") == 0)
@@ -258,8 +259,9 @@ import Testing
         }
     }
 
-    // What was written and not synced outlives a process, and not the power.
-    @Test(arguments: [nil, 3000, 9000] as [Int64?]) func afterARestartOfTheMachineOnlyWhatWasSyncedCounts(
+    // Content that was written but not synchronised survives the end of a process, not a loss of
+    // power.
+    @Test(arguments: [nil, 3000, 9000] as [Int64?]) func onlySyncedContentSurvivesAMachineRestart(
         _ synced: Int64?
     ) async throws {
         try await run { fixture, origin, path in
@@ -269,7 +271,7 @@ import Testing
             var record = try JSONDecoder().decode(DownloadRecord.self, from: try Data(contentsOf: place))
             record.synced = synced
             try JSONEncoder().encode(record).write(to: place)
-            // Content that was lost.
+            // This content was lost.
             let part = try FileHandle(forWritingTo: URL(filePath: path + ".part"))
             try part.seek(toOffset: UInt64(min(synced ?? 0, 5000)))
             try part.write(contentsOf: Data(repeating: 0, count: 5000 - Int(min(synced ?? 0, 5000))))
@@ -280,12 +282,12 @@ import Testing
             }
             #expect(contents(path) == Self.content)
             let first = synced.map { min($0, 5000) }
-            // The second time it is the same run of the machine.
+            // The second time, the machine has not restarted.
             #expect(origin.ranges == [nil, first.map { "bytes=\($0)-" }, "bytes=\((first ?? 0) + 7000)-"])
         }
     }
 
-    @Test func aFolderIsNoFileAndNothingIsAskedFor() async throws {
+    @Test func folderAsDestinationIsAnErrorBeforeAnyRequest() async throws {
         try await run { fixture, origin, path in
             for place in [path + "/", fixture.folder] {
                 await expect(.fileFailed) {
@@ -297,7 +299,7 @@ import Testing
         }
     }
 
-    @Test func aFullDiskIsNamed() {
+    @Test func fullDiskIsNamed() {
         let error = HoldfastError(file: "/films/film.bin.part", ENOSPC, "be written")
         #expect(error.code == .fileFailed)
         #expect(error.message.contains("'/films/film.bin.part'") && error.message.contains("disk is full"))
@@ -319,7 +321,7 @@ import Testing
         }
     }
 
-    @Test func cancellingKeepsWhatCame() async throws {
+    @Test func cancellingKeepsThePart() async throws {
         try await run { fixture, origin, path in
             let gate = HoldfastTesting.Gate()
             origin.change {
@@ -343,7 +345,7 @@ import Testing
         }
     }
 
-    @Test func aRequestThatAPluginRecoveredAsksForTheSame() async throws {
+    @Test func recoveredRequestAsksForTheSameRange() async throws {
         struct Recovering: RecoveringPlugin {
             func recover(
                 from response: HTTPResponse,
@@ -366,7 +368,7 @@ import Testing
         }
     }
 
-    @Test func aRefusalIsAnErrorAndKeepsThePart() async throws {
+    @Test func rejectionIsAnErrorAndKeepsThePart() async throws {
         try await run { fixture, origin, path in
             origin.change { $0.cuts = [5000] }
             _ = try? await fixture.client.download(endpoint, to: DownloadDestination(path))
@@ -378,7 +380,7 @@ import Testing
         }
     }
 
-    @Test func theEndpointsLimitCountsAndTheClientsDoesNot() async throws {
+    @Test func endpointLimitAppliesAndClientLimitDoesNot() async throws {
         try await run { fixture, _, path in
             let call = fixture.client.call(endpoint).with { $0.maximumBodyBytes = 999_999 }
             await expect(.bodyTooLarge) { _ = try await call.download(to: DownloadDestination(path)) }
@@ -387,7 +389,7 @@ import Testing
         }
     }
 
-    @Test func progressCountsWhatWasThereBefore() async throws {
+    @Test func progressIncludesThePart() async throws {
         try await run { fixture, origin, path in
             origin.change { $0.cuts = [990_000] }
             _ = try? await fixture.client.download(endpoint, to: DownloadDestination(path))
@@ -399,7 +401,7 @@ import Testing
         }
     }
 
-    @Test func itIsNotStoredUnlessTheEndpointSaysForHowLong() async throws {
+    @Test func downloadIsStoredOnlyWithALifetime() async throws {
         try await run(fields: [.eTag: "\"one\"", .cacheControl: "max-age=60"]) { fixture, origin, path in
             _ = try await fixture.client.download(endpoint, to: DownloadDestination(path))
             var kept = endpoint
@@ -412,7 +414,7 @@ import Testing
         }
     }
 
-    @Test func itEndsWithItsTimeout() async throws {
+    @Test func downloadEndsWithItsTimeout() async throws {
         try await run { fixture, origin, path in
             origin.change {
                 $0.cuts = [5000]; $0.gate = HoldfastTesting.Gate()
@@ -429,7 +431,7 @@ import Testing
         }
     }
 
-    @Test func anEndpointsTaskNamesTheFile() async throws {
+    @Test func taskNamesTheFile() async throws {
         try await ClientFixture.run { fixture in
             let path = fixture.folder + "/film.bin"
             var endpoint = fixture.get("/bytes/1000")
@@ -440,7 +442,7 @@ import Testing
         }
     }
 
-    @Test func anOriginThatCutsTheConnectionIsAskedForTheRest() async throws {
+    @Test func resumesAfterTheOriginCutsTheConnection() async throws {
         var configuration = CachingClient.Configuration()
         configuration.retry = RetryPolicy(limit: 3, delay: .zero)
         try await ClientFixture.run(configuration) { fixture in
@@ -455,7 +457,7 @@ import Testing
         }
     }
 
-    @Test func anOriginWhoseContentChangedIsAskedForAllOfIt() async throws {
+    @Test func changedContentIsRequestedWhole() async throws {
         var configuration = CachingClient.Configuration()
         configuration.retry = RetryPolicy(limit: 3, delay: .zero)
         try await ClientFixture.run(configuration) { fixture in
@@ -468,13 +470,13 @@ import Testing
         }
     }
 
-    @Test func anotherProcessGoesOnWithIt() async throws {
+    @Test func anotherProcessResumesTheDownload() async throws {
         try await ClientFixture.run { fixture in
             let path = fixture.folder + "/film.bin"
             let endpoint = fixture.get("/bytes/1000000?cut=300000&key=process")
             await expect(.truncated) { _ = try await fixture.client.download(endpoint, to: DownloadDestination(path)) }
             try await fixture.client.close()
-            // Nothing is left of the first but its files.
+            // Only the files of the first process are left.
             let client = try await ClientFixture.open(fixture.folder, fixture.clock)
             let file = try await client.download(endpoint, to: DownloadDestination(path))
             #expect(file.resumedFrom > 0 && file.resumedFrom <= 300_000)
@@ -484,7 +486,7 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatIsCutLeavesNoHalfFile() async throws {
+    @Test func cutConnectionLeavesNoPartialFile() async throws {
         try await ClientFixture.run { fixture in
             let path = fixture.folder + "/film.bin"
             let endpoint = fixture.get("/bytes/1000000")

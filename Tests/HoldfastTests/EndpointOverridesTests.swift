@@ -3,11 +3,11 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// An endpoint's settings against the client's and the call's, and on the ways that
-/// ``EndpointsOwnSettingsTests`` does not go: streams, lists, and the store's own listing.
+/// An endpoint's settings compared with the client's and the call's, in the ways that
+/// ``EndpointSettingsTests`` leaves out: streams, lists, and the store's listing.
 @Suite(.timeLimit(.minutes(20))) struct EndpointOverridesTests {
     private static let url = "https://a.example"
-    /// It is no secret by the name of its parameter, which is `member`.
+    /// Its parameter is named `member`, so the name alone does not make it a secret.
     private static let secret = "s3cr3tvalue"
 
     private struct Particular: Endpoint {
@@ -25,9 +25,9 @@ import Testing
         var reason: String
     }
 
-    /// Mutants: 200 to 299 for all; these beside the endpoint's; a check before storing that
-    /// accepts them.
-    @Test func onlyItsStatusesAreDecodedAndStored() async throws {
+    /// Mutants: 200 to 299 for all endpoints; these beside the endpoint's; a check before storing
+    /// that accepts them.
+    @Test func onlyAcceptedStatusesAreDecodedAndStored() async throws {
         try await withTestClient { test in
             let endpoint = Particular(acceptedStatuses: [404])
             test.transport.script(Self.url + "/x", .fresh(#"{"reason":"found"}"#))
@@ -40,9 +40,9 @@ import Testing
         }
     }
 
-    /// Mutants: the client's policy where it tries more often; the endpoint's where the call has
-    /// one.
-    @Test(arguments: [0, 1]) func itsRetriesMayBeFewerThanTheClientsAndTheCalls(limit: Int) async throws {
+    /// Mutants: the client's policy if it allows more retries; the endpoint's policy although the
+    /// call has one.
+    @Test(arguments: [0, 1]) func endpointMayRetryLessThanClientAndCall(limit: Int) async throws {
         try await withTestClient(.init(retry: RetryPolicy(limit: 3, delay: .zero))) { test in
             test.transport.script(Self.url + "/x", repeating: .status(.serviceUnavailable))
             let endpoint = Particular(retry: RetryPolicy(limit: limit, delay: .zero))
@@ -54,15 +54,15 @@ import Testing
         }
     }
 
-    /// Mutant: the call's limit alone, in `CachingClient.network(_:after:)`.
-    @Test(arguments: [true, false]) func itsTimeoutEndsAStream(isStored: Bool) async throws {
+    /// Mutant: only the call's limit, in `CachingClient.network(_:after:)`.
+    @Test(arguments: [true, false]) func endpointTimeoutEndsAStream(isStored: Bool) async throws {
         try await withTestClient { test in
             if isStored {
                 test.transport.script(Self.url + "/x", .fresh("stored"))
                 _ = try await test.client.fetch(Particular())
             }
             test.transport.script(Self.url + "/x", .ok("late", beforeHead: Gate()))
-            // A child task, so that it ends with a test that takes too long.
+            // A child task, so that it ends if the test takes too long.
             async let recorded = test.client.startWith(Particular(timeout: .seconds(5))).recorded()
             await test.transport.waitForRequests(isStored ? 2 : 1)
             // The call's limit, and the engine's.
@@ -74,8 +74,8 @@ import Testing
         }
     }
 
-    /// Mutants: the endpoint's secrets, the client's, or both, not named to the request.
-    @Test(arguments: [true, false]) func aSecretIsNoPartOfWhatTheStoreLists(isEndpoints: Bool) async throws {
+    /// Mutants: the endpoint's secrets, the client's, or both are not passed to the request.
+    @Test(arguments: [true, false]) func secretIsNotInTheStoresListing(isEndpoints: Bool) async throws {
         let named = Secrets(parameters: ["member"])
         var endpoint = Particular(task: .query(["page": 1]))
         var defaults = RequestDefaults()
@@ -87,7 +87,7 @@ import Testing
             defaults.secrets = named
         }
         try await withTestClient(.init(defaults: defaults)) { [endpoint] test in
-            // It is sent.
+            // The secret is sent.
             test.transport.script(Self.url + "/x?member=\(Self.secret)&page=1", .fresh("content"))
             _ = try await test.client.fetch(endpoint)
             var listed: [StoreEntry] = []
@@ -112,8 +112,9 @@ import Testing
         var strategy: SingleValueStrategy { .storedFirst }
     }
 
-    /// Mutants: `AnyEndpoint` without its base's URL, or strategy; one strategy for all of a list.
-    @Test func whatIsErasedIsStoredAndAskedForAsWhatItHolds() async throws {
+    /// Mutants: `AnyEndpoint` without the URL or the strategy of its base; one strategy for a whole
+    /// list.
+    @Test func erasedEndpointIsStoredAndRequestedAsItsBase() async throws {
         try await withTestClient { test in
             test.transport.script("https://weather.example/today", .fresh("rain"), .fresh("sun"))
             test.transport.script("https://diary.example/today", .fresh("entry"))
@@ -133,7 +134,7 @@ import Testing
         }
     }
 
-    /// Notes what it decodes.
+    /// Notes the values that it decodes.
     private struct NotingDecoder: ResponseDecoder {
         let decoded: Events
         func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
@@ -148,9 +149,8 @@ import Testing
         var path: String { "/n" }
     }
 
-    /// Mutants: a stream that reads each change when it comes; one that keeps all of them for
-    /// later.
-    @Test func aSlowReaderIsToldTheNewestAndNothingBetween() async throws {
+    /// Mutants: a stream that reads each change at once; a stream that keeps all changes for later.
+    @Test func slowReaderGetsOnlyTheNewestValue() async throws {
         let decoded = Events()
         try await withTestClient(.init(decoder: NotingDecoder(decoded: decoded))) { test in
             for number in 1...5 { test.transport.script(Self.url + "/n", .fresh("\(number)")) }
@@ -158,8 +158,8 @@ import Testing
             var stream = test.client.call(Number()).with { $0.followsStore = true }.request().makeAsyncIterator()
             let stored = try await stream.next()
             #expect(stored?.value == 1 && stored?.source == .store)
-            // The network's answer is fetched ahead; what comes after it is others', who do not
-            // decode it.
+            // The network's response is fetched ahead. Later values come from other calls, which do
+            // not decode them.
             await test.transport.waitForRequests(2)
             for _ in 3...5 {
                 while test.client.fillCount > 0 { await Task.yield() }

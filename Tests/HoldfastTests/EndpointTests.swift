@@ -28,7 +28,7 @@ import Testing
         #expect(try url(base, path) == expected)
     }
 
-    @Test func parametersAreEncodedInSortedOrderNestedOnesToo() throws {
+    @Test func parametersAreEncodedInSortedOrder() throws {
         let parameters: Parameters = [
             "z": 1, "a": "x y&=", "m": .object(["d": [1, 2], "c": true]), "empty": .null, "ü": 1.5,
         ]
@@ -43,7 +43,7 @@ import Testing
         )
     }
 
-    @Test func theOrderInWhichParametersWereGivenIsNowhere() throws {
+    @Test func orderOfParametersDoesNotMatter() throws {
         let names = (0..<50).map { "p\($0)" }
         var random = SeededRandom(seed: 1)
         var expected: String?
@@ -74,18 +74,18 @@ import Testing
         #expect(text == #"{"a":9223372036854775807,"b":18446744073709551615,"c":-9223372036854775808}"#)
     }
 
-    @Test func theExponentOfANumberIsEscapedInAQuery() throws {
+    @Test func exponentIsEscapedInAQuery() throws {
         #expect(try URLParameterEncoder().query(["x": 1e21]) == "x=1e%2B21")
     }
 
-    @Test func whatCannotBeEncodedIsAnError() {
+    @Test func unencodableValueIsAnError() {
         for number in [Double.nan, .infinity] {
             #expect(throws: HoldfastError.self) { try JSONParameterEncoder().encode(["x": .number(number)]) }
             #expect(throws: HoldfastError.self) { try URLParameterEncoder().query(["x": .number(number)]) }
         }
     }
 
-    @Test func theCallsFieldsAndParametersWinOverTheClients() throws {
+    @Test func callFieldsAndParametersOverrideTheClients() throws {
         let defaults = RequestDefaults(
             fields: [.accept: "text/plain", .userAgent: "app"],
             parameters: ["key": "default", "api": 1]
@@ -99,7 +99,7 @@ import Testing
         #expect(request.head.path == "/?api=1&key=own")
     }
 
-    @Test func contentTypeIsSetWhereNoneIs() throws {
+    @Test func contentTypeIsSetIfMissing() throws {
         var endpoint = PathEndpoint(baseURL: "https://a.example", path: "/", method: .post, task: .json(["a": 1]))
         #expect(try endpoint.request(defaults: .init()).head.headerFields[.contentType] == "application/json")
         endpoint.headers = [.contentType: "application/vnd.api+json"]
@@ -111,7 +111,7 @@ import Testing
         #expect(form.head.headerFields[.accept] == "x/y")
     }
 
-    @Test func theQueryAndTheParametersAreInTheKeyHoweverTheyWereGiven() throws {
+    @Test func queryAndParametersAreInTheKey() throws {
         func key(_ endpoint: PathEndpoint) throws -> CacheKey {
             let request = try endpoint.request(defaults: .init())
             return CacheKey(method: request.head.method, target: try #require(TargetURI(request: request.head)))

@@ -5,11 +5,11 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// The fixtures of `Tests/Fixtures/expiry` through everything there is: engine, store on disk, and
-/// a clock that is moved.
+/// The fixtures of `Tests/Fixtures/expiry`, run with an engine, a store on disk, and a clock that
+/// the test moves.
 @Suite(.timeLimit(.minutes(20))) struct ExpiryEndToEndTests {
     @Test(arguments: try ExpiryFixture.all().filter { $0.storable ?? true })
-    func whatTheFixtureSaysHoldsThroughStoreAndEngine(fixture: ExpiryFixture) async throws {
+    func fixtureHoldsInStoreAndEngine(fixture: ExpiryFixture) async throws {
         for cache in fixture.caches {
             let folder = FileManager.default.temporaryDirectory.appending(path: "expiry-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -56,7 +56,7 @@ private struct FixtureRun {
     func store() async throws {
         clock.set(to: Timestamp(milliseconds: try fixture.stored.requestMilliseconds()))
         let responseTime = Timestamp(milliseconds: try fixture.stored.responseMilliseconds())
-        transport.answer = { [clock] in
+        transport.reply = { [clock] in
             clock.set(to: responseTime)
             return .status(.init(code: fixture.stored.status ?? 200), "stored", fields: fields(fixture.stored.response))
         }
@@ -81,28 +81,28 @@ private struct FixtureRun {
         let now = Timestamp(milliseconds: try instant.milliseconds(of: fixture.stored))
         clock.set(to: now)
         let asked = Mutex(0)
-        transport.answer = {
+        transport.reply = {
             asked.withLock { $0 += 1 }
             return .failure(.connect)
         }
         let expect = instant.expect
-        let answer = try await withEngine { _, engine in try await self.answer(engine, instant) }
+        let result = try await withEngine { _, engine in try await self.exchange(engine, instant) }
         let requests = asked.withLock { $0 }
         switch expect.verdict {
         case .fresh, .staleAllowed:
-            #expect(requests == 0 && answer.text == "stored", context)
+            #expect(requests == 0 && result.text == "stored", context)
         // The background validation may have begun or not.
-        case .staleWhileRevalidate: #expect(answer.text == "stored", context)
+        case .staleWhileRevalidate: #expect(result.text == "stored", context)
         case .validate: #expect(requests == 1, context)
         case nil: break
         }
         if requests == 1, let staleUse = expect.staleUse {
             #expect(
-                staleUse == "allowed" ? answer.text == "stored" : answer.refusal?.contains("'\(staleUse)'") == true,
+                staleUse == "allowed" ? result.text == "stored" : result.refusal?.contains("'\(staleUse)'") == true,
                 context
             )
         }
-        if let response = answer.response {
+        if let response = result.response {
             if let age = expect.age { #expect(response.age == Int64((age * 1000).rounded()), context) }
             if case .number(let ttl) = expect.ttl {
                 #expect(response.outcome.timeToLive == Int64(ttl.rounded(.down)), context)
@@ -112,12 +112,12 @@ private struct FixtureRun {
             return
         }
         clock.set(to: now)
-        transport.answer = { .status(.internalServerError, "error") }
-        let onError = try await withEngine { _, engine in try await self.answer(engine, instant) }
+        transport.reply = { .status(.internalServerError, "error") }
+        let onError = try await withEngine { _, engine in try await self.exchange(engine, instant) }
         #expect(onError.text == (staleOnError ? "stored" : "error"), context)
     }
 
-    private func answer(
+    private func exchange(
         _ engine: CacheEngine,
         _ instant: ExpiryFixture.Instant
     ) async throws -> (text: String?, response: CacheResponse?, refusal: String?) {
@@ -151,18 +151,18 @@ private struct FixtureRun {
     }
 }
 
-/// Answers with whatever it is told at that moment.
+/// Sends the response that is set at that moment.
 private final class MovingTransport: Transport {
     private let current = Mutex<@Sendable () -> ScriptedTransport.Reply>({ .failure(.other) })
 
-    var answer: @Sendable () -> ScriptedTransport.Reply {
+    var reply: @Sendable () -> ScriptedTransport.Reply {
         get { current.withLock { $0 } }
         set { current.withLock { $0 = newValue } }
     }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         let scripted = ScriptedTransport()
-        scripted.script("https://a.example/", answer())
+        scripted.script("https://a.example/", reply())
         return try await scripted.send(request)
     }
 }

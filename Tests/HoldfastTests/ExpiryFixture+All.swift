@@ -3,10 +3,10 @@ public import HoldfastTesting
 public import Testing
 
 extension ExpiryFixture: CustomTestStringConvertible {
-    /// Its name.
+    /// The name of the fixture.
     public var testDescription: String { name }
 
-    /// Those of `Tests/Fixtures/expiry`.
+    /// The fixtures of `Tests/Fixtures/expiry`.
     static func all(_ file: String = #filePath) throws -> [ExpiryFixture] {
         let tests = URL(filePath: file).deletingLastPathComponent().deletingLastPathComponent()
         return try load(folder: tests.appending(path: "Fixtures/expiry").path)

@@ -3,18 +3,18 @@ import HTTPCacheSemantics
 import HoldfastTesting
 import Testing
 
-/// The fixtures that anyone can load and run.
+/// The fixtures, loaded and run through the public interface.
 @Suite struct ExpiryFixtureTests {
-    @Test func thereAreFixtures() throws {
+    @Test func fixturesAreFound() throws {
         #expect(try ExpiryFixture.all().count >= 100)
     }
 
-    @Test(arguments: try ExpiryFixture.all()) func thePoliciesKeepTheFixture(_ fixture: ExpiryFixture) throws {
+    @Test(arguments: try ExpiryFixture.all()) func policiesKeepTheFixture(_ fixture: ExpiryFixture) throws {
         try #require(!fixture.then.isEmpty && !fixture.caches.isEmpty)
         #expect(try fixture.findings() == [])
     }
 
-    @Test func anEngineKeepsAllFixtures() async throws {
+    @Test func engineKeepsAllFixtures() async throws {
         for fixture in try ExpiryFixture.all() {
             #expect(try await fixture.findings(in: { InMemoryResponseStore() }) == [])
         }
@@ -27,7 +27,7 @@ import Testing
          "then": [{"at": "+60s", "expect": {"verdict": "fresh", "lifetime": 61}}]}
         """
 
-    @Test func whatIsNotSoIsFound() throws {
+    @Test func wrongExpectationIsReported() throws {
         let findings = try ExpiryFixture.decode(Data(Self.minute.utf8), name: "minute").findings()
         #expect(
             findings.map(\.description) == [
@@ -37,7 +37,7 @@ import Testing
         )
     }
 
-    @Test func whatAnEngineDoesNotDoIsFound() async throws {
+    @Test func wrongEngineIsReported() async throws {
         let fixture = try ExpiryFixture.decode(Data(Self.minute.utf8), name: "minute")
         let findings = try await fixture.findings(in: { InMemoryResponseStore() })
         #expect(
@@ -47,7 +47,7 @@ import Testing
         )
     }
 
-    @Test func whatIsNoFixtureIsNamed() {
+    @Test func invalidFixtureIsNamed() {
         #expect(throws: ExpiryFixtureError.self) { try ExpiryFixture.decode(Data("{}".utf8), name: "nothing") }
         let wrong = Self.minute.replacing("+60s", with: "soon")
         #expect(throws: ExpiryFixtureError.self) { try ExpiryFixture.decode(Data(wrong.utf8)).findings() }

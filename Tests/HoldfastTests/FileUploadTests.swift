@@ -8,10 +8,10 @@ import Testing
 
 @testable import Holdfast
 
-/// Files as content, and as parts of it: read while they are sent, and sent as they were announced.
-/// ANCESTORS row E
+/// Files as content and as parts of it: they are read while they are sent, and their length is
+/// announced.
 @Suite struct FileUploadTests {
-    /// A folder of one test.
+    /// A temporary folder for one test.
     private struct Folder {
         let path: String
 
@@ -32,7 +32,7 @@ import Testing
     private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) } }
 
     @Test(arguments: [0, 1, FileContent.chunkSize - 1, FileContent.chunkSize, 3 * FileContent.chunkSize + 7])
-    func aFileIsReadInChunksAndCanBeReadAgain(length: Int) async throws {
+    func fileIsReadInChunksAndCanBeReadAgain(length: Int) async throws {
         try await Folder.with { folder in
             let body = try FileContent(path: try folder.write(Self.bytes(length), to: "a")).body()
             #expect(body.length == Int64(length))
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatIsNotThereIsAnErrorBeforeAnythingIsSent() async throws {
+    @Test func missingFileIsAnErrorBeforeAnythingIsSent() async throws {
         try await Folder.with { folder in
             for path in ["\(folder.path)/none", folder.path, ""] {
                 await expect(.encodingFailed) {
@@ -58,19 +58,19 @@ import Testing
         }
     }
 
-    /// What happens to a file between two chunks.
+    /// The changes to a file between two chunks.
     enum Change: CaseIterable, Sendable { case grown, cut, rewritten, replaced }
 
     @Test(arguments: Change.allCases)
-    func aFileThatIsChangedMeanwhileBreaksTheRequestOff(change: Change) async throws {
+    func changedFileEndsTheRequest(change: Change) async throws {
         try await Folder.with { folder in
             let length = 2 * FileContent.chunkSize
             let path = try folder.write(Self.bytes(length), to: "a")
             let body = try FileContent(path: path).body()
             var iterator = body.makeAsyncIterator()
             var received = 0
-            // A file that is replaced under its name is still the one that was opened; one that is
-            // opened anew is not.
+            // A file that is replaced under its name stays the one that was opened. Opening it
+            // again gives the new one.
             if change != .replaced { received = try await iterator.next()?.readableBytes ?? 0 }
             switch change {
             case .grown:
@@ -97,10 +97,10 @@ import Testing
     }
 
     @Test(arguments: [0, FileContent.chunkSize - 20, FileContent.chunkSize - 1, FileContent.chunkSize + 5])
-    func aFileCannotEndItsPart(offset: Int) async throws {
+    func fileCannotEndItsPart(offset: Int) async throws {
         try await Folder.with { folder in
-            // Parts of the same names and lengths have the same boundary, whatever stands in the
-            // file.
+            // Parts with the same names and lengths have the same boundary, whatever the file
+            // contains.
             let length = FileContent.chunkSize * 2
             let path = try folder.write(Self.bytes(length), to: "a.bin")
             let multipart: Multipart = [.text("x", name: "title"), .file(path, name: "file")]
@@ -169,7 +169,7 @@ import Testing
         var task: HTTPTask
     }
 
-    @Test(.timeLimit(.minutes(20))) func whatIsUploadedArrivesWithItsLength() async throws {
+    @Test(.timeLimit(.minutes(20))) func uploadArrivesWithItsLength() async throws {
         try await Folder.with { folder in
             let bytes = Self.bytes(5 * FileContent.chunkSize + 3)
             let path = try folder.write(bytes, to: "a.png")
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20))) func aChangedFileIsTheRequestsErrorAndNotTheOrigins() async throws {
+    @Test(.timeLimit(.minutes(20))) func changedFileFailsTheRequestAndNotTheOrigin() async throws {
         try await Folder.with { folder in
             let path = try folder.write(Self.bytes(9), to: "a.png")
             try await ClientFixture.run { fixture in
@@ -212,7 +212,7 @@ import Testing
                 }
                 #expect(error?.code != .originUnreachable)
                 #expect(error?.message.contains(path) == true, "\(String(describing: error))")
-                // The origin is as reachable as it was.
+                // The origin is still reachable.
                 #expect(try await fixture.client.fetch(upload).value.body.length == 10)
             }
         }

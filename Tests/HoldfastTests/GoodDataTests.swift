@@ -5,11 +5,12 @@ import Testing
 
 @testable import Holdfast
 
-/// What was readable offline before a bad response is readable after it, whoever asked and however.
+/// A response that was readable offline before a bad response is readable after it, for every kind
+/// of call.
 @Suite(.timeLimit(.minutes(20))) struct GoodDataTests {
     struct Note: Decodable, Sendable, Equatable { var id: Int, text: String }
 
-    /// How the API wraps what it answers.
+    /// The ways in which the API wraps its content.
     enum Wrapping: CaseIterable { case none, envelope, graphQL }
 
     struct NoteEndpoint: Endpoint {
@@ -35,7 +36,7 @@ import Testing
         }
     }
 
-    /// What an origin, or something between, sends in place of a note.
+    /// The content that an origin, or a proxy before it, sends instead of a note.
     struct Bad: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var status = HTTPResponse.Status.ok
@@ -43,7 +44,7 @@ import Testing
         var type: String? = "application/json"
         var coding: String?
         var vary: String?
-        /// The wrapping in which it is bad; `nil` where it is so in all of them.
+        /// The wrapping in which the content is bad; `nil` if it is bad in all of them.
         var wrapping: Wrapping?
 
         static let all = [
@@ -75,7 +76,7 @@ import Testing
             Bad(testDescription: "a page for other languages", content: "<html>", vary: "accept-language"),
         ]
 
-        /// Whether it shows by more than what it would decode to.
+        /// True if more than the decoded content shows that it is bad.
         var isBadAsBytes: Bool {
             status == .movedPermanently || coding != nil || type?.hasPrefix("text/html") == true
                 || (status == .ok && content.isEmpty)
@@ -91,8 +92,8 @@ import Testing
         }
     }
 
-    /// A way to ask for a note.
-    enum Door: CaseIterable {
+    /// A way to request a note.
+    enum CallKind: CaseIterable {
         case standard, storedFirst, staleWhileRevalidate, networkFirst, networkFirstInTime, networkOnly
         case startWith, startWithQuietly, onCache, chain, mappedChain, validatedChain, ownDecoder, thirty
 
@@ -127,10 +128,10 @@ import Testing
         }
     }
 
-    /// Asks, in each way, for notes that are stored already and come back bad; all of them are
-    /// readable offline then.
-    @Test(arguments: Door.allCases, Wrapping.allCases)
-    func aBadResponseLeavesWhatWasReadableOffline(door: Door, wrapping: Wrapping) async throws {
+    /// Requests notes that are stored already and come back bad, in every way. All of them are
+    /// readable offline afterwards.
+    @Test(arguments: CallKind.allCases, Wrapping.allCases)
+    func badResponseKeepsStoredValuesReadableOffline(kind: CallKind, wrapping: Wrapping) async throws {
         try await ScriptedFixture.run { fixture in
             let client = fixture.client
             for (index, bad) in Bad.all.enumerated() where bad.wrapping ?? wrapping == wrapping {
@@ -151,7 +152,7 @@ import Testing
                         ScriptedFixture.host + endpoint.path,
                         repeating: bad.reply(isAnnounced: isAnnounced)
                     )
-                    await door.ask(client, endpoint)
+                    await kind.ask(client, endpoint)
                     client.mode = .offline
                     let offline = try? await client.fetch(endpoint)
                     #expect(offline?.value == note, "\(bad.testDescription), announced: \(isAnnounced)")
@@ -161,9 +162,9 @@ import Testing
         }
     }
 
-    /// Content that is taken as it is: no decoding tells, but its head and its length may.
+    /// Content that is not decoded: only its head and its length can show that it is bad.
     @Test(arguments: [SingleValueStrategy.standard, .storedFirst, .staleWhileRevalidate, .networkFirst, .networkOnly])
-    func badBytesLeaveWhatWasReadableOffline(strategy: SingleValueStrategy) async throws {
+    func badBytesKeepStoredValuesReadableOffline(strategy: SingleValueStrategy) async throws {
         try await ScriptedFixture.run { fixture in
             let client = fixture.client
             for (index, bad) in Bad.all.enumerated() where bad.isBadAsBytes {
@@ -194,7 +195,7 @@ import Testing
 
     /// The same over sockets, with the framing that a server chooses.
     @Test(arguments: [SingleValueStrategy.standard, .networkFirst, .networkOnly])
-    func overSocketsToo(strategy: SingleValueStrategy) async throws {
+    func badBytesOverSocketsKeepStoredValuesReadableOffline(strategy: SingleValueStrategy) async throws {
         try await ClientFixture.run { fixture in
             let good = try await fixture.client.fetch(fixture.feed).value
             let bodies = [
@@ -210,8 +211,8 @@ import Testing
                             body: body
                         )
                     )
-                    let answer = try? await fixture.client.fetch(fixture.feed, strategy)
-                    #expect(strategy == .networkOnly ? answer == nil : answer?.value == good)
+                    let emission = try? await fixture.client.fetch(fixture.feed, strategy)
+                    #expect(strategy == .networkOnly ? emission == nil : emission?.value == good)
                     fixture.client.mode = .offline
                     #expect(try await fixture.client.fetch(fixture.feed).value == good)
                     fixture.client.mode = .automatic

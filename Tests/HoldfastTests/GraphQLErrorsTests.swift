@@ -2,7 +2,7 @@ import Foundation
 import Holdfast
 import Testing
 
-/// `errors` in an answer, whatever its status. GraphQL §7.1
+/// `errors` in a response, whatever its status. GraphQL §7.1
 @Suite struct GraphQLErrorsTests {
     private func check(_ json: String) throws { try GraphQLErrors.check(Data(json.utf8)) }
 
@@ -18,7 +18,7 @@ import Testing
         (#"{"errors":[{"message":"x"}]}"#, false), (#"{"data":null,"errors":[{"message":"x"}]}"#, false),
         (#"{"data":{"a":null},"errors":[{"message":"x"}]}"#, true),
     ])
-    func errorsCarryWhatDataThereIs(json: String, hasData: Bool) throws {
+    func errorsCarryThePartialData(json: String, hasData: Bool) throws {
         struct Model: Decodable, Equatable { var a: Int? }
         let error = try #require(#expect(throws: HoldfastError.self) { try check(json) })
         #expect(error.code == .graphQL && error.body == Array(json.utf8))
@@ -27,7 +27,7 @@ import Testing
         #expect(try errors.data(as: Model.self) == (hasData ? Model(a: nil) : nil))
     }
 
-    @Test func anErrorSaysWhereAndWhy() throws {
+    @Test func errorStatesPlaceAndReason() throws {
         let json = #"""
             {"data":{"moments":[{"id":"1","title":null}]},"errors":[{"message":"No title for ada@example.com",
             "locations":[{"line":2,"column":3}],"path":["moments",0,"title"],"extensions":{"code":"NOT_FOUND","id":9007199254740993}},
@@ -40,7 +40,7 @@ import Testing
         #expect(first.extensions["id"] == .integer(9_007_199_254_740_993))
         #expect(
             error.message
-                == "The answer has 2 GraphQL errors: 'NOT_FOUND' at 'moments[0].title', and data beside. See 'graphQLErrors'."
+                == "The response has 2 GraphQL errors: 'NOT_FOUND' at 'moments[0].title', and also data. See 'graphQLErrors'."
         )
     }
 
@@ -49,13 +49,13 @@ import Testing
         #"{"errors":[{"message":1,"path":"a","locations":{},"extensions":[]}]}"#, #"{"errors":[null]}"#,
         #"{"errors":7}"#,
     ])
-    func anErrorInAnotherShapeIsAnError(json: String) {
+    func malformedErrorsAreAnError(json: String) {
         let error = #expect(throws: HoldfastError.self) { try check(json) }
         #expect(error?.code == .graphQL && error?.graphQLErrors?.errors.count == 1)
     }
 
     @Test(arguments: ["", "<html>Sign in</html>", "[]", "{}", #"{"code":0}"#, "null", #"{"data":"#, "7"])
-    func whatIsNoGraphQLAnswerIsNone(content: String) {
+    func contentOtherThanGraphQLIsAnError(content: String) {
         let error = #expect(throws: HoldfastError.self) { try check(content) }
         #expect(error?.code == .dataFormat && error?.body == Array(content.utf8) && error?.graphQLErrors == nil)
     }
@@ -66,7 +66,7 @@ import Testing
         (#"{"errors":[{"message":"?","extensions":{"code":"PERSISTED_QUERY_NOT_SUPPORTED"}}]}"#, true),
         (#"{"errors":[{"message":"?","extensions":{"code":"NOT_FOUND"}}]}"#, false),
     ])
-    func aQueryThatIsNotPersistedIsTold(json: String, isUnknown: Bool) {
+    func unknownPersistedQueryIsRecognised(json: String, isUnknown: Bool) {
         let error = #expect(throws: HoldfastError.self) { try check(json) }
         #expect(error?.graphQLErrors?.isPersistedQueryUnknown == isUnknown)
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Holdfast
 
-/// How GraphQL operations are sent, and which of them the store has to do with. ANCESTORS row A
+/// How GraphQL operations are sent, and which of them the store keeps.
 @Suite struct GraphQLOperationTests {
     private struct Operation: Endpoint {
         var baseURL = "https://a.example"
@@ -43,7 +43,7 @@ import Testing
         ).key(for: request)
     }
 
-    @Test func anOperationIsSentByPostAsJSONWithSortedKeys() throws {
+    @Test func operationIsSentByPostAsJSONWithSortedKeys() throws {
         let operation = GraphQLOperation(Self.query, variables: ["user": "harbour", "page": 1], operationName: "Feed")
         let request = try Operation(operation: operation).request(defaults: RequestDefaults(parameters: ["key": "k"]))
         #expect(request.head.method == .post && request.head.path == "/graphql?key=k")
@@ -55,7 +55,7 @@ import Testing
         #expect(request.head.headerFields[.accept] == "application/graphql-response+json, application/json;q=0.9")
     }
 
-    @Test func absentVariablesAndNamesAreAbsent() throws {
+    @Test func absentVariablesAndNamesAreNotSent() throws {
         let request = try Operation(operation: GraphQLOperation("{ a }")).request(defaults: .init())
         #expect(Self.content(request) == #"{"query":"{ a }"}"#)
     }
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func aQueryIsKeyedByItsContentWhereItsStorageSaysSo() throws {
+    @Test func storedQueryIsKeyedByItsContent() throws {
         func key(_ variables: Parameters, _ storage: CacheRequest.Storage = .expiring(.never)) throws -> CacheKey? {
             let operation = GraphQLOperation(Self.query, variables: variables)
             return Self.key(try Operation(operation: operation, storage: storage).request(defaults: .init()))
@@ -95,7 +95,7 @@ import Testing
     }
 
     /// Apollo's example: the hash of `{__typename}`.
-    @Test func aPersistedQueryIsAGetWithTheHash() throws {
+    @Test func persistedQueryIsAGetWithTheHash() throws {
         let operation = GraphQLOperation("{__typename}", form: .persisted)
         #expect(operation.documentHash == "ecf4edb46db40b5132295c0291d62fb65d6759a9eedfa4d5d612dd5ec54a6b38")
         let request = try Operation(operation: operation).request(defaults: .init())
@@ -119,7 +119,7 @@ import Testing
         #expect(!path.contains("moments"))
     }
 
-    @Test func aServerThatDoesNotKnowTheHashGetsBoth() throws {
+    @Test func unknownHashIsSentWithTheQuery() throws {
         let endpoint = Operation(operation: GraphQLOperation("{__typename}", form: .persisted))
         let request = try #require(try endpoint.registeringRequest(defaults: .init()))
         #expect(request.head.method == .post && request.head.path == "/graphql")
@@ -144,7 +144,7 @@ import Testing
 
     private struct Liked: Decodable, Sendable { var likes: Int }
 
-    @Test(.timeLimit(.minutes(20))) func aStoredQueryAnswersWithoutTheNetworkAndAMutationNever() async throws {
+    @Test(.timeLimit(.minutes(20))) func storedQueryIsServedOfflineAndAMutationIsNot() async throws {
         try await ClientFixture.run { fixture in
             var feed = Operation(
                 baseURL: fixture.origin.baseURL,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Holdfast
 
-/// What becomes of tasks: methods, targets, fields, content. ANCESTORS rows B and E
+/// How tasks become requests: methods, targets, fields, content.
 @Suite struct HTTPTaskTests {
     private struct Call: Endpoint {
         var baseURL = "https://a.example/v1"
@@ -37,7 +37,7 @@ import Testing
         (.graphQL(GraphQLOperation("{ a }", form: .registering)), .post),
         (.graphQL(GraphQLOperation("mutation { a }", form: .persisted)), .post),
     ])
-    func theMethodFollowsTheTask(task: HTTPTask, method: HTTPRequest.Method) {
+    func methodFollowsTheTask(task: HTTPTask, method: HTTPRequest.Method) {
         #expect(Call(task: task).method == method)
         #expect(Put(task: task).method == .put)
     }
@@ -46,7 +46,7 @@ import Testing
         (HTTPRequest.Method.get, "/v1/x?a=1", String?.none), (.head, "/v1/x?a=1", nil), (.delete, "/v1/x?a=1", nil),
         (.post, "/v1/x", "a=1"), (.put, "/v1/x", "a=1"), (.patch, "/v1/x", "a=1"),
     ])
-    func whereURLEncodedParametersGoDependsOnTheMethod(
+    func methodDecidesThePlaceOfURLEncodedParameters(
         method: HTTPRequest.Method,
         target: String,
         content: String?
@@ -65,7 +65,7 @@ import Testing
         )
     }
 
-    @Test func theDestinationCanBeNamed() throws {
+    @Test func parameterDestinationCanBeNamed() throws {
         let inQuery = PathEndpoint(
             baseURL: "https://a.example",
             path: "/",
@@ -78,7 +78,7 @@ import Testing
         #expect(request.head.path == "/v1/x?key=k" && Self.content(request) == "a=1")
     }
 
-    @Test func contentThatNeedsParametersAndHasNoneIsAnError() async throws {
+    @Test func missingParametersAreAnError() async throws {
         for task in [
             HTTPTask.urlEncoded([:], destination: .content), .multipart([]), .graphQL(GraphQLOperation(" \n")),
         ] {
@@ -90,7 +90,7 @@ import Testing
         #expect(Self.content(try Call(task: .json([:])).request(defaults: .init())) == "{}")
     }
 
-    @Test func theEnvironmentChoosesTheBaseURL() async throws {
+    @Test func environmentChoosesTheBaseURL() async throws {
         let staging = ServerEnvironment(
             "staging",
             baseURL: "https://staging.example/v2",
@@ -111,7 +111,7 @@ import Testing
         func baseURL(in environment: ServerEnvironment?) -> String { environment?.services["images"] ?? "" }
     }
 
-    @Test func theCallsFieldsWinOverTheTasksAndTheseOverTheClients() throws {
+    @Test func callFieldsOverrideTaskFieldsAndTheseTheClients() throws {
         let endpoint = Call(
             task: .parameters(headers: [.accept: "task", .userAgent: "task"]),
             headers: [.accept: "call"]
@@ -144,7 +144,7 @@ import Testing
         #expect(other.head.headerFields[.contentType] == "application/vnd.api+json")
     }
 
-    @Test func aFormNeedsNames() async {
+    @Test func formNeedsNames() async {
         await expect(.encodingFailed) { _ = try FormContentEncoder().encode(["a", "b"]) }
     }
 
@@ -168,7 +168,7 @@ import Testing
         "ftp://a.example?x=s3cret", "https://a.example:99999?x=s3cret", "https://?x=s3cret",
         "https://a.example?x=s3cret\n",
     ])
-    func noQueryValueIsInAnErrorOfTheTarget(base: String) throws {
+    func targetErrorsShowNoQueryValue(base: String) throws {
         let endpoint = Call(baseURL: base, path: "/x?token=s3cret", task: .query(["q": "s3cret"]))
         let error = #expect(throws: HoldfastError.self) {
             try endpoint.request(defaults: .init(parameters: ["k": "s3cret"]))
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(arguments: ["/%00?token=s3cret", "/x?appid=s3cret\u{7F}", "/%00?s3cret"])
-    func noQueryValueIsInAnErrorOfThePath(path: String) throws {
+    func pathErrorsShowNoQueryValue(path: String) throws {
         let endpoint = Call(path: path, task: .query(["q": "s3cret"]))
         let error = #expect(throws: HoldfastError.self) { try endpoint.request(defaults: .init()) }
         #expect(
@@ -200,7 +200,7 @@ import Testing
         #expect(try URLParameterEncoder().query(["d": value]) == expected)
     }
 
-    @Test func contentThatIsReadOnceIsPartOfNoKey() throws {
+    @Test func contentReadOnceIsInNoKey() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString).txt").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Data("x".utf8).write(to: URL(filePath: path))

@@ -26,26 +26,26 @@ import Testing
         #expect(try AnyEndpoint(Named()).request(defaults: defaults).head.headerFields == fields)
     }
 
-    @Test func theOrderIsThatOfTheNames() throws {
+    @Test func fieldsAreOrderedByName() throws {
         let names = (0..<30).map { "x-\(100 + $0)" }
         let fields = try HTTPFields(named: Dictionary(uniqueKeysWithValues: names.map { ($0, "1") }))
         #expect(fields.map(\.name.rawName) == names)
     }
 
     @Test(arguments: ["", "x y", "x:", ":path", "ü", "x\r\ny", "x\u{0}"])
-    func aNameThatIsNoneFailsTheCall(name: String) async {
+    func invalidNameFailsTheCall(name: String) async {
         await expect(.encodingFailed) { _ = try Named(headers: [name: "1"]).request(defaults: .init()) }
         await expect(.encodingFailed) {
             _ = try AnyEndpoint(Named(headers: [name: "1"])).request(defaults: .init())
         }
     }
 
-    @Test func theErrorNamesTheNameAndNotTheValue() {
+    @Test func errorShowsTheNameAndNotTheValue() {
         let error = #expect(throws: HoldfastError.self) { try HTTPFields(named: ["x token": "secret"]) }
         #expect(error?.message.contains("'x token'") == true && error?.message.contains("secret") == false)
     }
 
-    @Test func aValueCannotBreakOutOfItsField() throws {
+    @Test func valueCannotLeaveItsField() throws {
         let fields = try HTTPFields(named: ["x": "a\r\nCookie: b"])
         #expect(fields.count == 1 && fields.allSatisfy { !$0.value.contains { $0.isNewline } })
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Holdfast
 
-/// Where in JSON text a value stands.
+/// The position of a value in JSON text.
 @Suite struct JSONPlacesTests {
     private static func range(_ path: ValuePath, _ text: String, _ decoder: JSONDecoder = JSONDecoder()) -> String? {
         let data = Data(text.utf8)
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [JSONEncoder.OutputFormatting(), .prettyPrinted, [.prettyPrinted, .withoutEscapingSlashes]])
-    func everyPlaceOfEveryValueIsFoundAndCanBeReplaced(formatting: JSONEncoder.OutputFormatting) throws {
+    func everyValueIsFoundAndCanBeReplaced(formatting: JSONEncoder.OutputFormatting) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = formatting
         for seed in 0..<200 as Range<UInt64> {
@@ -30,7 +30,7 @@ import Testing
                 let whole = try JSONDecoder().decode(JSONValue.self, from: changed)
                 #expect(whole[path] == ["new": []], "seed \(seed), '\(path)'")
             }
-            // What a value does not have is not found in its text.
+            // A path that the value does not have is not found in its text.
             for _ in 0..<20 {
                 let path = trees.path()
                 let isFound = JSONPlaces(data: data, decoder: JSONDecoder()).range(of: path) != nil
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func spaceAroundAValueIsNotItsOwn() {
+    @Test func spaceAroundAValueIsNotIncluded() {
         let text = "\t{ \"a\" :\r\n [ 1 , { \"b\" : \"x\" } , null ] }\n"
         #expect(Self.range("a[1].b", text) == "\"x\"")
         #expect(Self.range("a[2]", text) == "null")
@@ -47,7 +47,7 @@ import Testing
         #expect(Self.range("a[3]", text) == nil)
     }
 
-    @Test func namesAreReadAsTheDecoderShowsThem() {
+    @Test func namesFollowTheDecodersKeyStrategy() {
         let snake = JSONDecoder()
         snake.keyDecodingStrategy = .convertFromSnakeCase
         #expect(Self.range("userName", #"{"user_name":1,"x":2}"#, snake) == "1")
@@ -56,12 +56,12 @@ import Testing
         #expect(Self.range("ü", #"{"\u00fc":1}"#) == "1")
     }
 
-    @Test(arguments: [#"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#]) func aNameThatStandsTwiceIsNotFound(text: String) {
+    @Test(arguments: [#"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#]) func duplicateNameIsNotFound(text: String) {
         #expect(Self.range("a", text) == nil)
     }
 
-    /// Random bytes, and text that was cut: no answer, or one, but an end.
-    @Test func malformedTextIsNoReasonToStop() {
+    /// Random bytes and cut text give no position or one, but the search ends.
+    @Test func malformedTextDoesNotCrash() {
         var random = SeededRandom(seed: 7)
         let text = Array(#"{"a":[1,{"b":"\\\""},[]],"c":-1.5e3}"#.utf8)
         for end in 0...text.count {

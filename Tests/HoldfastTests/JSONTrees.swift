@@ -1,11 +1,11 @@
 import Holdfast
 import HoldfastTesting
 
-/// Random JSON values, and what stands where in them.
+/// Random JSON values, and the positions in them.
 struct JSONTrees {
     var random: SeededRandom
 
-    /// Names with everything that has a meaning in a path or in JSON.
+    /// Names with every character that has a meaning in a path or in JSON.
     private static let names = [
         "a", "b", "id", "0", "12", "007", "", ".", "a.b", "[0]", "[", "]", "\\", "\\.", "ü", "\"", "é\n",
     ]
@@ -39,7 +39,7 @@ struct JSONTrees {
         )
     }
 
-    /// Every place in a value, with what stands there.
+    /// Every position in a value, with its content.
     static func places(in value: JSONValue, at path: ValuePath = ValuePath()) -> [(ValuePath, JSONValue)] {
         let below: [(ValuePath, JSONValue)] =
             switch value {

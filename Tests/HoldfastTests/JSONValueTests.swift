@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 @Suite struct JSONValueTests {
-    /// Each row says one thing, in all the ways in which APIs write it; two rows never say the
+    /// Each row is one meaning in all the ways in which APIs write it; two rows never mean the
     /// same.
     private static let senses: [[JSONValue]] = [
         [0, 0.0, "0", "0.0", "-0", "0e5", false, "false", "FALSE", .unsigned(0), .number(-0.0)],
@@ -21,7 +21,7 @@ import Testing
         [nil], [[]], [[1]], [["a": 1]], [["a": "1"]],
     ]
 
-    @Test func aSuccessIsComparedAcrossBooleanNumberAndString() {
+    @Test func successComparesAcrossBooleanNumberAndString() {
         for (row, values) in Self.senses.enumerated() {
             for (otherRow, others) in Self.senses.enumerated() {
                 for value in values {
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<100) func whatIsWrittenIsReadTheSame(seed: UInt64) throws {
+    @Test(arguments: 0..<100) func valuesAreReadAsWritten(seed: UInt64) throws {
         var trees = JSONTrees(random: SeededRandom(seed: seed))
         let tree = trees.value(depth: 5)
         #expect(try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(tree)) == tree, "seed \(seed)")

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: ["/bytes/10001", "/bytes/10001?chunked=true", "/bytes/50000000?chunked=true"])
-    func aResponseBeyondTheEndpointsLimitIsAnError(_ path: String) async throws {
+    func responseBeyondTheLimitIsAnError(_ path: String) async throws {
         try await ClientFixture.run { fixture in
             await expect(.bodyTooLarge) {
                 _ = try await fixture.client.fetch(Limited(baseURL: fixture.origin.baseURL, path: path), .networkOnly)
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: ["/bytes/10000", "/bytes/10000?chunked=true"])
-    func aResponseOfExactlyTheLimitIsRead(_ path: String) async throws {
+    func responseOfExactlyTheLimitIsRead(_ path: String) async throws {
         try await ClientFixture.run { fixture in
             let endpoint = Limited(baseURL: fixture.origin.baseURL, path: path)
             let value = try await fixture.client.fetch(endpoint).value
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func aCallsLimitComesBeforeTheEndpoints() async throws {
+    @Test func callLimitOverridesTheEndpoints() async throws {
         try await ClientFixture.run { fixture in
             let endpoint = Limited(baseURL: fixture.origin.baseURL, path: "/bytes/10001")
             let call = fixture.client.call(endpoint).with { $0.maximumBodyBytes = 20_000 }
@@ -42,9 +42,9 @@ import Testing
         }
     }
 
-    @Test func whatCameAMomentAgoAnswersWithoutTheNetwork() async throws {
+    @Test func recentResponseIsServedWithoutTheNetwork() async throws {
         try await ClientFixture.run { fixture in
-            // Stale at once, by its own fields.
+            // Its own fields make it stale at once.
             let endpoint = fixture.get("/counter?max-age=0")
             let call = fixture.client.call(endpoint).with { $0.reuseWithin = .seconds(5) }
             let first = try await call.fetch().value
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// A client on a real origin, whose timeouts pass when the test says so.
+    /// A client on a real origin; the test decides when its timeouts pass.
     private func runWithTimeouts(_ body: (RunningOrigin, ManualFixture) async throws -> Void) async throws {
         try await SampleOrigin.withOrigin(OriginConfiguration()) { origin in
             let transport = HTTPClientTransport(configuration: .patient)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func aTimeoutClosesTheRequestOnTheWire() async throws {
+    @Test func timeoutClosesTheRequestOnTheWire() async throws {
         try await runWithTimeouts { origin, fixture in
             let hold = OriginGate()
             origin.force(.hold(hold))
@@ -85,11 +85,11 @@ import Testing
         }
     }
 
-    @Test func aTimeoutCountsToTheEndOfTheBody() async throws {
+    @Test func timeoutIncludesTheBody() async throws {
         try await runWithTimeouts { origin, fixture in
             let hold = OriginGate()
             origin.force(.holdBody(after: 1000, hold))
-            // What is being stored goes on without its caller; what is not, does not.
+            // A response that is being stored continues without its caller; any other ends.
             let endpoint = PathEndpoint(baseURL: origin.baseURL, path: "/bytes/100000", storage: .never)
             let reached = HoldfastTesting.Gate()
             let call = fixture.client.call(endpoint, as: Data.self).with { options in
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func aStreamEmitsWhatIsStoredBeforeItsTimeout() async throws {
+    @Test func streamEmitsTheStoredValueBeforeItsTimeout() async throws {
         let fixture = try await ManualFixture()
         fixture.transport.script("https://a.example/", .ok("stored", fields: [.cacheControl: "max-age=60"]))
         fixture.transport.script("https://a.example/", .ok("late", beforeHead: HoldfastTesting.Gate()))

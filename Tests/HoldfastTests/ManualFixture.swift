@@ -11,7 +11,7 @@ struct ManualFixture {
     let store: CacheManager
     let client: CachingClient
 
-    /// - Parameter transport: in place of the scripted one.
+    /// - Parameter transport: replaces the scripted one.
     init(_ configuration: CachingClient.Configuration = .init(), transport: (any Transport)? = nil) async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
@@ -26,7 +26,7 @@ struct ManualFixture {
         )
     }
 
-    /// Ends it and removes what it left.
+    /// Closes the client and removes its files.
     func close() async throws {
         try await client.close()
         try await store.close()
@@ -35,7 +35,7 @@ struct ManualFixture {
 }
 
 extension ManualDurationClock {
-    /// Returns when somebody sleeps until so long after the clock's beginning.
+    /// Returns when a task sleeps until this long after the clock's beginning.
     func waitForDeadline(_ offset: Duration) async {
         while !deadlines.contains(Instant(offset)) { await Task.yield() }
     }

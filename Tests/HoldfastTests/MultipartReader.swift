@@ -1,5 +1,5 @@
-/// Reads `multipart/form-data` as a server would, by nothing but RFC 2046 §5.1.1 and RFC 7578; it
-/// shares no code with what writes it.
+/// Reads `multipart/form-data` as a server would, by RFC 2046 §5.1.1 and RFC 7578 only. It shares
+/// no code with the writer.
 struct MultipartReader {
     struct Part: Equatable {
         var name: String?
@@ -8,7 +8,7 @@ struct MultipartReader {
         var content: [UInt8]
     }
 
-    /// `nil` where the content is not closed, or a part has no fields that end.
+    /// `nil` if the content is not closed, or if the fields of a part do not end.
     static func parts(of content: [UInt8], contentType: String) -> [Part]? {
         guard let start = contentType.range("boundary=") else { return nil }
         let boundary = contentType[start...].filter { $0 != "\"" }

@@ -19,7 +19,7 @@ import Testing
         return MultipartReader.parts(of: content, contentType: type)
     }
 
-    @Test func contentIsWrittenByteByByteAsTheRFCSays() throws {
+    @Test func contentFollowsTheRFCByteByByte() throws {
         let multipart = Multipart(
             [.text("At the harbour", name: "title"), .data(Data("<>".utf8), name: "page", fileName: "a.html")],
             boundary: "B"
@@ -53,7 +53,7 @@ import Testing
         let text = String(decoding: content, as: UTF8.self)
         let line =
             "Content-Disposition: form-data; name=\"\(expected)\"; filename=\"\(expected)\"\r\nContent-Type: a/b\r\n\r\nx\r\n"
-        // Bytes: a composed letter equals a decomposed one otherwise.
+        // Compares bytes: otherwise a composed letter would equal a decomposed one.
         #expect(
             Array(
                 text.utf8.dropFirst(
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: ["text/plain\r\nX: y", "a\nb", "a\u{0}"])
-    func aMediaTypeEndsNoLine(type: String) async {
+    func mediaTypeCannotEndALine(type: String) async {
         await expect(.encodingFailed) {
             _ = try Multipart([.init(name: "a", contentType: type, content: .data(Data()))]).encoded()
         }
@@ -75,14 +75,14 @@ import Testing
         ("/x.png/a", "application/octet-stream"), ("a.", "application/octet-stream"), (".json", "application/json"),
         ("", "application/octet-stream"), ("a.unknown", "application/octet-stream"),
     ])
-    func theMediaTypeIsTheOneOfTheEnding(name: String, type: String) {
+    func mediaTypeFollowsTheFileExtension(name: String, type: String) {
         #expect(FileMediaTypes.type(of: name) == type)
         #expect(Multipart.Part.data(Data(), name: "a", fileName: name).contentType == type)
         #expect(Multipart.Part.data(Data(), name: "a", fileName: name, contentType: "x/y").contentType == "x/y")
     }
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
-    func whatIsReadBackIsWhatWasGiven(seed: UInt64) throws {
+    func partsAreReadBackUnchanged(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let pieces = ["\r\n", "--", "-", "\r", "a", "holdfast-", "\u{0}", "--\r\n", "ü", "Content-Type: x\r\n\r\n"]
         for _ in 0..<50 {
@@ -106,17 +106,17 @@ import Testing
         }
     }
 
-    @Test func theSamePartsAreTheSameContent() throws {
+    @Test func equalPartsAreEqualContent() throws {
         func content(_ text: String) throws -> [UInt8] { try Self.inMemory([.text(text, name: "a")]).content }
         #expect(try content("x") == content("x"))
         #expect(try Self.inMemory([.text("x", name: "a")]).type != Self.inMemory([.text("y", name: "a")]).type)
     }
 
-    @Test func aBoundaryThatStandsInAPartIsNotTaken() async throws {
+    @Test func boundaryIsInNoPart() async throws {
         let first = try Self.inMemory([.text("x", name: "a")]).type
         let boundary = try #require(first.split(separator: "=").last.map(String.init))
-        // The hash of other parts: to find parts that hold their own is as hard as the hash is
-        // good.
+        // The boundary is a hash of the parts. Parts that contain the hash of themselves are as
+        // hard to find as the hash is good.
         let given = Multipart([.text("a\r\n--\(boundary)--", name: "a")], boundary: boundary)
         await expect(.encodingFailed) { _ = try given.encoded() }
         await expect(.encodingFailed) {
@@ -125,17 +125,17 @@ import Testing
     }
 
     @Test(arguments: ["", "a b", "a\r\n", "ü", "a\"b", String(repeating: "a", count: 71)])
-    func aBoundaryThatIsNoneIsAnError(boundary: String) async {
+    func invalidBoundaryIsAnError(boundary: String) async {
         await expect(.encodingFailed) { _ = try Multipart([.text("x", name: "a")], boundary: boundary).encoded() }
     }
 
-    @Test func aBoundaryWithDelimitersIsQuoted() throws {
+    @Test func boundaryWithDelimitersIsQuoted() throws {
         let multipart = Multipart([.text("x", name: "a")], boundary: "a:b/c=?")
         #expect(try Self.inMemory(multipart).type == "multipart/form-data; boundary=\"a:b/c=?\"")
         #expect(try Self.read(multipart)?.count == 1)
     }
 
-    @Test func theContentTypeIsItsOwnWhateverIsSetForOthers() throws {
+    @Test func contentTypeOverridesDefaults() throws {
         var endpoint = PathEndpoint(
             baseURL: "https://a.example",
             path: "/",

@@ -4,8 +4,8 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-/// What changes something at the origin: sent once, and what it concerns is out of date afterwards,
-/// whoever still waits.
+/// A mutation is sent once, and its targets are out of date afterwards, even if its caller has
+/// gone.
 @Suite(.timeLimit(.minutes(20))) struct MutationTests {
     private struct Write: Endpoint {
         typealias Response = String
@@ -16,7 +16,7 @@ import Testing
         var storage: CacheRequest.Storage { .expiring(.after(.seconds(60))) }
     }
 
-    /// An enum may say of all its cases that they are stored. Mutant: the method not looked at.
+    /// An enum may declare all its cases as stored. Mutant: the method is ignored.
     @Test(arguments: [HTTPRequest.Method.put, .patch, .delete]) func onlyPostCanBeARead(method: HTTPRequest.Method)
         async throws
     {
@@ -36,8 +36,8 @@ import Testing
         }
     }
 
-    /// Mutant: the task not looked at.
-    @Test func aPostWhoseContentIsInNoKeyIsNoRead() {
+    /// Mutant: the task is ignored.
+    @Test func postWithUnkeyedContentIsNoRead() {
         let file = Multipart.Part(name: "f", content: .file("/etc/hostname"))
         #expect(Write(task: .file("/etc/hostname")).isMutation)
         #expect(Write(task: .multipart(Multipart([file]))).isMutation)
@@ -45,8 +45,8 @@ import Testing
         #expect(!Write().isMutation)
     }
 
-    /// Mutant: the caller's cancellation looked at first.
-    @Test func whatWasDoneCountsAlsoWhereItsCallerHasGone() async throws {
+    /// Mutant: the caller's cancellation is checked first.
+    @Test func mutationInvalidatesAfterItsCallerHasGone() async throws {
         try await ScriptedClient.run { fixture in
             let gate = Gate()
             fixture.script("/feed", .fresh("old"), .fresh("new"))
@@ -65,7 +65,7 @@ import Testing
             let liking = Task {
                 try await client.call(like).with { $0.onProgress = { _ in received.value = true } }.fetch()
             }
-            // Its head has come, and a part of its content.
+            // The head has come, and a part of the content.
             while received.value != true { await Task.yield() }
             liking.cancel()
             let ending = await liking.result
@@ -76,11 +76,11 @@ import Testing
         }
     }
 
-    /// Mutant: errors of GraphQL taken for nothing done whatever is beside them.
+    /// Mutant: GraphQL errors mean that nothing was done, even beside data.
     @Test(arguments: [
         (#"{"data":{"like":true},"errors":[{"message":"no avatar"}]}"#, "new"),
         (#"{"data":null,"errors":[{"message":"no"}]}"#, "old"),
-    ]) func aMutationWithErrorsAndDataWasDone(content: String, expected: String) async throws {
+    ]) func mutationWithErrorsAndDataInvalidates(content: String, expected: String) async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/feed", .fresh("old"))
             _ = try await fixture.client.fetch(fixture.get("/feed"))

@@ -11,7 +11,7 @@ import Testing
     static let secrets = Secrets(parameters: ["appid"], fields: [tenant])
 
     @Test(arguments: [NetworkLogger.Form.metadata, .text, .curl])
-    func noSecretIsInTheLog(form: NetworkLogger.Form) async throws {
+    func noSecretIsLogged(form: NetworkLogger.Form) async throws {
         let log = RecordedLog()
         let options = NetworkLogger.Options(form: form, showsFields: true, contentLimit: 10_000)
         let configuration = CachingClient.Configuration(
@@ -30,7 +30,7 @@ import Testing
                 task: .data(Data(content.utf8), contentType: "application/json; charset=utf-8"),
                 headers: [.authorization: "Bearer SECRET-j", .cookie: "sid=SECRET-k", Self.tenant: "SECRET-l"]
             )
-            let answer = ScriptedTransport.Reply.status(
+            let reply = ScriptedTransport.Reply.status(
                 .created,
                 #"{"token":"SECRET-m","echo":["SECRET-j","SECRET-c"],"city":"Kiel"}"#,
                 fields: [
@@ -38,7 +38,7 @@ import Testing
                     .location: "/x?appid=SECRET-o&page=3", HTTPField.Name("X-Echo")!: "was Bearer SECRET-j",
                 ]
             )
-            fixture.script("/login?\(query)&appid=SECRET-default", answer)
+            fixture.script("/login?\(query)&appid=SECRET-default", reply)
             _ = try await fixture.client.fetch(endpoint, .networkOnly)
         }
         #expect(!log.text.contains("SECRET-"), "\(log.text)")
@@ -48,7 +48,7 @@ import Testing
         #expect(log.all.count == 3)
     }
 
-    @Test func fieldsAndContentAreShownOnDemandOnly() async throws {
+    @Test func fieldsAndContentAreLoggedOnlyOnRequest() async throws {
         let log = RecordedLog()
         try await ScriptedFixture.run(.init(plugins: [NetworkLogger(log.logger())])) { fixture in
             fixture.script("/x", .ok("the content", fields: [.server: "harbour"]))
@@ -67,7 +67,7 @@ import Testing
         #expect(log.all.last?.contains("http.response.body.size=11") == true)
     }
 
-    @Test func whatTheLoggerDoesNotTakeIsNotMade() async throws {
+    @Test func messagesBelowTheLevelAreNotMade() async throws {
         let log = RecordedLog()
         let plugin = NetworkLogger(log.logger(.info), .init(level: .debug, contentLimit: 100))
         #expect(plugin.contentLimit == 0)
@@ -83,16 +83,16 @@ import Testing
         try await ScriptedFixture.run(.init(plugins: [NetworkLogger(log.logger())])) { fixture in
             let gate = Gate()
             fixture.script("/x", .ok("a", beforeHead: gate))
-            async let answer = fixture.client.fetch(fixture.get("/x"))
+            async let fetched = fixture.client.fetch(fixture.get("/x"))
             await fixture.transport.waitForRequests(1)
             fixture.sleeper.advance(by: .microseconds(120_340))
             gate.open()
-            _ = try await answer
+            _ = try await fetched
         }
         #expect(log.all.contains { $0.hasPrefix("Response received") && $0.contains("http.duration.ms=120.3 ") })
     }
 
-    @Test func whatTheStoreAnswersIsNotLogged() async throws {
+    @Test func storedResponsesAreNotLogged() async throws {
         let log = RecordedLog()
         try await ScriptedFixture.run(.init(plugins: [NetworkLogger(log.logger())])) { fixture in
             fixture.script("/x", .ok("a", fields: [.cacheControl: "max-age=60"]))
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func failuresAreLoggedInTheirOwnWords() async throws {
+    @Test func failuresAreLoggedWithTheirOwnText() async throws {
         let log = RecordedLog()
         let plugin = NetworkLogger(log.logger(), .init(form: .text))
         try await ScriptedFixture.run(.init(plugins: [plugin])) { fixture in
@@ -121,7 +121,7 @@ import Testing
         #expect(log.text.contains("error=connectionClosed:") && !log.text.contains("SECRET"))
     }
 
-    @Test func contentOfSeveralLinesIsOneLine() async throws {
+    @Test func contentOfSeveralLinesIsLoggedAsOne() async throws {
         let log = RecordedLog()
         let plugin = NetworkLogger(log.logger(), .init(form: .text, contentLimit: 100))
         try await ScriptedFixture.run(.init(plugins: [plugin])) { fixture in
@@ -142,18 +142,18 @@ import Testing
         ("https://a.example/?APPID=a=S1", "S1"), ("https://a.example/??appid=S1", "S1"),
         ("https://a.example/?x=1&password=S1", "S1"), ("//a.example?%20appid=S1", "S1"),
     ])
-    func aSecretIsFoundInAnySpelling(text: String, secret: String) {
+    func secretIsFoundInAnySpelling(text: String, secret: String) {
         #expect(!redaction.uri(text).contains(secret), "\(redaction.uri(text))")
     }
 
-    @Test func whatIsNoSecretStaysAsItIs() {
+    @Test func otherTextStaysUnchanged() {
         let text = "https://a.example/a%2Fb?q=%zz&page=2&&x=;y#top"
         #expect(redaction.uri(text) == text)
         let json = #"{"a":[1,2.50,"b\"c"],"d":{"e":null}, "f" : true}"#
         #expect(redaction.json(Array(json.utf8)) == Array(json.utf8))
     }
 
-    @Test func jsonCutAnywhereShowsNoSecret() {
+    @Test func cutJSONShowsNoSecret() {
         let json = Array(
             #"{"appid" : "S3CRET\"S3CRET","x":{"token":{"a":["S3CRET"]},"b":1},"pin":S3CRET,"z":"end"}"#.utf8
         )
@@ -165,7 +165,7 @@ import Testing
         #expect(whole == #"{"appid" : "REDACTED","x":{"token":"REDACTED","b":1},"pin":"REDACTED","z":"end"}"#)
     }
 
-    @Test func aSecretThatTheLimitCutsInTwoIsNotShown() {
+    @Test func secretCutByTheLimitIsNotShown() {
         let secret = Array("S3CRETVALUE".utf8)
         let text = Array("before S3CRETVALUE".utf8)
         for length in 0...text.count {

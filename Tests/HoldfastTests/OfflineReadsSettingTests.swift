@@ -3,11 +3,13 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// The two most usual kinds of JSON back ends forbid offline use; one word keeps what they answer.
+/// The two most usual kinds of JSON back ends forbid offline use. One setting keeps their
+/// responses.
 @Suite("Offline reads despite directives", .timeLimit(.minutes(20))) struct OfflineReadsSettingTests {
     private static let url = "https://a.example/x"
 
-    /// What back ends say that forbid to store a response, or to use it without asking.
+    /// The directives with which back ends forbid a client to store a response, or to use it
+    /// without validation.
     enum BackEnd: String, CaseIterable {
         case noStore = "no-store"
         case noStoreWithLifetime = "no-store, max-age=3600"
@@ -19,7 +21,7 @@ import Testing
         var forbidsStoring: Bool { rawValue.contains("no-store") }
     }
 
-    /// Where the word is said.
+    /// The place of the setting.
     enum Scope: CaseIterable {
         case client, endpoint, call, rule
     }
@@ -56,9 +58,12 @@ import Testing
         return client.call(endpoint).with { if scope == .call { $0.offlineReads = .despiteDirectives } }
     }
 
-    // MARK: Each door
+    // MARK: Every kind of call
 
-    @Test(arguments: BackEnd.allCases, Scope.allCases) func eachDoorShowsWhatIsStored(backEnd: BackEnd, scope: Scope)
+    @Test(arguments: BackEnd.allCases, Scope.allCases) func everyCallServesTheStoredResponse(
+        backEnd: BackEnd,
+        scope: Scope
+    )
         async throws
     {
         try await withTestClient(try Self.configuration(scope)) { test in
@@ -70,8 +75,7 @@ import Testing
             let stored = try await call.fetch(.storedOnly)
             #expect(stored?.value == "one" && stored?.source == .store)
 
-            // Once asked, the origin confirms what it sent with a tag, and that is emitted as
-            // unchanged.
+            // The origin confirms a response with a tag, and the stream emits it as unchanged.
             test.transport.script(Self.url, repeating: .notModified(backEnd.fields))
             let both = await call.request().collected()
             #expect(both.emissions.map(\.source) == [.store, .network])
@@ -91,7 +95,7 @@ import Testing
         }
     }
 
-    @Test(arguments: BackEnd.allCases) func withoutTheWordNothingIsShown(backEnd: BackEnd) async throws {
+    @Test(arguments: BackEnd.allCases) func nothingIsServedWithoutTheSetting(backEnd: BackEnd) async throws {
         try await withTestClient { test in
             let call = Self.call(test.client, nil)
             test.transport.script(Self.url, repeating: .ok("one", fields: backEnd.fields))
@@ -107,8 +111,8 @@ import Testing
         }
     }
 
-    /// Mutant: `statedLifetime` of what says `no-store` as of any other.
-    @Test(arguments: BackEnd.allCases.filter(\.forbidsStoring)) func whatSaysNoStoreIsStaleFromTheBeginning(
+    /// Mutant: `statedLifetime` of a `no-store` response as of any other.
+    @Test(arguments: BackEnd.allCases.filter(\.forbidsStoring)) func noStoreResponseIsStaleFromTheBeginning(
         backEnd: BackEnd
     ) async throws {
         try await withTestClient(try Self.configuration(.client)) { test in
@@ -120,10 +124,10 @@ import Testing
         }
     }
 
-    // MARK: Online, nothing changes
+    // MARK: Behaviour online
 
-    /// Mutants: `usableWithoutOrigin` and `storedAtOnce` without what is lifted.
-    @Test(arguments: BackEnd.allCases, [true, false]) func whileTheOriginCanBeAskedNothingChanges(
+    /// Mutants: `usableWithoutOrigin` and `serveStoredBeforePreparing` ignore lifted directives.
+    @Test(arguments: BackEnd.allCases, [true, false]) func nothingChangesWhileTheOriginIsReachable(
         backEnd: BackEnd,
         hasPlugin: Bool
     ) async throws {
@@ -134,10 +138,10 @@ import Testing
             var seen: [[String]] = []
             for scope in [nil, Scope.client] {
                 var configuration = try Self.configuration(scope)
-                // The store is looked into before such a plugin prepares the request.
+                // The store is read before such a plugin prepares the request.
                 if hasPlugin { configuration.plugins = [RecordingPlugin(events: Events(), isReady: false)] }
                 try await withTestClient(configuration) { test in
-                    // Without a validator, so that each response is a whole one.
+                    // Without a validator, so that each response is complete.
                     let fields: HTTPFields = [.cacheControl: backEnd.rawValue]
                     for number in 1...4 { test.transport.script(Self.url, .ok("\(number)", fields: fields)) }
                     var values: [String] = []
@@ -153,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func thirtyWhoAskAtOnceEachHaveAResponseOfTheirOwn() async throws {
+    @Test func thirtyConcurrentCallsEachGetTheirOwnResponse() async throws {
         try await withTestClient(try Self.configuration(.client)) { test in
             let gate = Gate()
             test.transport.script(Self.url) { request in
@@ -169,7 +173,7 @@ import Testing
                     }
                 }
                 await transport.waitForRequests(1)
-                // The others join the fetch, or come later: nothing tells from outside.
+                // The other calls join the fetch or come later; the test cannot distinguish these.
                 for _ in 0..<1000 { await Task.yield() }
                 gate.open()
                 try await group.waitForAll()
@@ -178,11 +182,11 @@ import Testing
         }
     }
 
-    // MARK: Whose it is
+    // MARK: Principals
 
-    /// A principal that is named, and one that its credentials tell.
+    /// A named principal, and one that its credentials identify.
     @Test(arguments: [true, false], ["no-store", "no-store, public, s-maxage=60", "private, must-revalidate"])
-    func thirtyPrincipalsNeverSeeEachOthers(isNamed: Bool, value: String) async throws {
+    func thirtyPrincipalsNeverSeeEachOthersResponses(isNamed: Bool, value: String) async throws {
         let resource: @Sendable (Int) -> Resource = { number in
             Resource(
                 headers: [.authorization: "Bearer \(number)"],
@@ -204,12 +208,12 @@ import Testing
                 #expect(try await client.fetch(resource(number)).value == "Bearer \(number)")
             }
             #expect(try await client.fetch(Resource()).value == "guest")
-            // Who has nothing of its own sees neither another's nor a guest's.
+            // A principal without a response of its own sees neither another's nor a guest's.
             await expect(.offlineMiss) { _ = try await client.fetch(resource(30)) }
         }
     }
 
-    @Test func aCookieForAGuestIsNotKept() async throws {
+    @Test func guestCookieIsNotStored() async throws {
         try await withTestClient(try Self.configuration(.client)) { test in
             let fields: HTTPFields = [.cacheControl: "no-store", .setCookie: "sid=1"]
             test.transport.script(Self.url, repeating: .ok("one", fields: fields))
@@ -223,7 +227,7 @@ import Testing
 
     // MARK: Restart
 
-    @Test(arguments: BackEnd.allCases) func itIsThereAfterARestart(backEnd: BackEnd) async throws {
+    @Test(arguments: BackEnd.allCases) func responseSurvivesARestart(backEnd: BackEnd) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let clock = ManualClock()
@@ -250,9 +254,9 @@ import Testing
         }
     }
 
-    // MARK: Which word counts
+    // MARK: Precedence of settings
 
-    @Test func theMoreParticularWordCounts() async throws {
+    @Test func moreSpecificSettingApplies() async throws {
         let nothing = Self.lifting([])
         var rules = try Self.configuration(.client)
         rules.rules = try RuleSet([Rule(matching: .init(urls: ["/x"]), settings: nothing)])
@@ -280,8 +284,8 @@ import Testing
         }
     }
 
-    /// An erased endpoint is the one it holds.
-    @Test func anyEndpointSaysWhatItsEndpointSays() async throws {
+    /// An erased endpoint behaves as its base.
+    @Test func anyEndpointForwardsTheSetting() async throws {
         try await withTestClient { test in
             test.transport.script(Self.url, .ok("one", fields: [.cacheControl: "no-store"]))
             let endpoint = AnyEndpoint(Resource(offlineReads: .despiteDirectives))
@@ -290,7 +294,7 @@ import Testing
         }
     }
 
-    @Test func whatIsKeptOutForOtherReasonsStaysOut() async throws {
+    @Test func otherReasonsStillPreventStoring() async throws {
         var bypassed = RuleSettings()
         bypassed.bypass = true
         let cases: [(Resource, HTTPFields, StorageRefusal)] = [
@@ -311,7 +315,7 @@ import Testing
         }
     }
 
-    @Test func anErrorIsNotKept() async throws {
+    @Test func errorsAreNotStored() async throws {
         try await withTestClient(try Self.configuration(.client)) { test in
             let fields: HTTPFields = [.cacheControl: "no-store"]
             test.transport.script(Self.url, .ok("good", fields: fields), .status(.notFound, "bad", fields: fields))
@@ -321,7 +325,7 @@ import Testing
         }
     }
 
-    @Test func whatAMutationChangedIsNotShownBeforeItIsFetchedAgain() async throws {
+    @Test func mutatedResponseIsNotServedBeforeItIsFetchedAgain() async throws {
         try await withTestClient(try Self.configuration(.client)) { test in
             let fields: HTTPFields = [.cacheControl: "no-store"]
             test.transport.script(Self.url, .ok("old", fields: fields), .status(.noContent), .ok("new", fields: fields))
@@ -334,7 +338,7 @@ import Testing
         }
     }
 
-    @Test func anExpiryOfTheEndpointsOwnMakesItFreshForThatLong() async throws {
+    @Test func endpointExpiryMakesItFresh() async throws {
         try await withTestClient(try Self.configuration(.client)) { test in
             let endpoint = Resource(storage: .expiring(.after(.seconds(60))))
             let fields: HTTPFields = [.cacheControl: "no-store"]

@@ -1,13 +1,13 @@
 import Holdfast
 import SampleOrigin
 
-/// The origin's gate, under a name that `HoldfastTesting.Gate` does not have.
+/// The origin's gate, under a name that differs from `HoldfastTesting.Gate`.
 typealias OriginGate = Gate
 
 extension RunningOrigin {
-    /// Returns when no connection is open any more. That a cancellation closed the last one, and no
-    /// timeout, is known because the fixtures' transports have none that passes before the test's
-    /// own limit: ``HTTPClientTransport/Configuration/patient``.
+    /// Returns when no connection is open any more. A cancellation must have closed the last one:
+    /// the transports of the fixtures have no timeout shorter than the test's own limit, see
+    /// ``HTTPClientTransport/Configuration/patient``.
     func waitUntilCancelled() async { await waitForOpenConnections(atMost: 0) }
 }
 

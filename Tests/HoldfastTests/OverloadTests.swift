@@ -3,8 +3,8 @@ import Testing
 
 @testable import Holdfast
 
-/// Requests that this process had no place or no connection for: nothing was sent, and nothing is
-/// said of the origin.
+/// Requests for which this process had no place or no connection. They were not sent, and they say
+/// nothing about the origin.
 @Suite(.timeLimit(.minutes(20))) struct OverloadTests {
     private static let target = "https://a.example/thing"
     private let endpoint = PathEndpoint(baseURL: "https://a.example", path: "/thing")
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [TransportError.Code.overloaded, .outOfDescriptors])
-    func itHasACodeOfItsOwnAndIsNoOutage(_ code: TransportError.Code) async throws {
+    func overloadHasItsOwnCodeAndIsNoOutage(_ code: TransportError.Code) async throws {
         let fixture = try await ManualFixture(Self.configuration())
         fixture.transport.script(Self.target, repeating: .failure(code))
         for _ in 0..<30 { await expect(.overloaded) { _ = try await fixture.client.fetch(endpoint) } }
@@ -39,7 +39,7 @@ import Testing
         try await fixture.close()
     }
 
-    @Test func aPlaceThatDoesNotComeIsOverloadedToo() async throws {
+    @Test func waitingTooLongForAPlaceIsOverload() async throws {
         let fixture = try await ManualFixture(
             Self.configuration {
                 $0.inFlightLimit = 1
@@ -56,8 +56,8 @@ import Testing
         try await fixture.close()
     }
 
-    /// Whatever it is: it was not sent.
-    @Test(arguments: [false, true]) func itIsTriedAgainAsThePolicySays(isMutation: Bool) async throws {
+    /// A mutation may be retried too: it was not sent.
+    @Test(arguments: [false, true]) func overloadIsRetriedByThePolicy(isMutation: Bool) async throws {
         let fixture = try await ManualFixture(Self.configuration(RetryPolicy()))
         fixture.transport.script(Self.target, .failure(.overloaded), .failure(.overloaded), .ok("there"))
         let client = fixture.client
@@ -71,7 +71,7 @@ import Testing
         try await fixture.close()
     }
 
-    @Test func aPlaceIsWaitedForAgainAsThePolicySays() async throws {
+    @Test func waitForAPlaceIsRetriedByThePolicy() async throws {
         let fixture = try await ManualFixture(
             Self.configuration(RetryPolicy()) {
                 $0.inFlightLimit = 1
@@ -93,7 +93,7 @@ import Testing
         try await fixture.close()
     }
 
-    @Test func afterTheLastTryItIsTold() async throws {
+    @Test func lastRetryReportsTheOverload() async throws {
         let fixture = try await ManualFixture(Self.configuration(RetryPolicy(limit: 1)))
         fixture.transport.script(Self.target, repeating: .failure(.overloaded))
         let (client, endpoint) = (fixture.client, endpoint)
@@ -105,7 +105,7 @@ import Testing
         try await fixture.close()
     }
 
-    @Test func aStoredValueAnswersWhereTheStrategyAllowsIt() async throws {
+    @Test func storedValueIsServedIfTheStrategyAllowsIt() async throws {
         let fixture = try await ManualFixture(Self.configuration())
         fixture.transport.script(Self.target, .ok("stored", fields: [.cacheControl: "max-age=60"]))
         _ = try await fixture.client.fetch(endpoint)
@@ -116,8 +116,8 @@ import Testing
             #expect(stale.value == "stored" && stale.isStale && stale.outcome.detail == .overloaded)
         }
         await expect(.overloaded) { _ = try await fixture.client.fetch(endpoint, .networkOnly) }
-        // As RFC 9111 has it: a stale response without permission is for an origin that cannot be
-        // reached.
+        // By RFC 9111, a stale response without permission may only replace an origin that is
+        // unreachable.
         await expect(.overloaded) { _ = try await fixture.client.fetch(endpoint, .standard) }
         let throwing = await fixture.client.startWith(endpoint).collected()
         #expect(throwing.emissions.map(\.value) == ["stored"] && throwing.failure == .overloaded)
@@ -126,7 +126,7 @@ import Testing
         try await fixture.close()
     }
 
-    @Test func whatForbidsStaleUseIsObeyed() async throws {
+    @Test func directivesAgainstStaleUseAreObeyed() async throws {
         let fixture = try await ManualFixture(Self.configuration())
         fixture.transport.script(Self.target, .ok("stored", fields: [.cacheControl: "max-age=60, must-revalidate"]))
         _ = try await fixture.client.fetch(endpoint)

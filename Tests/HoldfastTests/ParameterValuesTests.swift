@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// Values of parameters, as callers have them.
+/// Parameter values of the types that callers have.
 @Suite struct ParameterValuesTests {
     private struct Filter: Encodable, Sendable {
         var author: Int
@@ -23,7 +23,7 @@ import Testing
         String(decoding: try JSONParameterEncoder().encode(parameters), as: UTF8.self)
     }
 
-    @Test func aLiteralTakesVariablesOfAllUsualTypes() throws {
+    @Test func literalsTakeVariablesOfUsualTypes() throws {
         let (page, text, isOn, ratio) = (3, "a b", true, 0.5)
         let narrow: UInt8 = 7
         let (large, single): (UInt64, Float) = (.max, 0.1)
@@ -51,7 +51,7 @@ import Testing
         )
     }
 
-    @Test func nilLeavesAParameterOutAndNullIsWritten() throws {
+    @Test func nilOmitsAParameterAndNullIsWritten() throws {
         let (none, some): (Int?, Int?) = (nil, 1)
         let text: String? = nil
         let parameters: Parameters = ["none": none, "some": some, "text": text, "literal": nil, "null": .null]
@@ -79,7 +79,7 @@ import Testing
         )
     }
 
-    @Test func aDecimalKeepsItsDigits() throws {
+    @Test func decimalKeepsItsDigits() throws {
         func written(_ digits: String) throws -> String {
             let decimal = try #require(Decimal(string: digits))
             return try json(["d": decimal])
@@ -89,7 +89,7 @@ import Testing
         #expect(try written("0.1234567890123456789012345") == #"{"d":"0.1234567890123456789012345"}"#)
     }
 
-    @Test func anEncodableValueIsAParameterOrAllOfThem() throws {
+    @Test func encodableValueIsOneParameterOrAll() throws {
         let filter = Filter(author: 7, tags: ["b", "a"], since: Date(timeIntervalSince1970: 0.9))
         let expected = #"{"author":7,"since":"1970-01-01T00:00:00Z","tags":["b","a"]}"#
         #expect(try json(["filter": filter]) == #"{"filter":\#(expected)}"#)
@@ -101,8 +101,8 @@ import Testing
         #expect(Parameters(["a": 1]) == ["a": 1])
     }
 
-    /// The key of what is stored depends on it.
-    @Test func theSameValuesAreTheSameParametersHoweverTheyAreWritten() throws {
+    /// The key of the stored response depends on it.
+    @Test func equalValuesAreEqualParameters() throws {
         let (author, tags) = (7, ["a"])
         let encoded = Parameters(Filter(author: author, tags: tags))
         let written: Parameters = ["tags": tags, "author": author, "since": nil]
@@ -111,7 +111,7 @@ import Testing
         #expect(Set([encoded, written, cases]).count == 1)
     }
 
-    @Test func aSubscriptTakesVariables() throws {
+    @Test func subscriptTakesVariables() throws {
         let (page, none): (Int, String?) = (2, nil)
         var parameters: Parameters = ["none": 1, "case": nil]
         parameters["page"] = page
@@ -140,17 +140,17 @@ import Testing
             .multipart([.text("x", name: "a")], parameters: ["bad": Unencodable()]),
         ] as [HTTPTask]
     )
-    func aValueThatCannotBeEncodedFailsTheRequest(task: HTTPTask) async {
+    func unencodableValueFailsTheRequest(task: HTTPTask) async {
         await expect(.encodingFailed) { _ = try Call(task: task).request(defaults: .init()) }
     }
 
-    @Test func aDefaultDoesNotStandInForAValueThatCannotBeEncoded() async {
+    @Test func defaultDoesNotReplaceAnUnencodableValue() async {
         await expect(.encodingFailed) {
             _ = try Call(task: .query(["a": Unencodable()])).request(defaults: .init(parameters: ["a": 1]))
         }
     }
 
-    @Test func anotherValueTakesThePlaceOfOneThatCannotBeEncoded() throws {
+    @Test func laterValueReplacesAnUnencodableOne() throws {
         var parameters: Parameters = ["a": Unencodable()]
         parameters["a"] = 1
         #expect(try json(parameters) == #"{"a":1}"#)
@@ -161,12 +161,12 @@ import Testing
         }
     }
 
-    @Test func theErrorNamesTheParameterAndNotTheValue() {
+    @Test func errorNamesTheParameterAndNotTheValue() {
         let error = #expect(throws: HoldfastError.self) { try json(["bad": Unencodable()]) }
         #expect(error?.message.contains("'bad'") == true && error?.message.contains("secret") == false)
     }
 
-    /// An encoder that asks parameters for nothing but how many they are.
+    /// An encoder that reads only the number of parameters.
     private struct CountingEncoder: ParameterEncoder {
         let contentType = "text/plain"
         func encode(_ parameters: Parameters) throws -> Data { Data("\(parameters.values.count)".utf8) }

@@ -19,7 +19,7 @@ import Testing
         #expect(
             events.all == [
                 "prepare network 1.0", "willSend 1.0", "didReceive 200 1.0", "process 200",
-                // A stored response: nothing goes out.
+                // A stored response: no request is sent.
                 "prepare network 2.0", "process 200",
                 "prepare network 3.0", "willSend validation 3.0", "didReceive 304 3.0", "process 200",
             ]
@@ -31,8 +31,8 @@ import Testing
         func willSend(_ request: SentRequest, for call: CallInfo) { events.append("\(call.number)") }
     }
 
-    /// A plugin that only looks on keeps no call from being looked for in memory first, which
-    /// prepares it once more.
+    /// A plugin that only observes does not prevent the lookup in memory, which would prepare the
+    /// call a second time.
     @Test func callsAreNumberedWithoutGaps() async throws {
         try await ScriptedFixture.run(configuration(Numbers(events: events))) { fixture in
             for path in ["/1", "/2", "/3"] {
@@ -43,7 +43,7 @@ import Testing
         #expect(events.all == ["1", "2", "3"])
     }
 
-    @Test func aRefusedRequestIsRecoveredOnce() async throws {
+    @Test func rejectedRequestIsRecoveredOnce() async throws {
         try await ScriptedFixture.run(configuration(RecordingPlugin(events: events, recovers: true))) { fixture in
             fixture.script("/x", .status(.unauthorized), .ok("a"), .status(.unauthorized), .status(.unauthorized))
             let recovered = try await fixture.client.fetch(fixture.get("/x"))
@@ -60,8 +60,8 @@ import Testing
         )
     }
 
-    /// ANCESTORS, C: "A plugin can rewrite a result before it is delivered."
-    @Test func aPluginCanRewriteAResultBeforeItIsDelivered() async throws {
+    /// A plugin can rewrite a result before it is delivered.
+    @Test func pluginCanRewriteAResultBeforeDelivery() async throws {
         let rewriting = RecordingPlugin(events: events, onProcess: { $0.data += Data("!".utf8) })
         try await ScriptedFixture.run(configuration(rewriting)) { fixture in
             fixture.script("/x", .ok("a", fields: Self.fresh), .ok("b", fields: Self.fresh))
@@ -70,22 +70,22 @@ import Testing
             #expect(first.value == "a!")
             let emissions = await fixture.client.startWith(endpoint).collected().emissions
             #expect(emissions.map(\.value) == ["a!", "b!"] && emissions.map(\.source) == [.store, .network])
-            // What is stored is what came.
+            // The stored content is the one that arrived.
             let plain = fixture.client(.init())
             #expect(try await plain.fetch(endpoint, .storedOnly)?.value == "b")
         }
     }
 
-    @Test func aPluginCanMakeASuccessOfARefusal() async throws {
+    @Test func pluginCanTurnARejectionIntoASuccess() async throws {
         let forgiving = RecordingPlugin(events: events, onProcess: { $0.head.status = .ok })
         try await ScriptedFixture.run(configuration(forgiving)) { fixture in
             fixture.script("/x", .status(.notFound, "nothing"))
-            let answer = try await fixture.client.fetch(fixture.get("/x"))
-            #expect(answer.value == "nothing")
+            let emission = try await fixture.client.fetch(fixture.get("/x"))
+            #expect(emission.value == "nothing")
         }
     }
 
-    @Test func aCallsPluginsComeAfterTheClients() async throws {
+    @Test func callPluginsRunAfterTheClients() async throws {
         try await ScriptedFixture.run(configuration(RecordingPlugin(events: events, name: "client "))) { fixture in
             fixture.script("/x", .ok("a"))
             let call = fixture.client.call(fixture.get("/x")).with {
@@ -101,21 +101,21 @@ import Testing
         )
     }
 
-    @Test func thePrincipalOfAPluginPartitionsTheStore() async throws {
+    @Test func principalOfAPluginPartitionsTheStore() async throws {
         try await ScriptedFixture.run { fixture in
             fixture.script("/me", .ok("anna's", fields: Self.fresh), .ok("bert's", fields: Self.fresh))
             let endpoint = fixture.get("/me", [.authorization: "Basic eA=="])
             for user in ["anna", "bert", "anna", "bert"] {
                 let naming = RecordingPlugin(events: events, onPrepare: { request, _ in request.principal = user })
                 let call = fixture.client.call(endpoint).with { $0.plugins = [naming] }
-                let answer = try await call.fetch()
-                #expect(answer.value == "\(user)'s")
+                let emission = try await call.fetch()
+                #expect(emission.value == "\(user)'s")
             }
             #expect(fixture.transport.requests.count == 2)
         }
     }
 
-    @Test func whatIsStoredIsDeliveredWhileAPluginWaitsForTheNetwork() async throws {
+    @Test func storedValueIsDeliveredWhileAPluginWaits() async throws {
         let gate = Gate()
         let slow = RecordingPlugin(
             events: events,
@@ -134,14 +134,14 @@ import Testing
             #expect(try await client.fetch(endpoint, .storedFirst).isStale)
             var stream = client.startWith(endpoint).makeAsyncIterator()
             #expect(try await stream.next()?.source == .store)
-            // What has to be validated waits.
+            // A stored value that must be validated waits.
             fixture.script("/x", .ok("b", fields: Self.fresh), .ok("b", fields: Self.fresh))
             gate.open()
             #expect(try await stream.next()?.value == "b")
         }
     }
 
-    @Test func aSoftTimeoutCountsForPluginsToo() async throws {
+    @Test func softTimeoutIncludesPlugins() async throws {
         let gate = Gate()
         let slow = RecordingPlugin(
             events: events,
@@ -152,20 +152,20 @@ import Testing
             fixture.script("/x", .ok("a", fields: Self.fresh))
             _ = try await fixture.client.fetch(fixture.get("/x"))
             let client = fixture.client(configuration(slow))
-            async let answer = client.fetch(fixture.get("/x"), .networkFirst(timeout: .seconds(2)))
+            async let emission = client.fetch(fixture.get("/x"), .networkFirst(timeout: .seconds(2)))
             await fixture.sleeper.sleepers(atLeast: 1)
             fixture.sleeper.advance(by: .seconds(2))
-            let stored = try await answer
+            let stored = try await emission
             #expect(stored.source == .store)
         }
     }
 
-    @Test func whereAPluginFailsWhatIsStoredStandsIn() async throws {
-        struct Away: Error {}
+    @Test func storedValueIsServedWhenAPluginFails() async throws {
+        struct Unreachable: Error {}
         let failing = RecordingPlugin(
             events: events,
             isReady: false,
-            onPrepare: { _, call in if call.purpose == .network { throw Away() } }
+            onPrepare: { _, call in if call.purpose == .network { throw Unreachable() } }
         )
         try await ScriptedFixture.run { fixture in
             let endpoint = fixture.get("/x")
@@ -196,7 +196,7 @@ import Testing
         )
     }
 
-    @Test func declaredOfflineEverythingIsALookup() async throws {
+    @Test func offlineModeMakesEveryCallALookup() async throws {
         try await ScriptedFixture.run(configuration(RecordingPlugin(events: events))) { fixture in
             fixture.client.mode = .offline
             await expect(.offlineMiss) { _ = try await fixture.client.fetch(fixture.get("/x")) }
@@ -205,7 +205,7 @@ import Testing
         #expect(events.all.allSatisfy { $0.hasPrefix("prepare lookup") } && !events.all.isEmpty)
     }
 
-    @Test func contentThatNobodyReadsIsToldToBeGivenUp() async throws {
+    @Test func unreadContentIsReportedAsAbandoned() async throws {
         let ended = Events()
         struct Watching: ObservingPlugin {
             let ended: Events
@@ -248,7 +248,7 @@ import Testing
         }
     }
 
-    @Test func whatAPluginCallsSecretIsNotLogged() async throws {
+    @Test func secretsOfAPluginAreNotLogged() async throws {
         let log = RecordedLog()
         let tenant = HTTPField.Name("X-Tenant")!
         let plugins: [any Plugin] = [

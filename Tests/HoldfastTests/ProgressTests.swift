@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func aDownloadIsToldOfFromItsFirstPieceToItsLast() async throws {
+    @Test func downloadReportsEveryPiece() async throws {
         try await ClientFixture.run { fixture in
             let heard = Heard()
             let call = fixture.client.call(fixture.get("/bytes/300000"), as: Data.self)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func withoutALengthThereIsNoTotal() async throws {
+    @Test func contentWithoutALengthHasNoTotal() async throws {
         try await ClientFixture.run { fixture in
             let heard = Heard()
             let call = fixture.client.call(fixture.get("/bytes/100000?chunked=true"), as: Data.self)
@@ -36,20 +36,20 @@ import Testing
         }
     }
 
-    @Test func whatTheStoreAnswersIsNoTransfer() async throws {
+    @Test func storedResponseIsNoTransfer() async throws {
         try await ClientFixture.run { fixture in
             let endpoint = fixture.get("/bytes/300000")
             _ = try await fixture.client.fetch(endpoint, as: Data.self)
             let heard = Heard()
             let call = fixture.client.call(endpoint, as: Data.self).with { $0.onProgress = heard.append }
             #expect(try await call.fetch().source == .store)
-            // Confirmed by a 304: its content is the stored one.
+            // A 304 confirmed it: its content is the stored one.
             #expect(try await call.fetch(.networkOnly).source == .network)
             #expect(heard(.download).isEmpty)
         }
     }
 
-    @Test func anUploadIsToldOfPieceByPiece() async throws {
+    @Test func uploadReportsEveryPiece() async throws {
         try await ClientFixture.run { fixture in
             let heard = Heard()
             var endpoint = fixture.get("/echo")

@@ -5,20 +5,19 @@ import HoldfastTesting
 import NIOCore
 import Synchronization
 
-/// An origin of one content that serves ranges of it, and breaks off where it was told to.
+/// An origin with one content that serves ranges of it, and breaks off as scripted.
 final class RangeOrigin: Transport {
     struct State {
         var content: [UInt8]
         var fields: HTTPFields
-        /// Bytes of each answer before it breaks off, one answer after the other; then all are
-        /// whole.
+        /// The bytes of each response before it breaks off, in order; later responses are complete.
         var cuts: [Int] = []
-        /// What is answered in place of the content, one answer after the other.
+        /// Responses that replace the content, in order.
         var instead: [HTTPResponse] = []
-        /// Bytes of a part at most.
+        /// The maximum bytes of a part.
         var longestPart = Int.max
         var requests: [HTTPRequest] = []
-        /// Waits at the cut in place of breaking off.
+        /// The origin waits at the cut instead of breaking off.
         var gate: HoldfastTesting.Gate?
     }
 
@@ -28,10 +27,10 @@ final class RangeOrigin: Transport {
         state = Mutex(State(content: content, fields: fields))
     }
 
-    /// Changes how it answers.
+    /// Changes how the origin responds.
     func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
     var requests: [HTTPRequest] { state.withLock { $0.requests } }
-    /// The `Range` of each request.
+    /// The `Range` field of each request.
     var ranges: [String?] { requests.map { $0.headerFields[.range] } }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPCache
 @testable import Holdfast
 
-/// What is kept of responses that are not stored: a value, and events.
+/// The memory of recent responses that are not stored: a value that receives events.
 @Suite("Recent responses") struct RecentResponsesTests {
     private static let start = Timestamp(milliseconds: 1_000_000)
     private static let window = Duration.seconds(2)
@@ -38,7 +38,7 @@ import Testing
 
     private let fence = InvalidationSequence(7)
 
-    /// Keeps a response; `nil` where it was not asked for.
+    /// Keeps a response; `nil` if the memory does not want it.
     private func keep(
         _ response: CacheResponse?,
         for path: String = "/x",
@@ -53,43 +53,43 @@ import Testing
         recent.finish(number, response.flatMap { RecentResponse($0, at: now) }, fence)
     }
 
-    private func isAnswered(
+    private func isServed(
         _ recent: inout RecentResponses,
         _ path: String = "/x",
         at now: Timestamp = start,
         within window: Duration = window,
         _ fence: InvalidationSequence? = nil
     ) -> Bool {
-        if case .answered = recent.arrive(identity(path), within: window, at: now, fence ?? self.fence) { return true }
+        if case .reuses = recent.arrive(identity(path), within: window, at: now, fence ?? self.fence) { return true }
         return false
     }
 
-    @Test func answersWithinTheWindowAndNotAfterIt() {
-        for (elapsed, isAnswer) in [(0, true), (2000, true), (2001, false), (-2000, true), (-2001, false)] {
+    @Test func servesWithinTheWindowAndNotAfterIt() {
+        for (elapsed, isExpected) in [(0, true), (2000, true), (2001, false), (-2000, true), (-2001, false)] {
             var recent = RecentResponses(.init(bytes: 800))
             keep(response(), in: &recent)
             let now = Self.start.adding(milliseconds: Int64(elapsed))
-            #expect(isAnswered(&recent, at: now) == isAnswer, "\(elapsed)")
+            #expect(isServed(&recent, at: now) == isExpected, "\(elapsed)")
         }
-        // A shorter window is the caller's choice; a longer one finds what is still kept.
+        // A caller may choose a shorter window; a longer one finds the response while it is kept.
         var recent = RecentResponses(.init(bytes: 800))
         keep(response(), in: &recent)
         let later = Self.start.adding(milliseconds: 1500)
-        #expect(!isAnswered(&recent, at: later, within: .seconds(1)))
-        #expect(isAnswered(&recent, at: later, within: .seconds(60)))
+        #expect(!isServed(&recent, at: later, within: .seconds(1)))
+        #expect(isServed(&recent, at: later, within: .seconds(60)))
     }
 
-    @Test func whatAnswersIsMarked() throws {
+    @Test func servedResponseIsMarked() throws {
         var recent = RecentResponses(.init(bytes: 800))
         keep(response("a"), in: &recent)
         let arrival = recent.arrive(identity(), within: .seconds(2), at: Self.start.adding(milliseconds: 1200), fence)
-        guard case .answered(let answer) = arrival else { throw HoldfastError(code: .noData, message: "") }
-        #expect(answer.source == .store && answer.isStale && answer.age == 1205)
-        #expect(answer.outcome == CacheOutcome(isHit: true, detail: .recent))
-        #expect(answer.body.whole == ByteBuffer(string: "a"))
+        guard case .reuses(let served) = arrival else { throw HoldfastError(code: .noData, message: "") }
+        #expect(served.source == .store && served.isStale && served.age == 1205)
+        #expect(served.outcome == CacheOutcome(isHit: true, detail: .recent))
+        #expect(served.body.whole == ByteBuffer(string: "a"))
     }
 
-    @Test func onlyWhatTheStoreDoesNotAnswerWithIsKept() {
+    @Test func onlyResponsesThatAreNotStoredAreKept() {
         func isKept(_ change: (inout CacheResponse) -> Void) -> Bool {
             var response = response()
             change(&response)
@@ -110,12 +110,12 @@ import Testing
         }
     }
 
-    @Test func whatIsStoredIsAsFreshAsItSays() throws {
+    @Test func storedResponseIsAsFreshAsItsFields() throws {
         var fresh = response()
         fresh.outcome.isStored = true
         fresh.head.headerFields[.cacheControl] = "max-age=1, must-revalidate"
         let kept = try #require(RecentResponse(fresh, at: Self.start))
-        let stale = [0, 999, 1000, 5000].map { kept.answer(at: Self.start.adding(milliseconds: $0)).isStale }
+        let stale = [0, 999, 1000, 5000].map { kept.makeResponse(at: Self.start.adding(milliseconds: $0)).isStale }
         #expect(stale == [false, false, true, true])
     }
 
@@ -132,7 +132,7 @@ import Testing
             }
         }
         recent.finish(first, nil, fence)
-        // A failure is nobody's later.
+        // A failure is not kept for later calls.
         guard case .leads(let second) = recent.arrive(identity(), within: Self.window, at: Self.start, fence) else {
             Issue.record("The next call begins.")
             return
@@ -140,7 +140,7 @@ import Testing
         #expect(second != first)
     }
 
-    @Test func theLastCallThatLeavesEndsTheExchange() {
+    @Test func lastLeavingCallEndsTheExchange() {
         var recent = RecentResponses(.init(bytes: 800))
         guard case .leads(let number) = recent.arrive(identity(), within: Self.window, at: Self.start, fence) else {
             return
@@ -148,7 +148,7 @@ import Testing
         _ = recent.arrive(identity(), within: Self.window, at: Self.start, fence)
         let isLast = [recent.leave(number), recent.leave(number)]
         #expect(isLast == [false, true])
-        // Its late response is not kept, and nobody joins it.
+        // Its late response is not kept, and no call joins it.
         recent.finish(number, RecentResponse(response(), at: Self.start), fence)
         let isLastAgain = recent.leave(number)
         #expect(recent.count == 0 && !isLastAgain)
@@ -159,12 +159,13 @@ import Testing
         #expect(next != number)
     }
 
-    @Test func anInvalidationEndsWhatIsKeptAndWhatIsUnderWay() {
+    @Test func invalidationEndsKeptResponsesAndExchanges() {
         var recent = RecentResponses(.init(bytes: 800))
         keep(response(), in: &recent)
         let later = InvalidationSequence(8)
-        #expect(!isAnswered(&recent, at: Self.start, later) && recent.count == 0)
-        // What began before it is not joined by calls after it, and not kept.
+        #expect(!isServed(&recent, at: Self.start, later) && recent.count == 0)
+        // Calls after the invalidation do not join an earlier exchange, and its response is not
+        // kept.
         guard case .leads(let old) = recent.arrive(identity("/y"), within: Self.window, at: Self.start, fence),
             case .leads(let new) = recent.arrive(identity("/y"), within: Self.window, at: Self.start, later)
         else {
@@ -173,15 +174,15 @@ import Testing
         }
         recent.finish(new, RecentResponse(response("new"), at: Self.start), later)
         recent.finish(old, RecentResponse(response("old"), at: Self.start), later)
-        guard case .answered(let answer) = recent.arrive(identity("/y"), within: Self.window, at: Self.start, later)
+        guard case .reuses(let served) = recent.arrive(identity("/y"), within: Self.window, at: Self.start, later)
         else {
             Issue.record("The newer one answers.")
             return
         }
-        #expect(answer.body.whole == ByteBuffer(string: "new"))
+        #expect(served.body.whole == ByteBuffer(string: "new"))
     }
 
-    @Test func anotherResponseEndsWhatIsKeptAndWhatIsUnderWay() {
+    @Test func newerResponseEndsKeptResponsesAndExchanges() {
         var recent = RecentResponses(.init(bytes: 800))
         keep(response(), in: &recent)
         keep(response(), for: "/y", in: &recent)
@@ -190,7 +191,7 @@ import Testing
             Issue.record("It is asked for anew.")
             return
         }
-        #expect(isAnswered(&recent, "/y"))
+        #expect(isServed(&recent, "/y"))
         recent.supersede(identity().request)
         guard case .leads(let next) = recent.arrive(identity(), within: Self.window, at: Self.start, fence) else {
             Issue.record("An exchange that may be older is not joined.")
@@ -199,23 +200,23 @@ import Testing
         recent.finish(slow, RecentResponse(response(), at: Self.start), fence)
         #expect(recent.count == 1)
         recent.finish(next, RecentResponse(response(), at: Self.start), fence)
-        #expect(isAnswered(&recent))
+        #expect(isServed(&recent))
     }
 
-    @Test func bytesAndResponsesAreLimitedAndTheOldestGoFirst() {
+    @Test func memoryIsLimitedAndTheOldestResponsesGoFirst() {
         var recent = RecentResponses(.init(bytes: 800, responses: 5))
         keep(response(bytes: 101), for: "/large", in: &recent)
         #expect(recent.count == 0 && recent.bytes == 0)
         for number in 0..<20 { keep(response(bytes: 100), for: "/\(number)", in: &recent) }
         #expect(recent.count == 5 && recent.bytes == 500)
-        #expect(!isAnswered(&recent, "/14") && isAnswered(&recent, "/15") && isAnswered(&recent, "/19"))
+        #expect(!isServed(&recent, "/14") && isServed(&recent, "/15") && isServed(&recent, "/19"))
         var heavy = RecentResponses(.init(bytes: 800))
         for number in 0..<20 { keep(response(bytes: 100), for: "/\(number)", in: &heavy) }
         #expect(heavy.count == 8 && heavy.bytes == 800)
-        #expect(!isAnswered(&heavy, "/11") && isAnswered(&heavy, "/12"))
+        #expect(!isServed(&heavy, "/11") && isServed(&heavy, "/12"))
     }
 
-    @Test func whatIsTooOldIsLetGoOf() {
+    @Test func oldResponsesAreRemoved() {
         var recent = RecentResponses(.init(bytes: 800))
         keep(response(), for: "/long", within: .seconds(10), in: &recent)
         keep(response(), for: "/short", within: .seconds(2), in: &recent)
@@ -225,7 +226,7 @@ import Testing
         #expect(recent.removeOld(at: Self.start.adding(milliseconds: 10_001)) == nil && recent.count == 0)
     }
 
-    @Test func requestsAreTheSameToTheByte() {
+    @Test func requestsAreComparedByteByByte() {
         let base = RequestIdentity(request("/x", [.authorization: "Bearer a"], "anna"))
         #expect(base == RequestIdentity(request("/x", [.authorization: "Bearer a"], "anna")))
         for other in [
@@ -236,13 +237,13 @@ import Testing
         ] {
             #expect(base != RequestIdentity(other), "\(other)")
         }
-        // Equal to people, and not to anybody else.
+        // The two texts look equal and differ in their bytes.
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         #expect(RequestIdentity(request("/x", [:], composed)) != RequestIdentity(request("/x", [:], decomposed)))
         #expect(RequestIdentity(request("/\(composed)")) != RequestIdentity(request("/\(decomposed)")))
     }
 
-    @Test func onlySafeRequestsWithoutWishesOfTheirOwnAreShared() {
+    @Test func onlySafeUnconditionalRequestsAreShared() {
         #expect(RequestIdentity(sharing: request()) != nil)
         var head = request()
         head.head.method = .head

@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastTesting
 
-/// Takes part in everything and notes it.
+/// Implements every hook and records its calls.
 struct RecordingPlugin: PreparingPlugin, ObservingPlugin, ProcessingPlugin, RecoveringPlugin {
     let events: Events
     var name = ""
@@ -24,8 +24,8 @@ struct RecordingPlugin: PreparingPlugin, ObservingPlugin, ProcessingPlugin, Reco
         for call: CallInfo,
         after duration: Duration
     ) {
-        let answer = (try? result.get().status.code).map { "\($0)" } ?? "failure"
-        events.append("\(name)didReceive \(answer) \(call.number).\(call.attempt)")
+        let status = (try? result.get().status.code).map { "\($0)" } ?? "failure"
+        events.append("\(name)didReceive \(status) \(call.number).\(call.attempt)")
     }
     func process(_ content: inout ResponseContent, for call: CallInfo) throws {
         events.append("\(name)process \(content.head.status.code)")

@@ -5,7 +5,7 @@ import SampleOrigin
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct ResilienceTests {
-    @Test func aBodyDamagedInTheMiddleIsFetchedAgainAndStoredOverTheDamage() async throws {
+    @Test func damagedBodyIsFetchedAndStoredAgain() async throws {
         try await ClientFixture.run { fixture in
             let endpoint = fixture.get("/bytes/300000")
             let whole = try await fixture.client.fetch(endpoint, as: Data.self).value
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// Flips these bytes wherever they stand in the store's files.
+    /// Flips these bytes in every file of the store.
     private func damage(_ bytes: Data, in folder: String) throws -> Int {
         var count = 0
         for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
@@ -38,7 +38,7 @@ import Testing
         return count
     }
 
-    @Test func theContentOfAGETIsInTheKey() async throws {
+    @Test func contentOfAGETIsInTheKey() async throws {
         try await ClientFixture.run { fixture in
             for body in ["one", "two"] {
                 fixture.origin.force(.respond(fields: [("Cache-Control", "max-age=60")], body: body))
@@ -46,14 +46,14 @@ import Testing
             func search(_ id: Int) -> PathEndpoint {
                 PathEndpoint(baseURL: fixture.origin.baseURL, path: "/search", task: .json(["id": .init(id)]))
             }
-            for (id, answer) in [(1, "one"), (2, "two"), (1, "one")] {
+            for (id, expected) in [(1, "one"), (2, "two"), (1, "one")] {
                 let value = try await fixture.client.fetch(search(id)).value
-                #expect(value == answer)
+                #expect(value == expected)
             }
         }
     }
 
-    @Test func theHostIsTheURLsWhateverTheFieldsSay() async throws {
+    @Test func hostIsTheURLsWhateverTheFields() async throws {
         try await ClientFixture.run { fixture in
             var endpoint = fixture.get("/echo")
             endpoint.headers[HTTPField.Name("Host") ?? .accept] = "evil.example"
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func headOfSomethingLargeIsNotTooLarge() async throws {
+    @Test func headOfALargeResponseIsNotTooLarge() async throws {
         try await ClientFixture.run(.init(maximumBodyBytes: 1000)) { fixture in
             var endpoint = fixture.get("/bytes/100000")
             endpoint.method = .head
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func closedSaysSoForEveryStrategy() async throws {
+    @Test func closedClientIsAnErrorInEveryStrategy() async throws {
         try await ClientFixture.run { fixture in
             _ = try await fixture.client.fetch(fixture.feed)
             try await fixture.client.close()
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func aQuietEndHidesNoAnswer() async throws {
+    @Test func quietEndHidesNoResponse() async throws {
         try await ClientFixture.run { fixture in
             _ = try await fixture.client.fetch(fixture.feed)
             fixture.origin.force(.status(401))
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func cancellingATaskThrowsACancellationError() async throws {
+    @Test func cancellingATaskThrowsCancellationError() async throws {
         try await ClientFixture.run { fixture in
             let gate = OriginGate()
             fixture.origin.force(.hold(gate))

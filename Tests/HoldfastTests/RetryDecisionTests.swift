@@ -15,28 +15,28 @@ import Testing
         return Self.policy.decision(after: head, retries: retries, jitter: 1, now: Self.now)
     }
 
-    @Test(arguments: [408, 425, 429, 500, 502, 503, 504]) func whatMayBeBetterNextTimeIsSentAgain(_ status: Int) {
-        #expect(decision(status) == .again(after: .seconds(1)))
+    @Test(arguments: [408, 425, 429, 500, 502, 503, 504]) func temporaryStatusIsSentAgain(_ status: Int) {
+        #expect(decision(status) == .retry(after: .seconds(1)))
     }
 
-    @Test(arguments: [200, 304, 400, 401, 404, 410, 501, 505]) func whatWillBeTheSameNextTimeStands(_ status: Int) {
-        #expect(decision(status) == .stands)
+    @Test(arguments: [200, 304, 400, 401, 404, 410, 501, 505]) func lastingStatusIsFinal(_ status: Int) {
+        #expect(decision(status) == .keep)
     }
 
-    @Test func enoughIsEnough() {
-        #expect(decision(503, retries: 2) != .stands)
-        #expect(decision(503, retries: 3) == .stands)
+    @Test func retriesStopAtTheLimit() {
+        #expect(decision(503, retries: 2) != .keep)
+        #expect(decision(503, retries: 3) == .keep)
         #expect(
             RetryPolicy.never.decision(
                 after: HTTPResponse(status: .serviceUnavailable),
                 retries: 0,
                 jitter: 0,
                 now: Self.now
-            ) == .stands
+            ) == .keep
         )
     }
 
-    @Test func theWaitDoublesUpToTheLongest() {
+    @Test func waitDoublesUpToTheMaximum() {
         let waits = (0..<6).map { Self.policy.backOff($0, jitter: 1) }
         #expect(waits == [1, 2, 4, 8, 10, 10].map { .seconds($0) })
         #expect(Self.policy.backOff(100_000, jitter: 1) == .seconds(10))
@@ -54,18 +54,18 @@ import Testing
 
     @Test(
         arguments: [
-            ("0", .again(after: .seconds(1))), ("7", .again(after: .seconds(7))), ("10", .again(after: .seconds(10))),
-            ("11", .stands), ("99999999999999999999999", .stands),
-            ("Sun, 06 Nov 1994 08:49:42 GMT", .again(after: .seconds(5))),
-            ("Sunday, 06-Nov-94 08:49:42 GMT", .again(after: .seconds(5))),
-            ("Sun, 06 Nov 1994 08:49:00 GMT", .again(after: .seconds(1))), ("Sun, 06 Nov 1994 08:50:37 GMT", .stands),
-            // What is no value of the field says nothing.
-            ("-5", .again(after: .seconds(1))), ("1.5", .again(after: .seconds(1))),
-            ("soon", .again(after: .seconds(1))),
-            ("", .again(after: .seconds(1))),
+            ("0", .retry(after: .seconds(1))), ("7", .retry(after: .seconds(7))), ("10", .retry(after: .seconds(10))),
+            ("11", .keep), ("99999999999999999999999", .keep),
+            ("Sun, 06 Nov 1994 08:49:42 GMT", .retry(after: .seconds(5))),
+            ("Sunday, 06-Nov-94 08:49:42 GMT", .retry(after: .seconds(5))),
+            ("Sun, 06 Nov 1994 08:49:00 GMT", .retry(after: .seconds(1))), ("Sun, 06 Nov 1994 08:50:37 GMT", .keep),
+            // An invalid value of the field is ignored.
+            ("-5", .retry(after: .seconds(1))), ("1.5", .retry(after: .seconds(1))),
+            ("soon", .retry(after: .seconds(1))),
+            ("", .retry(after: .seconds(1))),
         ] as [(String, RetryDecision)]
     )
-    func theOriginsWishIsObeyed(_ field: String, _ expected: RetryDecision) {
+    func retryAfterIsObeyed(_ field: String, _ expected: RetryDecision) {
         #expect(decision(503, retryAfter: field) == expected)
     }
 
@@ -76,13 +76,13 @@ import Testing
             (.tls, false), (.protocolViolation, false), (.cancelled, false), (.invalidRequest, false), (.other, false),
         ] as [(TransportError.Code, Bool)]
     )
-    func onlyWhatMayPassIsWorthAnotherTry(_ code: TransportError.Code, _ isWorthIt: Bool) {
+    func onlyTemporaryFailuresAreRetried(_ code: TransportError.Code, _ isWorthIt: Bool) {
         let error = TransportError(code: code, message: "")
-        #expect((Self.policy.decision(after: error, retries: 0, jitter: 1) != .stands) == isWorthIt)
-        #expect(Self.policy.decision(after: error, retries: 3, jitter: 1) == .stands)
+        #expect((Self.policy.decision(after: error, retries: 0, jitter: 1) != .keep) == isWorthIt)
+        #expect(Self.policy.decision(after: error, retries: 3, jitter: 1) == .keep)
     }
 
-    @Test func anErrorOfSomebodyElsesStands() {
-        #expect(Self.policy.decision(after: CancellationError(), retries: 0, jitter: 1) == .stands)
+    @Test func foreignErrorIsFinal() {
+        #expect(Self.policy.decision(after: CancellationError(), retries: 0, jitter: 1) == .keep)
     }
 }

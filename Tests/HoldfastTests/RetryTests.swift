@@ -16,29 +16,28 @@ import Testing
         return configuration
     }
 
-    /// Moves the clock each time that somebody sleeps on it, `count` times, by as long as any wait
-    /// may be.
+    /// Advances the clock by the longest wait each time that a task sleeps on it, `count` times.
     private func wake(_ clock: ManualDurationClock, _ count: Int) async {
         for _ in 1...count {
-            // The engine's own limit sleeps all the while.
+            // The engine's own limit sleeps all the time.
             await clock.sleepers(atLeast: 2)
             clock.advance(by: .milliseconds(400))
         }
     }
 
-    @Test func refusalsAndFailuresAreTriedAgainAndTheCallerSeesOneAnswer() async throws {
+    @Test func rejectionsAndFailuresAreRetriedAndTheCallerSeesOneResponse() async throws {
         let fixture = try await ManualFixture(Self.configuration())
         fixture.transport.script(Self.target, .status(.serviceUnavailable), .failure(.connectionClosed), .ok("there"))
         async let value = fixture.client.fetch(endpoint).value
         await wake(fixture.sleeper, 2)
-        let answer = try await value
-        #expect(answer == "there")
+        let result = try await value
+        #expect(result == "there")
         #expect(fixture.transport.requests.count == 3)
         #expect(fixture.transport.unscripted.isEmpty)
         try await fixture.close()
     }
 
-    @Test func afterTheLastTryTheAnswerStands() async throws {
+    @Test func lastResponseIsFinal() async throws {
         let fixture = try await ManualFixture(Self.configuration())
         fixture.transport.script(
             Self.target,
@@ -46,15 +45,15 @@ import Testing
             .status(.serviceUnavailable),
             .status(.badGateway, "third")
         )
-        async let answer = fixture.client.call(endpoint).accepting(.any).fetch()
+        async let result = fixture.client.call(endpoint).accepting(.any).fetch()
         await wake(fixture.sleeper, 2)
-        let emission = try await answer
+        let emission = try await result
         #expect(emission.status == .badGateway)
         #expect(emission.value == "third")
         try await fixture.close()
     }
 
-    @Test func withoutAPolicyNothingIsSentTwice() async throws {
+    @Test func requestWithoutAPolicyIsSentOnce() async throws {
         let fixture = try await ManualFixture()
         fixture.transport.script(Self.target, .status(.serviceUnavailable))
         await expect(.status) { _ = try await fixture.client.fetch(endpoint) }
@@ -62,7 +61,7 @@ import Testing
         try await fixture.close()
     }
 
-    @Test func aMutationIsSentAgainOnlyWhereItIsMarkedIdempotent() async throws {
+    @Test func mutationIsRetriedOnlyIfMarkedIdempotent() async throws {
         struct Change: Endpoint {
             var isMarked: Bool
             var baseURL: String { "https://a.example" }
@@ -81,12 +80,12 @@ import Testing
         other.transport.script(Self.target, .failure(.connectionClosed), .ok("done"))
         async let value = other.client.fetch(Change(isMarked: true), as: String.self).value
         await wake(other.sleeper, 1)
-        let answer = try await value
-        #expect(answer == "done")
+        let result = try await value
+        #expect(result == "done")
         try await other.close()
     }
 
-    @Test func anUploadOfAFileIsSentAgainWhole() async throws {
+    @Test func fileUploadIsRetriedFromTheBeginning() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
         try Data(repeating: 7, count: 300_000).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -107,12 +106,12 @@ import Testing
                 options.onProgress = { if $0.direction == .upload { heard.append("\($0.completed)") } }
             }.fetch()
             #expect(fixture.origin.requestCount == 2)
-            // The second time all of it was taken again, from the beginning.
+            // The second try read all of the file again, from the beginning.
             #expect(heard.all.last == "300000" && heard.all.filter { $0 == "65536" }.count == 2)
         }
     }
 
-    @Test func theCallsPolicyComesBeforeTheEndpointsAndTheClients() async throws {
+    @Test func callPolicyOverridesEndpointAndClient() async throws {
         let fixture = try await ManualFixture(Self.configuration(RetryPolicy(limit: 5)))
         fixture.transport.script(Self.target, .status(.serviceUnavailable))
         await expect(.status) {
@@ -122,7 +121,7 @@ import Testing
         try await fixture.close()
     }
 
-    @Test func cancellingEndsTheWaitingAtOnce() async throws {
+    @Test func cancellingEndsTheWaitAtOnce() async throws {
         let fixture = try await ManualFixture(Self.configuration())
         fixture.transport.script(Self.target, .status(.serviceUnavailable))
         let task = Task { try await fixture.client.fetch(endpoint).value }
@@ -134,7 +133,7 @@ import Testing
         try await fixture.close()
     }
 
-    @Test func theCallsTimeoutEndsTheWaiting() async throws {
+    @Test func callTimeoutEndsTheWait() async throws {
         let policy = RetryPolicy(limit: 1, delay: .seconds(8))
         let fixture = try await ManualFixture(Self.configuration(policy))
         fixture.transport.script(Self.target, .status(.serviceUnavailable))
@@ -166,7 +165,7 @@ import Testing
         func willSend(_ request: SentRequest, for call: CallInfo) { sent.withLock { $0 += 1 } }
     }
 
-    @Test func theOriginIsAskedAgainOverARealConnection() async throws {
+    @Test func originIsAskedAgainOverARealConnection() async throws {
         try await ClientFixture.run(Self.configuration(RetryPolicy(limit: 3, delay: .zero))) { fixture in
             fixture.origin.force(.status(503), times: 1)
             fixture.origin.force(.reset, times: 1)
@@ -177,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func aRefusedAnswersConnectionIsGivenBackOrClosed() async throws {
+    @Test func connectionOfARejectedResponseIsReturnedOrClosed() async throws {
         let hold = OriginGate()
         try await ClientFixture.run(Self.configuration(RetryPolicy(limit: 1, delay: .zero, statuses: [200]))) {
             fixture in

@@ -5,7 +5,7 @@ import Testing
 @testable import Holdfast
 
 @Suite("Reuse over sockets", .timeLimit(.minutes(20))) struct ReuseOverSocketsTests {
-    @Test func whenTheLastCallerGoesTheRequestIsClosedOnTheWire() async throws {
+    @Test func requestIsClosedOnTheWireWhenTheLastCallerLeaves() async throws {
         try await ClientFixture.run { fixture in
             let gate = OriginGate()
             fixture.origin.force(.hold(gate))

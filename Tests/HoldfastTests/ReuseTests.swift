@@ -5,8 +5,8 @@ import Testing
 
 @testable import Holdfast
 
-/// `reuseWithin` for what the store may not keep.
-@Suite("Reuse of what is not stored", .timeLimit(.minutes(20))) struct ReuseTests {
+/// `reuseWithin` for responses that the store may not keep.
+@Suite("Reuse of responses that are not stored", .timeLimit(.minutes(20))) struct ReuseTests {
     private static let secret: HTTPFields = [.cacheControl: "no-store"]
     private static let url = ScriptedFixture.host + "/x"
 
@@ -26,15 +26,15 @@ import Testing
         #expect(emission.value == value, sourceLocation: sourceLocation)
     }
 
-    /// Answers "1", "2", … and may not be stored.
+    /// Responds "1", "2", … with responses that may not be stored.
     private func count(_ fixture: ScriptedFixture, _ fields: HTTPFields = secret, beforeHead: Gate? = nil) {
         fixture.transport.script(Self.url) { _ in
             .ok("\(fixture.transport.requests.count)", fields: fields, beforeHead: beforeHead)
         }
     }
 
-    @Test func theSameRequestWithinTheWindowIsSentOnceAtEveryDoor() async throws {
-        // Nothing of these is stored, or what is stored may not answer by itself.
+    @Test func sameRequestWithinTheWindowIsSentOnceByEveryCall() async throws {
+        // None of these is stored, or the stored one may not be served without validation.
         let usual: HTTPFields = [.cacheControl: "max-age=0, private, must-revalidate", .eTag: "\"1\""]
         for fields in [Self.secret, usual, [.cacheControl: "no-cache"], [:], [.vary: "*"]] as [HTTPFields] {
             try await ScriptedFixture.run { fixture in
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func whatIsReusedIsMarked() async throws {
+    @Test func reusedResponseIsMarked() async throws {
         try await ScriptedFixture.run { fixture in
             count(fixture)
             let call = reusing(fixture.client, fixture.get("/x"))
@@ -68,17 +68,17 @@ import Testing
             let again = try await call.fetch()
             #expect(again.source == .store && again.isStale && again.age == .seconds(1))
             #expect(again.outcome == CacheOutcome(isHit: true, detail: .recent))
-            // It is not stored for all that.
+            // The response is still not stored.
             #expect(try await call.fetch(.storedOnly) == nil)
         }
     }
 
-    @Test func withoutTheChoiceEveryCallAsks() async throws {
+    @Test func everyCallAsksWithoutTheSetting() async throws {
         try await ScriptedFixture.run { fixture in
             count(fixture)
             for number in 1...3 { try await expectValue("\(number)", fixture.client.call(fixture.get("/x"))) }
             let call = reusing(fixture.client, fixture.get("/x"))
-            // Nor does what those calls brought answer one that chose.
+            // Their responses do not serve a call that chose to reuse, either.
             try await expectValue("4", call)
             try await expectValue("5", call, .networkOnly)
             // Without the store the network is asked.
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func nobodyGoesBackBehindWhatWasSeen() async throws {
+    @Test func callersNeverSeeOlderValues() async throws {
         try await ScriptedFixture.run { fixture in
             count(fixture)
             let call = reusing(fixture.client, fixture.get("/x"))
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [30, 2000], 0..<3) func concurrentCallsAskOnce(callers: Int, door: Int) async throws {
+    @Test(arguments: [30, 2000], 0..<3) func concurrentCallsSendOneRequest(callers: Int, kind: Int) async throws {
         let gate = Gate()
         try await ScriptedFixture.run { fixture in
             count(fixture, beforeHead: gate)
@@ -107,7 +107,7 @@ import Testing
             let values = try await withThrowingTaskGroup(of: [Emission<String>].self) { group in
                 for _ in 0..<callers {
                     group.addTask {
-                        switch door {
+                        switch kind {
                         case 0: [try await call.fetch()]
                         case 1: await call.request().collected().emissions
                         default: await call.onCache { _ in }.request().collected().emissions
@@ -148,7 +148,7 @@ import Testing
             let expected = ["anna ", "bert ", "nobody s=1", "nobody s=2", "nobody "]
             #expect(values.allSatisfy { $0.1 == expected[$0.0] })
             #expect(fixture.transport.requests.count == users.count)
-            // Named principals, too, whose requests look the same.
+            // Also named principals whose requests look the same.
             for name in ["anna", "bert"] {
                 let naming = RecordingPlugin(events: Events(), onPrepare: { request, _ in request.principal = name })
                 let call = reusing(fixture.client, fixture.get("/x")).with { $0.plugins = [naming] }
@@ -158,8 +158,8 @@ import Testing
         }
     }
 
-    /// Endpoints that want different things of the same URL join no exchange of each other's.
-    @Test func callsThatWantDifferentThingsAskForThemselves() async throws {
+    /// Endpoints that need different results from one URL do not join each other's exchanges.
+    @Test func callsWithDifferentNeedsAskSeparately() async throws {
         let gate = Gate()
         try await ScriptedFixture.run { fixture in
             count(fixture, beforeHead: gate)
@@ -185,7 +185,7 @@ import Testing
         var rule: RuleSettings?
     }
 
-    @Test func aFailureIsSharedByThoseWhoWaitAndByNobodyLater() async throws {
+    @Test func failureIsSharedOnlyByWaitingCalls() async throws {
         let failures: [(ScriptedTransport.Reply, HoldfastError.Code)] = [
             (.failure(.other), .transportFailed), (.status(.internalServerError, "no"), .status),
             (.status(.notFound, "no"), .status), (.ok("abcdef", fields: Self.secret).truncated(after: 3), .truncated),
@@ -212,14 +212,15 @@ import Testing
         }
     }
 
-    @Test func whatACallCannotReadIsAskedForAgain() async throws {
+    @Test func unreadableResponseIsFetchedAgain() async throws {
         try await ScriptedFixture.run { fixture in
             fixture.script("/x", .ok("no JSON", fields: Self.secret), .ok("7", fields: Self.secret))
             let call = fixture.client.call(fixture.get("/x"), as: Int.self).with { $0.reuseWithin = .seconds(2) }
             await expect(.decodingFailed) { _ = try await call.fetch() }
             let number = try await call.fetch().value
             #expect(number == 7)
-            // For another type what is kept is as good; where it is not, that one asks.
+            // The kept response serves another type if it can be decoded; otherwise that call asks
+            // the origin.
             try await expectValue("7", reusing(fixture.client, fixture.get("/x")))
             #expect(fixture.transport.requests.count == 2)
             fixture.script("/x", .ok("[1]", fields: Self.secret))
@@ -230,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func theFirstCallerMayGoAndTheOthersHaveTheResponse() async throws {
+    @Test func firstCallerMayLeaveBeforeTheResponse() async throws {
         let gate = Gate()
         try await ScriptedFixture.run { fixture in
             count(fixture, beforeHead: gate)
@@ -250,7 +251,7 @@ import Testing
         }
     }
 
-    @Test func aCallsTimeoutEndsItsOwnWaiting() async throws {
+    @Test func timeoutEndsOnlyItsOwnWait() async throws {
         let gate = Gate()
         try await ScriptedFixture.run { fixture in
             count(fixture, beforeHead: gate)
@@ -276,7 +277,7 @@ import Testing
         var invalidates: [StoreInvalidation] = []
     }
 
-    @Test func aMutationOrAnInvalidationEndsIt() async throws {
+    @Test func mutationOrInvalidationEndsReuse() async throws {
         let causes: [@Sendable (ScriptedFixture) async throws -> Void] = [
             { _ = try await $0.client.fetch(Like(path: "/x")) },
             { _ = try await $0.client.fetch(Like(path: "/y", invalidates: [.endpoint($0.get("/x"))])) },
@@ -298,7 +299,7 @@ import Testing
         }
     }
 
-    @Test func whatWasUnderWayDuringAMutationIsNotJoinedOrKeptAfterIt() async throws {
+    @Test func exchangeDuringAMutationIsNotJoinedOrKept() async throws {
         let gate = Gate()
         try await ScriptedFixture.run { fixture in
             fixture.transport.script(Self.url, method: .post, repeating: .ok("done"))
@@ -315,7 +316,7 @@ import Testing
         }
     }
 
-    @Test func whatIsKeptIsLetGoOfWhenItsTimeIsOver() async throws {
+    @Test func keptResponseIsRemovedAfterItsWindow() async throws {
         try await ScriptedFixture.run { fixture in
             count(fixture)
             _ = try await reusing(fixture.client, fixture.get("/x")).fetch()
@@ -328,7 +329,7 @@ import Testing
         }
     }
 
-    @Test func withoutMemoryForItNothingIsKept() async throws {
+    @Test func nothingIsKeptWithoutMemory() async throws {
         try await ScriptedFixture.run(.init(reuseMemoryBytes: 0)) { fixture in
             count(fixture)
             let call = reusing(fixture.client, fixture.get("/x"))
@@ -337,7 +338,7 @@ import Testing
         }
     }
 
-    @Test func aClosedClientAnswersNothing() async throws {
+    @Test func closedClientReusesNothing() async throws {
         try await ScriptedFixture.run { fixture in
             count(fixture)
             let call = reusing(fixture.client, fixture.get("/x"))
@@ -349,7 +350,7 @@ import Testing
 }
 
 extension RecentExchanges {
-    /// Returns when so many callers wait.
+    /// Returns when this many callers wait.
     func waitForCallers(_ count: Int) async {
         while waitingCount < count { await Task.yield() }
     }

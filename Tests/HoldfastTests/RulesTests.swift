@@ -14,25 +14,25 @@ struct RulesTests {
             freshness: {lifetime: 5 m}
         """
 
-    /// The same as the file.
+    /// The same values as in the file.
     private static func values() throws -> RuleSet {
         var settings = RuleSettings()
         settings.freshness.lifetime = .seconds(300)
         return try RuleSet([Rule(matching: .init(urls: ["/respond"], methods: [.get]), settings: settings)])
     }
 
-    /// The door that rules come by.
-    enum Door: CaseIterable {
+    /// The way by which rules are given.
+    enum RuleSource: CaseIterable {
         case file, values
     }
 
     @Test(
-        "A rule gives freshness to what says nothing of it, from a file and as Swift values",
-        arguments: Door.allCases
+        "A rule makes responses without directives fresh, from a file and from Swift",
+        arguments: RuleSource.allCases
     )
-    func addsFreshness(door: Door) async throws {
+    func addsFreshness(ruleSource: RuleSource) async throws {
         let rules =
-            switch door {
+            switch ruleSource {
             case .file: try Configuration(yaml: Self.yaml).rules
             case .values: try Self.values()
             }
@@ -48,7 +48,7 @@ struct RulesTests {
         }
     }
 
-    @Test func withoutTheRuleEachRequestIsForwarded() async throws {
+    @Test func requestsAreForwardedWithoutTheRule() async throws {
         try await ClientFixture.run { fixture in
             for _ in 0..<2 {
                 let emission = try await fixture.client.fetch(fixture.get("/respond"), .standard)
@@ -57,7 +57,7 @@ struct RulesTests {
         }
     }
 
-    @Test("A client opens as a file says: its store, its mode, its rules") func opensFromAFile() async throws {
+    @Test("A file sets a client's store, mode and rules") func opensFromAFile() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -83,14 +83,14 @@ struct RulesTests {
         #expect(FileManager.default.fileExists(atPath: folder.appending(path: "a.store").path))
     }
 
-    @Test func aFileWithoutAStoreSaysSo() async throws {
+    @Test func fileWithoutAStoreIsAnError() async throws {
         let error = await #expect(throws: ConfigurationError.self) {
             try await CachingClient.open(Configuration(yaml: "version: 1"))
         }
         #expect(error?.description.contains("store.path") == true)
     }
 
-    @Test("A store is configured as a file says") func configuresStores() throws {
+    @Test("A file configures a store") func configuresStores() throws {
         let file = try Configuration(
             yaml: """
                 version: 1

@@ -31,7 +31,7 @@ import Testing
         static func movie(_ id: Int) -> Movie { Movie(id: id) }
     }
 
-    @Test func everyDoorTakesTheCasesOfTheType() async throws {
+    @Test func everyCallTakesTheCasesOfTheType() async throws {
         try await ScriptedClient.run { fixture in
             let bytes = fixture.client.of(MovieAPI.self)
             let movies = bytes.as([Int].self)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func theTypesOwnResponseIsTheDefault() async throws {
+    @Test func responseOfTheTypeIsTheDefault() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/movies/7", .fresh(#"{"title":"Stalker"}"#))
             let movies = fixture.client.of(Movie.self)

@@ -67,7 +67,7 @@ struct ScriptedFixture {
         PathEndpoint(baseURL: Self.host, path: path, headers: headers)
     }
 
-    /// The next answers for a path.
+    /// The next responses for a path.
     func script(_ path: String, _ replies: ScriptedTransport.Reply...) {
         for reply in replies { transport.script(Self.host + path, reply) }
     }
@@ -75,7 +75,7 @@ struct ScriptedFixture {
     func sent(_ name: HTTPField.Name) -> [String?] { transport.requests.map { $0.headerFields[name] } }
 }
 
-/// What was logged, as text.
+/// The logged messages, as text.
 final class RecordedLog: Sendable {
     private let lines = Mutex<[String]>([])
     var all: [String] { lines.withLock { $0 } }

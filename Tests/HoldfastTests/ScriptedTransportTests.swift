@@ -4,7 +4,7 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-/// A network that does as it was told.
+/// A network that follows a script.
 @Suite(.timeLimit(.minutes(20))) struct ScriptedTransportTests {
     private let clock = ManualDurationClock()
     private let transport: ScriptedTransport
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func singleRepliesComeBeforeThoseThatRepeat() async throws {
+    @Test func singleRepliesComeBeforeRepeatedOnes() async throws {
         transport.script(url, repeating: .ok("a"), .failure(.connect))
         transport.script(url, .ok("1"), .notModified([.eTag: "\"1\""]))
         #expect(try await [send(), send(), send()] == ["200 1", "304 ", "200 a"])
@@ -43,7 +43,7 @@ import Testing
         #expect(transport.unscripted == [])
     }
 
-    @Test func aClosureAnswersWithTheContentInHand() async throws {
+    @Test func closureRespondsWithTheRequestsContent() async throws {
         transport.script(url, method: .post) { request in .ok("\(request.head.method) \(request.text ?? "")") }
         transport.script(url, .ok("any"))
         #expect(try await send(.post, "/x", "a body") == "200 POST a body")
@@ -51,7 +51,7 @@ import Testing
         #expect(transport.received.map(\.text) == ["a body", nil])
     }
 
-    @Test func aLateReplyWaitsForTheClock() async throws {
+    @Test func lateReplyWaitsForTheClock() async throws {
         transport.script(url, .ok("late").delayed(by: .seconds(5)))
         let task = Task { try await send() }
         await clock.sleepers(atLeast: 1)
@@ -60,7 +60,7 @@ import Testing
         #expect(try await task.value == "200 late")
     }
 
-    @Test(arguments: [0, 1, 3, 4]) func aReplyBreaksOffAfterSoManyBytes(_ bytes: Int) async throws {
+    @Test(arguments: [0, 1, 3, 4]) func replyBreaksOffAfterAGivenNumberOfBytes(_ bytes: Int) async throws {
         transport.script(url, .ok("1234").truncated(after: bytes))
         let head = HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/x")
         let response = try await transport.send(TransportRequest(head: head))
@@ -71,19 +71,19 @@ import Testing
         #expect(received == "1234".prefix(bytes))
     }
 
-    @Test func whatIsNotScriptedSaysWhatIs() async throws {
+    @Test func unscriptedRequestListsTheScript() async throws {
         transport.script(url + "?token=hunter2", .ok("1"))
         _ = try await send(.get, "/x?token=hunter2")
         transport.script(url, method: .post, repeating: .ok("2"))
         let failure = await failure { try await send(.get, "/y?token=hunter2") }
         let expected =
-            "No answer is scripted for 'GET https://a.example/y?token=REDACTED'. Scripted: "
+            "No response is scripted for 'GET https://a.example/y?token=REDACTED'. Scripted: "
             + "'POST https://a.example/x', 'https://a.example/x?token=REDACTED' (used up)."
         #expect(failure?.message == expected)
         #expect(transport.unscripted == ["https://a.example/y?token=hunter2"])
     }
 
-    @Test func aNetworkThatIsAwayKeepsItsScriptsAndBreaksOffWhatIsUnderWay() async throws {
+    @Test func unreachableNetworkEndsRequestsAndKeepsItsScript() async throws {
         transport.script(url, .ok("1"), .ok("2"))
         let head = HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/x")
         let underWay = try await transport.send(TransportRequest(head: head))
@@ -101,7 +101,7 @@ import Testing
         var sampleResponse: SampleResponse? { hasSample ? SampleResponse(json: #"{"wind": 7}"#) : nil }
     }
 
-    @Test func anEndpointsSampleAnswersIt() async throws {
+    @Test func endpointSampleIsItsResponse() async throws {
         let environment = ServerEnvironment("test", baseURL: "https://a.example")
         try transport.script(
             samplesOf: AnyEndpoint(Weather()),

@@ -5,7 +5,7 @@ import SampleOrigin
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct StrategyTests {
-    @Test func theStrategysTypeSaysHowManyValuesComeBack() async throws {
+    @Test func strategyTypeDecidesHowManyValuesReturn() async throws {
         try await ClientFixture.run { fixture in
             let none: Emission<Feed>? = try await fixture.client.fetch(fixture.feed, .storedOnly)
             #expect(none == nil && fixture.origin.requestCount == 0)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func storedFirstTakesWhatIsThereHoweverStale() async throws {
+    @Test func storedFirstServesStaleValues() async throws {
         try await ClientFixture.run { fixture in
             _ = try await fixture.client.fetch(fixture.feed, .storedFirst)
             fixture.clock.advance(by: .seconds(100_000))
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func networkFirstFallsBackAlsoWhenTheBodyBreaksOff() async throws {
+    @Test func networkFirstFallsBackWhenTheBodyBreaksOff() async throws {
         try await ClientFixture.run { fixture in
             _ = try await fixture.client.fetch(fixture.get("/bytes/50000"), as: Data.self)
             fixture.origin.force(.truncate(after: 1000))
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func aRefusedStatusIsAnErrorWithItsBody() async throws {
+    @Test func rejectedStatusIsAnErrorWithItsBody() async throws {
         try await ClientFixture.run { fixture in
             do {
                 _ = try await fixture.client.fetch(fixture.get("/failing?status=418"))
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func anUndecodableBodyIsAnErrorThatKeepsTheBytesAndTheStoredResponse() async throws {
+    @Test func undecodableBodyIsAnErrorAndKeepsTheStoredResponse() async throws {
         try await ClientFixture.run { fixture in
             let html = PathEndpoint(baseURL: fixture.origin.baseURL, path: "/html")
             do {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func theSameCodeAnswersAfterARestartWithoutANetwork() async throws {
+    @Test func sameCodeServesAfterARestartWithoutANetwork() async throws {
         try await ClientFixture.run { fixture in
             let before = try await fixture.client.fetch(fixture.feed).value
             try await fixture.client.close()
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func aMalformedURLIsAClearError() async throws {
+    @Test func malformedURLIsAClearError() async throws {
         try await ClientFixture.run { fixture in
             await expect(.urlMissing) { _ = try await fixture.client.fetch(PathEndpoint(baseURL: "", path: "/x")) }
             for base in [
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func aLimitOnTheBodyHolds() async throws {
+    @Test func bodyLimitHolds() async throws {
         try await ClientFixture.run(.init(maximumBodyBytes: 1000)) { fixture in
             await expect(.bodyTooLarge) { _ = try await fixture.client.fetch(fixture.get("/bytes/1001")) }
             await expect(.bodyTooLarge) { _ = try await fixture.client.fetch(fixture.get("/bytes/1001?chunked=true")) }
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func aClosedClientSaysSo() async throws {
+    @Test func closedClientIsAnError() async throws {
         try await ClientFixture.run { fixture in
             try await fixture.client.close()
             await expect(.closed) { _ = try await fixture.client.fetch(fixture.feed) }

@@ -9,7 +9,7 @@ import Testing
 
     private func configuration(_ plugins: any Plugin...) -> CachingClient.Configuration { .init(plugins: plugins) }
 
-    /// Notes what it is asked, and answers as it was told.
+    /// Records its calls, and responds as scripted.
     private struct Substituting: SubstitutingPlugin {
         let events: Events
         var name = ""
@@ -25,8 +25,8 @@ import Testing
 
     private var substituting: Substituting { Substituting(events: events) }
 
-    /// Every way to one value, or to several.
-    private enum Door: CaseIterable {
+    /// Every way to get one value, or several.
+    private enum CallKind: CaseIterable {
         case fetch, networkOnly, withoutStore, startWith, onCache, onCacheCallbacks, results, chain, chainedStream
 
         func emissions(_ client: CachingClient, _ endpoint: PathEndpoint) async throws -> [Emission<String>] {
@@ -64,7 +64,7 @@ import Testing
             return emissions
         }
 
-        /// Calls that a door makes.
+        /// The calls that this way makes.
         var calls: Int { self == .chain || self == .chainedStream ? 2 : 1 }
     }
 
@@ -73,42 +73,42 @@ import Testing
         (.connectionClosed, .originUnreachable), (.other, .transportFailed),
     ]
 
-    @Test func aFailureWithoutAResponseBecomesAValueAtEveryDoor() async throws {
-        for door in Door.allCases {
+    @Test func failureWithoutAResponseBecomesAValueInEveryCall() async throws {
+        for kind in CallKind.allCases {
             for (cause, code) in Self.failures {
                 let events = Events()
                 try await ScriptedFixture.run(configuration(Substituting(events: events))) { fixture in
                     let endpoint = fixture.get("/x")
                     fixture.transport.script(ScriptedFixture.host + "/x", repeating: .failure(cause))
-                    let emissions = try await door.emissions(fixture.client, endpoint)
-                    #expect(emissions.map(\.value) == ["none"], "\(door) \(cause)")
-                    // Nobody takes it for the origin's.
+                    let emissions = try await kind.emissions(fixture.client, endpoint)
+                    #expect(emissions.map(\.value) == ["none"], "\(kind) \(cause)")
+                    // The value is not marked as the origin's.
                     for emission in emissions {
                         #expect(emission.source == .substitute && emission.isStale && !emission.isUnchanged)
                         #expect(emission.outcome == CacheOutcome(detail: .substitute))
                     }
-                    #expect(events.all == Array(repeating: "\(code)", count: door.calls), "\(door) \(cause)")
-                    // Nor is it stored.
+                    #expect(events.all == Array(repeating: "\(code)", count: kind.calls), "\(kind) \(cause)")
+                    // The value is not stored, either.
                     #expect(try await fixture.client.fetch(endpoint, .storedOnly) == nil)
                 }
             }
         }
     }
 
-    @Test func aMissWhileOfflineBecomesAValueAtEveryDoor() async throws {
-        for door in Door.allCases {
+    @Test func offlineMissBecomesAValueInEveryCall() async throws {
+        for kind in CallKind.allCases {
             let events = Events()
             try await ScriptedFixture.run(configuration(Substituting(events: events))) { fixture in
                 fixture.client.mode = .offline
-                let emissions = try await door.emissions(fixture.client, fixture.get("/x"))
-                #expect(emissions.map(\.value) == ["none"] && emissions.map(\.source) == [.substitute], "\(door)")
-                #expect(events.all == Array(repeating: "offlineMiss", count: door.calls), "\(door)")
+                let emissions = try await kind.emissions(fixture.client, fixture.get("/x"))
+                #expect(emissions.map(\.value) == ["none"] && emissions.map(\.source) == [.substitute], "\(kind)")
+                #expect(events.all == Array(repeating: "offlineMiss", count: kind.calls), "\(kind)")
                 #expect(fixture.transport.requests.isEmpty)
             }
         }
     }
 
-    @Test func aBodyThatBreaksOffAndATimeoutAreFailuresWithoutAResponse() async throws {
+    @Test func cutBodyAndTimeoutAreFailuresWithoutAResponse() async throws {
         try await ScriptedFixture.run(configuration(substituting)) { fixture in
             fixture.script("/x", .ok("abcdef").truncated(after: 3))
             let broken = try await fixture.client.fetch(fixture.get("/x"))
@@ -117,17 +117,17 @@ import Testing
             defer { gate.open() }
             fixture.script("/slow", .ok("a", beforeHead: gate))
             let call = fixture.client.call(fixture.get("/slow")).with { $0.timeout = .seconds(3) }
-            async let answer = call.fetch()
+            async let emission = call.fetch()
             await fixture.transport.waitForRequests(2)
             await fixture.sleeper.waitForDeadline(.seconds(3))
             fixture.sleeper.advance(by: .seconds(3))
-            let late = try await answer
+            let late = try await emission
             #expect(late.source == .substitute)
         }
         #expect(events.all == ["truncated", "timeout"])
     }
 
-    @Test func itIsAskedAfterTheLastRetry() async throws {
+    @Test func pluginIsAskedAfterTheLastRetry() async throws {
         let retry = RetryPolicy(limit: 2, delay: .zero)
         try await ScriptedFixture.run(.init(retry: retry, plugins: [substituting])) { fixture in
             fixture.script("/x", .failure(.connect), .failure(.connect), .ok("a"))
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func whatIsStoredGoesBeforeASubstitute() async throws {
+    @Test func storedValueOverridesASubstitute() async throws {
         try await ScriptedFixture.run(configuration(substituting)) { fixture in
             let (client, endpoint) = (fixture.client, fixture.get("/x"))
             fixture.script("/x", .ok("a", fields: Self.fresh))
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func aStreamDoesNotReplaceAStoredValueBySubstitutes() async throws {
+    @Test func streamKeepsAStoredValueInsteadOfASubstitute() async throws {
         try await ScriptedFixture.run(configuration(substituting)) { fixture in
             let (client, endpoint) = (fixture.client, fixture.get("/x"))
             fixture.script("/x", .ok("a", fields: Self.fresh))
@@ -167,7 +167,7 @@ import Testing
             let quiet = await client.startWith(endpoint, ifNetworkFails: .endingQuietly).collected()
             #expect(quiet.emissions.map(\.source) == [.store] && quiet.failure == nil)
             #expect(events.all == ["originUnreachable"])
-            // A stored value that was left out is none.
+            // A stored value that was left out does not count.
             fixture.clock.advance(by: .seconds(61))
             let skipping = client.call(endpoint).with { $0.staleValues = .skipped }
             let emissions = await skipping.request().collected().emissions
@@ -175,18 +175,18 @@ import Testing
         }
     }
 
-    @Test func itMayTurnAFailureIntoAnotherAtEveryDoor() async throws {
+    @Test func pluginMayReplaceAFailureInEveryCall() async throws {
         let code = HoldfastError.Code("maintenance")
         let changing = Substituting(events: events) { failure in
             throw HoldfastError(code: code, message: "Back at nine.", cause: failure)
         }
-        for door in Door.allCases {
+        for kind in CallKind.allCases {
             try await ScriptedFixture.run(configuration(changing)) { fixture in
                 fixture.transport.script(ScriptedFixture.host + "/x", repeating: .failure(.connect))
-                await expect(code) { _ = try await door.emissions(fixture.client, fixture.get("/x")) }
+                await expect(code) { _ = try await kind.emissions(fixture.client, fixture.get("/x")) }
             }
         }
-        // After a stored value, too.
+        // The same holds after a stored value.
         try await ScriptedFixture.run(configuration(changing)) { fixture in
             fixture.script("/x", .ok("a", fields: Self.fresh), .failure(.connect))
             _ = try await fixture.client.fetch(fixture.get("/x"))
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func anErrorOfAnotherKindIsTheCauseOfTheFailure() async throws {
+    @Test func foreignErrorIsTheCauseOfTheFailure() async throws {
         struct Broken: Error {}
         let breaking = Substituting(events: events) { _ in throw Broken() }
         try await ScriptedFixture.run(configuration(breaking)) { fixture in
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func theFirstThatHasContentAnswersAndACallsOwnComeLast() async throws {
+    @Test func firstContentWinsAndCallPluginsComeLast() async throws {
         let code = HoldfastError.Code("renamed")
         let plugins: [any Plugin] = [
             Substituting(events: events, name: "1 ") { _ in nil },
@@ -233,7 +233,7 @@ import Testing
         #expect(events.all == client + ["4 renamed"] + client)
     }
 
-    @Test func responsesAndMistakesAreNoneOfItsBusiness() async throws {
+    @Test func responsesAndUsageErrorsAreNotSubstituted() async throws {
         struct Nowhere: Endpoint {
             typealias Response = String
             var path: String { "/x" }
@@ -254,7 +254,7 @@ import Testing
         #expect(events.all == [])
     }
 
-    @Test func aCancelledCallAsksNobody() async throws {
+    @Test func cancelledCallAsksNoPlugin() async throws {
         try await ScriptedFixture.run(configuration(substituting)) { fixture in
             let gate = Gate()
             defer { gate.open() }
@@ -276,7 +276,7 @@ import Testing
         #expect(events.all == [])
     }
 
-    @Test func aSubstituteIsReadAsAResponseIs() async throws {
+    @Test func substituteIsReadLikeAResponse() async throws {
         struct Moment: Decodable, Sendable, Equatable { var id: Int }
         let json = #"{"code":0,"data":{"list":[{"id":7}]}}"#
         let processing = RecordingPlugin(events: events)
@@ -289,8 +289,8 @@ import Testing
             #expect(events.all.suffix(2) == ["originUnreachable", "process 200"])
             let count = try await call.map { $0.count }.fetch().value
             #expect(count == 1)
-            // What fails a validation, or does not decode, is no value; the failure behind it is
-            // not lost.
+            // A substitute that fails validation or decoding is no value. The original failure is
+            // kept.
             struct Refused: Error {}
             await expect(.dataFormat) { _ = try await call.validate { _ in throw Refused() }.fetch() }
             await expect(.status) { _ = try await call.accepting([201]).fetch() }
@@ -305,7 +305,7 @@ import Testing
         }
     }
 
-    @Test func eachOfThirtyCallersIsAskedForOnce() async throws {
+    @Test func pluginIsAskedOnceForEachOfThirtyCallers() async throws {
         let gate = Gate()
         try await ScriptedFixture.run(configuration(substituting)) { fixture in
             fixture.transport.script(ScriptedFixture.host + "/x", repeating: .failure(.connect, beforeHead: gate))
@@ -326,7 +326,7 @@ import Testing
         #expect(events.all == Array(repeating: "originUnreachable", count: 30))
     }
 
-    @Test func aMutationThatDidNotHappenInvalidatesNothing() async throws {
+    @Test func failedMutationInvalidatesNothing() async throws {
         struct Like: Endpoint {
             typealias Response = String
             var baseURL: String { ScriptedFixture.host }
@@ -343,7 +343,7 @@ import Testing
         }
     }
 
-    /// Each thing of a batch is stored, so none may be made up.
+    /// Each object of a batch is stored, so none may be a substitute.
     @Test func batchesStoreNoSubstitute() async throws {
         let json = ResponseContent(json: #"{"7":"made up"}"#)
         try await ScriptedFixture.run(configuration(Substituting(events: events) { _ in json })) { fixture in
@@ -362,7 +362,7 @@ import Testing
         #expect(events.all == [])
     }
 
-    @Test func aStreamThatFollowsGoesOnFromASubstitute() async throws {
+    @Test func followingStreamContinuesAfterASubstitute() async throws {
         try await ScriptedFixture.run(configuration(substituting)) { fixture in
             let endpoint = fixture.get("/x")
             fixture.script("/x", .failure(.connect), .ok("a", fields: Self.fresh))

@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// Endpoints' own tags, and what mutations make out of date.
+/// Endpoints' own tags, and the responses that mutations invalidate.
 @Suite(.timeLimit(.minutes(20))) struct TaggedEndpointTests {
     private struct Item: Endpoint {
         typealias Response = String
@@ -22,7 +22,7 @@ import Testing
         try await fixture.client.fetch(item, .storedOnly)?.isStale
     }
 
-    @Test func aMutationReachesWhatHasTheTagAndNothingElse() async throws {
+    @Test func mutationInvalidatesOnlyTaggedResponses() async throws {
         try await ScriptedClient.run { fixture in
             let tagged = [Item(id: "1", tags: ["items", "item-1"]), Item(id: "2", tags: ["items"])]
             let plain = Item(id: "3")
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func theyAreBesideTheRules() async throws {
+    @Test func endpointTagsAddToTheRules() async throws {
         var settings = RuleSettings()
         settings.tags = ["client"]
         let rules = try RuleSet([Rule(matching: .init(urls: ["/items/*"]), settings: settings)])
@@ -57,8 +57,8 @@ import Testing
         }
     }
 
-    // A 304 renews what is stored, and its tags stay.
-    @Test func whatIsConfirmedKeepsThem() async throws {
+    // A 304 renews the stored response, and its tags stay.
+    @Test func confirmedResponseKeepsItsTags() async throws {
         try await ScriptedClient.run { fixture in
             let item = Item(id: "1", tags: ["items"])
             fixture.script("/items/1", .fresh("1", etag: "\"1\""), .notModified([.cacheControl: "max-age=60"]))
@@ -70,24 +70,24 @@ import Testing
     }
 
     @Test(arguments: [[""], ["a\nb"], [String(repeating: "x", count: 257)], (0..<33).map { "\($0)" }])
-    func whatIsNoTagIsAnErrorBeforeAnythingIsSent(_ tags: [String]) async throws {
+    func invalidTagIsAnErrorBeforeAnythingIsSent(_ tags: [String]) async throws {
         try await ScriptedClient.run { fixture in
             await expect(.invalidRule) { _ = try await fixture.client.fetch(Item(id: "1", tags: tags)) }
             #expect(fixture.transport.requests.isEmpty)
         }
     }
 
-    /// What lets a response answer although a success of an unsafe method invalidated it.
+    /// Lets a response be served although a success of an unsafe method invalidated it.
     private var despiteInvalidation: RuleSettings {
         var rule = RuleSettings()
         rule.stale.despite = [.invalidated]
         return rule
     }
 
-    // RFC 9111 §4.4: the server said that it has another state now, so what is stored does not
-    // answer, unless a rule lets it.
+    // RFC 9111 §4.4: the server reported a changed state, so the stored response is not served,
+    // unless a rule allows it.
     @Test(arguments: [HTTPRequest.Method.post, .put, .patch])
-    func aMutationMakesItsOwnURLOutOfDateUnlessItSaysOtherwise(_ method: HTTPRequest.Method) async throws {
+    func mutationInvalidatesItsOwnURLByDefault(_ method: HTTPRequest.Method) async throws {
         for does in [true, false] {
             try await ScriptedClient.run { fixture in
                 fixture.script("/items/1", .fresh("1"), .ok("done"))
@@ -99,8 +99,8 @@ import Testing
         }
     }
 
-    // What was deleted is gone, and no rule brings it back.
-    @Test func aDeletionRemovesWhatIsStoredForItsOwnURLUnlessItSaysOtherwise() async throws {
+    // A deleted response is gone, and no rule brings it back.
+    @Test func deletionRemovesItsOwnURLByDefault() async throws {
         for does in [true, false] {
             try await ScriptedClient.run { fixture in
                 let item = Item(id: "1", rule: despiteInvalidation)
@@ -112,10 +112,10 @@ import Testing
         }
     }
 
-    // What the response itself names is out of date all the same. It is marked, also by a deletion,
+    // Targets that the response names are invalidated, too. They are marked, also by a deletion,
     // which removes its own target only.
     @Test(arguments: [HTTPRequest.Method.post, .delete])
-    func aLocationCountsInAnyCase(_ method: HTTPRequest.Method) async throws {
+    func locationIsInvalidatedInAnyCase(_ method: HTTPRequest.Method) async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/items/1", .fresh("1"))
             fixture.script("/items/2", .ok("done", fields: [.location: "/items/1"]))
@@ -126,10 +126,10 @@ import Testing
         }
     }
 
-    // Reading is no change, by whatever method: a query whose answer is not stored leaves the
-    // stored ones alone.
+    // Reading changes nothing, whatever the method. A query whose response is not stored leaves the
+    // stored responses alone.
     @Test(arguments: [GraphQLOperation.Form.document, .persisted])
-    func aReadByPostMakesNothingOutOfDate(_ form: GraphQLOperation.Form) async throws {
+    func readByPostInvalidatesNothing(_ form: GraphQLOperation.Form) async throws {
         struct Query: Endpoint {
             var operation: GraphQLOperation
             var storage = CacheRequest.Storage.byResponse

@@ -4,18 +4,18 @@ import HoldfastTesting
 import Synchronization
 import Testing
 
-/// The client for tests, and what is recorded of streams and callbacks.
+/// The client for tests, and its recordings of streams and callbacks.
 @Suite(.timeLimit(.minutes(20))) struct TestClientTests {
     private let endpoint = PathEndpoint(baseURL: "https://a.example", path: "/x")
     private let url = "https://a.example/x"
 
-    @Test func aCallWithoutAScriptIsToldAtTheEnd() async {
+    @Test func unscriptedCallIsReportedAtTheEnd() async {
         await #expect(throws: UnscriptedCalls(targets: ["https://a.example/x"])) {
             try await withTestClient { test in _ = try? await test.client.fetch(endpoint) }
         }
     }
 
-    /// What it offers is good with any test library, and in none.
+    /// The product works with any test library and imports none.
     @Test func noSourceOfTheProductImportsATestLibrary() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources/HoldfastTesting")
         let names = try FileManager.default.subpathsOfDirectory(atPath: root.path).filter { $0.hasSuffix(".swift") }
@@ -28,7 +28,7 @@ import Testing
 
     struct Own: Error {}
 
-    @Test func whatTheBodyThrowsComesFirst() async {
+    @Test func errorOfTheBodyComesFirst() async {
         await #expect(throws: Own.self) {
             try await withTestClient { test in
                 _ = try? await test.client.fetch(endpoint)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func theStoreIsThereDuringTheTestAndGoneAfterIt() async throws {
+    @Test func storeIsRemovedAfterTheTest() async throws {
         let folder = Mutex<String?>(nil)
         let value = try await withTestClient { test in
             test.transport.script(url, .fresh("x"))
@@ -52,7 +52,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func aRecordingTellsHowTheStreamEnded() async throws {
+    @Test func recordingHasTheEndOfTheStream() async throws {
         try await withTestClient { test in
             test.transport.script(url, .fresh("1"), .fresh("2"), .fresh("3"))
             let first = await test.client.startWith(endpoint).recorded()
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func aRecorderKeepsTheOrderOfCallbacks() async throws {
+    @Test func recorderKeepsTheOrderOfCallbacks() async throws {
         try await withTestClient { test in
             test.transport.script(url, .fresh("1"), .fresh("2"))
             let recorder = CallbackRecorder<String>()

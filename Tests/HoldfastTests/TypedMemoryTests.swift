@@ -5,7 +5,7 @@ import SampleOrigin
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct TypedMemoryTests {
-    @Test func aStoredResponseIsDecodedOnceForEachType() async throws {
+    @Test func storedResponseIsDecodedOnceForEachType() async throws {
         let decoder = CountingDecoder()
         try await ClientFixture.run(.init(decoder: decoder)) { fixture in
             let first = try await fixture.client.fetch(fixture.feed)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func aTypeThatDoesNotDecodeLeavesTheBytesAndTheOtherTypesAlone() async throws {
+    @Test func undecodableTypeLeavesBytesAndOtherTypesAlone() async throws {
         let decoder = CountingDecoder()
         try await ClientFixture.run(.init(decoder: decoder)) { fixture in
             let first = try await fixture.client.fetch(fixture.feed)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func whatOneClientsDecoderMadeIsNotAnothers() async throws {
+    @Test func clientsDoNotShareDecodedValues() async throws {
         let decoder = CountingDecoder()
         try await ClientFixture.run(.init(decoder: decoder)) { fixture in
             _ = try await fixture.client.fetch(fixture.feed)

@@ -25,12 +25,12 @@ import Testing
         #expect(try encoder.query(Self.nested) == expected)
     }
 
-    @Test func aPlusThatIsMeantIsNoSpace() throws {
+    @Test func literalPlusIsNoSpace() throws {
         #expect(try URLParameterEncoder(spaces: .plus).query(["a": "1 + 1"]) == "a=1+%2B+1")
         #expect(try URLParameterEncoder().query(["a": "1 + 1"]) == "a=1%20%2B%201")
     }
 
-    @Test func commasThatJoinAreNoPartOfAnElement() throws {
+    @Test func joiningCommasAreNoPartOfAnElement() throws {
         let encoder = URLParameterEncoder(arrays: .commaJoined)
         #expect(try encoder.query(["a": ["1,2", "3"]]) == "a=1%2C2,3")
         #expect(try encoder.query(["a": ["1", "2,3"]]) == "a=1,2%2C3")
@@ -39,7 +39,7 @@ import Testing
         #expect(throws: HoldfastError.self) { try encoder.query(["a": [["x": 1]]]) }
     }
 
-    @Test func aNestedNameCannotPassForADeeperOne() throws {
+    @Test func nestedNameCannotImitateADeeperOne() throws {
         #expect(throws: HoldfastError.self) { try URLParameterEncoder().query(["f": ["x][admin": 1]]) }
         #expect(throws: HoldfastError.self) { try URLParameterEncoder(nesting: .dots).query(["f": ["x.admin": 1]]) }
         #expect(try URLParameterEncoder().query(["f": ["x.y": 1]]) == "f%5Bx.y%5D=1")
@@ -72,7 +72,7 @@ import Testing
         return encoders
     }()
 
-    /// Names and values out of what delimits, escapes, composes and sorts oddly.
+    /// Names and values from characters that delimit, escape, compose and sort in odd ways.
     private static let alphabet = [
         "a", "b", "&", "=", "|", "%", "+", " ", "#", "?", ",", ";", "/", "e\u{301}", "\u{e9}", "\u{0}", "\n", "😀", "",
     ]
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
-    func whatIsReadBackIsWhatWasGiven(seed: UInt64) throws {
+    func parametersAreReadBackUnchanged(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         for _ in 0..<20 {
             var given: [String: String] = [:]
@@ -91,7 +91,8 @@ import Testing
             }
             for encoder in Self.encoders {
                 let query = try encoder.query(Parameters(given.mapValues { .string($0) }))
-                // Bytes, not characters: Swift takes composed and decomposed letters for equal.
+                // Compares bytes, not characters: Swift treats composed and decomposed letters as
+                // equal.
                 let read = Self.pairs(query, plusIsSpace: encoder.spaces == .plus)
                 let expected = given.map { [Array($0.key.utf8), Array($0.value.utf8)] }
                     .sorted { $0[0].lexicographicallyPrecedes($1[0]) }
@@ -103,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: [11, 12, 13, 14] as [UInt64])
-    func theOrderOfInsertionIsNowhere(seed: UInt64) throws {
+    func orderOfInsertionDoesNotMatter(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let names = (0..<12).map { "\($0)\(["a", "é", "Z", "_"].randomElement(using: &random) ?? "")" }
         var expected: [String]?
@@ -122,7 +123,7 @@ import Testing
         }
     }
 
-    /// A reader of its own: splits first, decodes then.
+    /// An independent reader: splits first, then decodes.
     private static func pairs(_ query: String, plusIsSpace: Bool) -> [[[UInt8]]] {
         query.isEmpty
             ? []

@@ -40,7 +40,7 @@ import Testing
         ("a\r\n", "a%0D%0A"), ("a+b&c=d", "a%2Bb%26c%3Dd"), ("...", "..."), (".well-known", ".well-known"),
         ("a..b", "a..b"), ("-._~", "-._~"), ("a\\b", "a%5Cb"),
     ])
-    func aValueStaysWithinItsSegment(value: String, encoded: String) throws {
+    func valueStaysWithinItsSegment(value: String, encoded: String) throws {
         #expect(try target(GitHub.user(value)) == "/v1/users/\(encoded)")
         #expect(URLPath(segments: ["users", value]).text == "/users/\(encoded)")
     }
@@ -50,7 +50,7 @@ import Testing
         "./x",
         "x/.", "x/..", "..\u{0}",
     ])
-    func aValueThatReadsAsADotSegmentFailsTheCall(value: String) async {
+    func dotSegmentAsAValueFailsTheCall(value: String) async {
         await expect(.invalidURL) { _ = try target(GitHub.user(value)) }
         await expect(.invalidURL) { _ = try target(GitHub.trusted(value)) }
         await expect(.invalidURL) { _ = try target(AnyEndpoint(GitHub.user(value))) }
@@ -64,14 +64,14 @@ import Testing
         #expect(try target(GitHub.file("..", revision: 1)) == "/v1/files/...json/1")
     }
 
-    @Test func anEmptyValueFailsTheCall() async throws {
+    @Test func emptyValueFailsTheCall() async throws {
         await expect(.invalidURL) { _ = try target(GitHub.user("")) }
         await expect(.invalidURL) { _ = try target(GitHub.file("", revision: 1)) }
         #expect(try target(GitHub.search("")) == "/v1/search?q=")
         #expect(URLPath(segments: []).text == "")
     }
 
-    @Test func aValueInAQueryStaysOneValue() throws {
+    @Test func valueInAQueryStaysOneValue() throws {
         #expect(try target(GitHub.search("a&admin=1#x ../..")) == "/v1/search?q=a%26admin%3D1%23x%20..%2F..")
     }
 
@@ -83,19 +83,20 @@ import Testing
         #expect(path == URLPath(raw: path.text) && "\(path)" == path.text)
     }
 
-    @Test func aTextIsSentAsItIs() throws {
+    @Test func literalTextIsSentUnchanged() throws {
         #expect(try target(Text(path: "/users/a?b=c")) == "/v1/users/a?b=c")
         #expect(try target(Text(path: "x?y=../..")) == "/v1/x?y=../..")
     }
 
-    @Test func theErrorNamesEndpointAndPathAndNoQuery() {
+    @Test func errorShowsEndpointAndPathAndNoQuery() {
         for path in ["/a/../b?key=secret", "/a/%2E./b?key=secret"] {
             let error = #expect(throws: HoldfastError.self) { try target(Text(path: path)) }
             #expect(error?.message.contains("'Text'") == true && error?.message.contains("secret") == false)
         }
     }
 
-    /// The request has as many segments as its author wrote, and no query; or none is sent.
+    /// The request has exactly the segments that its author wrote, and no query; otherwise none is
+    /// sent.
     @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
     func noValueLeavesItsSegment(seed: UInt64) throws {
         let alphabet = [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Holdfast
 
-/// The log says once why there will be nothing to read, and what to do.
+/// The log states once why nothing can be read offline, and suggests a setting.
 @Suite("Reasons in the log", .timeLimit(.minutes(20))) struct UnreadableEndpointsTests {
     private static let url = "https://a.example/x?page=s3cret"
     private static let noStore: HTTPFields = [.cacheControl: "no-store"]
@@ -30,7 +30,7 @@ import Testing
 
     private func reasons(_ log: RecordedLog) -> [String] { log.all.filter { $0.contains("advice=") } }
 
-    @Test func thirtyCallsOfOneTypeAreToldOfOnce() async throws {
+    @Test func thirtyCallsOfOneTypeAreLoggedOnce() async throws {
         let log = RecordedLog()
         try await withTestClient(logger: log.logger(.info)) { test in
             test.transport.script(Self.url, repeating: .ok("one", fields: Self.noStore))
@@ -54,7 +54,7 @@ import Testing
         #expect(!log.text.contains("s3cret"))
     }
 
-    @Test func theAdviceHelps() async throws {
+    @Test func adviceHelps() async throws {
         let log = RecordedLog()
         try await withTestClient(.init(offlineReads: .despiteDirectives), logger: log.logger(.info)) { test in
             test.transport.script(Self.url, repeating: .ok("one", fields: Self.noStore))
@@ -64,7 +64,7 @@ import Testing
         #expect(reasons(log) == [])
     }
 
-    @Test(arguments: ["must-revalidate", "no-cache"]) func whatADirectiveKeepsFromItsCallerIsToldOnce(
+    @Test(arguments: ["must-revalidate", "no-cache"]) func directiveAgainstOfflineUseIsLoggedOnce(
         directive: String
     ) async throws {
         let log = RecordedLog()
@@ -80,16 +80,16 @@ import Testing
         }
     }
 
-    @Test func whatIsRememberedIsBounded() {
+    @Test func memoryIsBounded() {
         let endpoints = UnreadableEndpoints()
         let news = (0..<2 * UnreadableEndpoints.limit).filter {
-            endpoints.isNews(.forbidden(by: "\($0)"), of: First())
+            endpoints.isFirst(.forbidden(by: "\($0)"), of: First())
         }
         #expect(news.count == UnreadableEndpoints.limit)
-        #expect(!endpoints.isNews(.forbidden(by: "0"), of: First()))
+        #expect(!endpoints.isFirst(.forbidden(by: "0"), of: First()))
     }
 
-    @Test func whatIsWantedOrNoSuccessIsNoNews() async throws {
+    @Test func intendedAndFailedResponsesAreNotLogged() async throws {
         let log = RecordedLog()
         try await withTestClient(logger: log.logger(.info)) { test in
             test.transport.script(

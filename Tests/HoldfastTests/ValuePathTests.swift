@@ -37,7 +37,7 @@ import Testing
         #expect(ValuePath("error/code", separator: "/") == "error.code")
     }
 
-    @Test(arguments: 0..<300) func aDescriptionIsReadAsTheSamePath(seed: UInt64) {
+    @Test(arguments: 0..<300) func descriptionIsReadAsTheSamePath(seed: UInt64) {
         var trees = JSONTrees(random: SeededRandom(seed: seed))
         let path = trees.path()
         #expect(ValuePath(path.description) == path, "seed \(seed): \(path)")
@@ -52,14 +52,14 @@ import Testing
         }
     }
 
-    @Test func anIndexBeyondTheArrayIsMissingHoweverLarge() throws {
+    @Test func indexBeyondTheArrayIsMissing() throws {
         let content = Content(Data("[1,2]".utf8))
         for index in [2, Int.max, -1, .min] {
             #expect(try content.value(at: ValuePath([.index(index)]), as: Int?.self) == nil)
         }
     }
 
-    @Test(arguments: 0..<200) func whateverStandsSomewhereIsReadThere(seed: UInt64) throws {
+    @Test(arguments: 0..<200) func everyValueIsReadAtItsPath(seed: UInt64) throws {
         var trees = JSONTrees(random: SeededRandom(seed: seed))
         let tree = trees.value(depth: 4)
         let content = Content(try JSONEncoder().encode(tree))
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<200) func whatStandsNowhereIsAnErrorThatNamesThePath(seed: UInt64) throws {
+    @Test(arguments: 0..<200) func missingValueIsAnErrorThatNamesThePath(seed: UInt64) throws {
         var trees = JSONTrees(random: SeededRandom(seed: seed))
         let tree = trees.value(depth: 4)
         let content = Content(try JSONEncoder().encode(tree))
@@ -105,7 +105,7 @@ import Testing
         #expect(try content.value(at: "data[]", as: String.self) == "empty")
         #expect(try content.value(at: #"data.a\.b[1]"#, as: [Int].self) == [2, 3])
         #expect(try content.value(at: "data.on", as: Bool.self))
-        // Dates in the decoder's own form, not in that of `Date` itself.
+        // Dates in the decoder's own form, not in that of `Date`.
         #expect(try content.value(at: "data.at", as: Date.self).timeIntervalSince1970 == 1_767_323_045)
         #expect(try content.value(at: "data.at", as: Date?.self)?.timeIntervalSince1970 == 1_767_323_045)
         #expect(try Content(Data("[1.5]".utf8)).value(at: "[0]", as: Double.self) == 1.5)
@@ -115,7 +115,7 @@ import Testing
     @Test(arguments: [
         "data.none", "data.none.x", "data.missing", "missing.id", "data.items[2].id", "data.items[0].tag",
     ])
-    func whatIsMissingOrNullIsNilForAnOptional(path: String) throws {
+    func missingOrNullIsNilForAnOptional(path: String) throws {
         #expect(try content.value(at: ValuePath(path), as: Int?.self) == nil)
         #expect(throws: HoldfastError.self) { try content.value(at: ValuePath(path), as: Int.self) }
     }
@@ -124,15 +124,15 @@ import Testing
         ("data.items[2].id", "data.items[2]", "'data.items[2]' is missing; 'data.items[2].id' was wanted."),
         ("data.name", "data.name", "'data.name' is missing."),
         ("data.none.x", "data.none", "'data.none' is null where 'Int' is required; 'data.none.x' was wanted."),
-        ("data.on", "data.on", "'data.on' is no 'Int'."),
+        ("data.on", "data.on", "'data.on' is not of type 'Int'."),
     ])
-    func theErrorNamesTheWholePath(path: String, place: String, message: String) {
+    func errorNamesTheWholePath(path: String, place: String, message: String) {
         let error = #expect(throws: HoldfastError.self) { try content.value(at: ValuePath(path), as: Int.self) }
         #expect(error?.codingPath == ValuePath(place))
-        #expect(error?.message == "The content of 'content' is no 'Int': \(message)")
+        #expect(error?.message == "The content of 'content' is not of type 'Int': \(message)")
     }
 
-    @Test func aFaultInsideTheValueIsNamedFromTheTop() {
+    @Test func faultWithinTheValueIsNamedFromTheTop() {
         struct Item: Decodable { var id: String }
         let error = #expect(throws: HoldfastError.self) { try content.value(at: "data.items", as: [Item].self) }
         #expect(error?.codingPath == "data.items[0].id")
@@ -152,7 +152,7 @@ import Testing
         #expect(try content.value(at: "data[2].id", as: Int?.self) == nil)
     }
 
-    @Test func namesAreThoseThatTheDecoderShows() throws {
+    @Test func namesFollowTheDecodersKeyStrategy() throws {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         let content = Content(Data(#"{"user_details": {"first_name": "A"}}"#.utf8), decoder: decoder)

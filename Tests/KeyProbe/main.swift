@@ -1,8 +1,8 @@
 import Holdfast
 import HoldfastTesting
 
-// Prints the cache key of one request with many parameters, given in an order that differs from
-// process to process: a test runs it several times and compares.
+// Prints the cache key of one request with many parameters. Their order differs in each process, so
+// a test runs this program several times and compares the keys.
 
 struct Probe: Endpoint {
     let baseURL = "https://a.example/v1"
@@ -12,7 +12,7 @@ struct Probe: Endpoint {
     let storage = CacheRequest.Storage.expiring(.never)
 }
 
-// A dictionary's order is random in each process.
+// A dictionary has a random order in each process.
 let values = Dictionary(
     uniqueKeysWithValues: (0..<50).map {
         ("p\($0)", ParameterValue.object(["b": 1, "a": .object(["x": true, "w": .array([1, "2", nil])])]))
@@ -27,7 +27,7 @@ let engine = CacheEngine(
     logger: Logger(label: "key-probe")
 )
 print("key:", (engine.key(for: request)?.bytes ?? []).map { String($0, radix: 16) }.joined())
-// Content of every other kind that is keyed.
+// Every other kind of content that is part of a key.
 let others: [HTTPTask] = [
     .urlEncoded(Parameters(values)), .encodable(values),
     .encodable(values, encoder: FormContentEncoder(URLParameterEncoder(arrays: .indexed))),

@@ -85,7 +85,7 @@ let package = Package(
         .target(
             name: "HoldfastTesting",
             dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, logging],
-            // What stands on the request layer, which is not here.
+            // These need the request layer, which is not here.
             exclude: ["Client", "Network/ScriptedTransport+Samples.swift"],
             swiftSettings: settings
         ),

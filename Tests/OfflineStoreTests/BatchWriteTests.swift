@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct BatchWriteTests {
     struct Refused: Error {}
-    /// Cannot be encoded when its number is 7.
+    /// A value that cannot be encoded if its number is 7.
     struct Picky: Codable, Sendable, Equatable {
         var number: Int
         func encode(to encoder: any Encoder) throws {
@@ -26,9 +26,9 @@ import Testing
 
     enum Kind: CaseIterable {
         case none
-        /// More than one transaction takes.
+        /// Values that need more than one transaction.
         case many
-        /// Of more bytes than one transaction takes; one of them goes by itself.
+        /// Values with more bytes than one transaction takes; one of them is stored by itself.
         case large
 
         var values: [String: String] {
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func valuesAreThereWhateverTransactionsTheyTake(_ kind: Kind) async throws {
+    func storesAllValuesInAnyNumberOfTransactions(_ kind: Kind) async throws {
         let values = kind.values
         var store = try await openStore(folder.store, clock: clock)
         if let key = values.keys.first { try await store.setObject("before", forKey: key) }
@@ -63,7 +63,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func whatWasStoredSurvivesTheEndOfTheProcess() async throws {
+    @Test func storedValuesSurviveTheEndOfTheProcess() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let values = Kind.many.values
         try await store.setObjects(values)
@@ -74,14 +74,14 @@ import Testing
         try await store.close()
     }
 
-    @Test func aKeyThatIsNoneStoresNothing() async throws {
+    @Test func invalidKeyStoresNothing() async throws {
         let store = try await openStore(folder.store, clock: clock)
         #expect(await code { try await store.setObjects(["a": 1, "": 2, "b": 3]) } == .invalidKey)
         #expect(try await store.statistics().objects == 0)
         try await store.close()
     }
 
-    @Test func aValueThatCannotBeStoredLeavesEachKeyWithItsOldValueOrItsNewOne() async throws {
+    @Test func failureLeavesEachKeyWithItsOldOrNewValue() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let old = Dictionary(uniqueKeysWithValues: (0..<20).map { ("\($0)", Picky(number: -1)) })
         try await store.setObjects(old)
@@ -94,7 +94,7 @@ import Testing
         #expect(await code { try await store.setObjects(old) } == .closed)
     }
 
-    @Test func theBudgetHolds() async throws {
+    @Test func batchesStayWithinTheBudget() async throws {
         let budget = CacheManager.Configuration.minimumBudget
         let store = try await openStore(folder.store, clock: clock, budget: budget)
         let values = Dictionary(uniqueKeysWithValues: (0..<4000).map { ("\($0)", "\($0)") })
@@ -103,13 +103,13 @@ import Testing
             let statistics = try await store.statistics()
             #expect(statistics.databaseBytes + statistics.logBytes <= budget)
         }
-        // What came first may have gone.
+        // The first ones may have been evicted.
         let found = try await store.objects(String.self, forKeys: Array(values.keys))
         #expect(zip(found, values.values).allSatisfy { $0 == nil || $0 == $1 } && found.contains { $0 != nil })
         try await store.close()
     }
 
-    @Test func responsesComeWithTheirTagsAndAreAnnounced() async throws {
+    @Test func storesTagsAndPublishesChanges() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let keys = try (0..<300).map { try cacheKey("/\($0)") }
         var responses: [CacheKey: RawResponse] = [:]
@@ -129,7 +129,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func responsesThatAreNotAcceptableAreRefused() async throws {
+    @Test func rejectsUnacceptableResponses() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let response = RawResponse(status: .ok, body: ByteBuffer(string: "1"))
         let tags = (0..<100).map(String.init)

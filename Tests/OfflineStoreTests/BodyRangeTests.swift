@@ -4,7 +4,7 @@ import NIOCore
 import OfflineStore
 import Testing
 
-/// Parts of stored bodies; a chunk has 65,536 bytes.
+/// Ranges of stored bodies; a chunk has 65,536 bytes.
 @Suite struct BodyRangeTests {
     static let chunk: Int64 = 65_536
 
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [1, 1000, chunk - 1, chunk, chunk + 1, 3 * chunk, 3 * chunk + 17, 80 * chunk + 5])
-    func everyPartComesBackAsItIs(_ length: Int64) async throws {
+    func everyRangeReturnsItsBytes(_ length: Int64) async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 256 << 20)
         let body = pattern(Int(length))
         let response = try #require(try await store.store(draft(try cacheKey("/x"), at: clock.now()), [body]))
@@ -40,7 +40,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aRangeBeyondTheBodyIsNone() async throws {
+    @Test func rangeBeyondTheBodyReturnsNil() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let response = try #require(try await store.store(draft(try cacheKey("/x"), at: clock.now()), "hello"))
         for range in [Int64(0)..<6, 5..<6, -1..<2, 7..<9, 6..<6] {
@@ -50,16 +50,16 @@ import Testing
         try await store.close()
     }
 
-    /// What is not read cannot be in the way; what is read first is known when the stream is there;
-    /// what comes later throws.
-    @Test func damageMattersOnlyWhereItIsRead() async throws {
+    /// Damage outside of the range does no harm. Damage in the first chunk is known when the stream
+    /// is there, and later damage throws.
+    @Test func damageAffectsOnlyRangesThatReadIt() async throws {
         var store = try await openStore(folder.store, clock: clock)
         let body = pattern(Int(4 * Self.chunk))
         let id = try #require(try await store.store(draft(try cacheKey("/x"), at: clock.now()), [body])).bodyID
         try await store.close()
         try runSQL(path, "UPDATE chunk SET data = zeroblob(65536) WHERE id = \(id << 16 | 1)")
 
-        // Without memory, where a body of four chunks would be read as a whole.
+        // Without memory, because a body of four chunks would be read as a whole.
         store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 0 }
         let response = try #require(try await store.responses.lookup(try cacheKey("/x")).first)
         let after = try await bytes(of: response, 2 * Self.chunk..<4 * Self.chunk, in: store)
@@ -75,7 +75,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aPartStaysReadableUntilItsStreamGoes() async throws {
+    @Test func partStaysReadableUntilItsStreamIsReleased() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let body = pattern(Int(5 * Self.chunk))
         let response = try #require(try await store.store(draft(try cacheKey("/x"), at: clock.now()), [body]))

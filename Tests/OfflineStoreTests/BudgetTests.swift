@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [(700, 15_000), (20_000, 1200), (900_000, 60)])
-    func theFolderStaysWithinItsBudget(_ length: Int, _ count: Int) async throws {
+    func folderStaysWithinItsBudget(_ length: Int, _ count: Int) async throws {
         let budget: Int64 = 8 << 20
         let store = try await openStore(folder.store, clock: clock, budget: budget)
         let body = pattern(length)
@@ -28,8 +28,8 @@ import Testing
             for index in 0..<count {
                 if index >= 16 { try await group.next() }
                 group.addTask {
-                    // More bodies at once than there is room for are not stored; that is all that
-                    // happens.
+                    // If more bodies are stored at once than there is space for, some are not
+                    // stored. Nothing else happens.
                     let code = await code {
                         try await store.store(draft(try cacheKey("/\(index)"), at: clock.now()), [body])
                     }
@@ -62,13 +62,13 @@ import Testing
         try await store.close()
     }
 
-    /// In memory a use is noted once for many. What is used all the time stays also where much is
-    /// evicted before it is used again.
-    @Test func whatIsUsedAllTheTimeOutlivesSeveralEvictionsInARow() async throws {
+    /// Memory records one use for many. An entry that is used all the time must stay even if much
+    /// is evicted before its next use.
+    @Test func constantlyUsedEntriesSurviveRepeatedEvictions() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 8 << 20)
         var used: [String] = []
         for index in 0..<40 {
-            // Not all in the same eviction's line.
+            // Not all in the same eviction.
             if index % 8 == 0 {
                 used.append("used \(index)")
                 try await store.setObject(String(repeating: "u", count: 20_000), forKey: "used \(index)")
@@ -88,7 +88,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func theLeastRecentlyUsedGoesFirstAndPinnedStays() async throws {
+    @Test func evictsLeastRecentlyUsedFirstAndKeepsPinned() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 8 << 20)
         try await store.setObject(String(repeating: "p", count: 100_000), forKey: "pinned")
         try await store.setObject(String(repeating: "u", count: 100_000), forKey: "used")
@@ -104,13 +104,13 @@ import Testing
         #expect(try await store.responses.lookup(try cacheKey("/0")).isEmpty)
         #expect(try await store.responses.lookup(try cacheKey("/199")).count == 1)
         #expect(try await store.statistics().pinned == 1)
-        // What takes a pinned entry's place is pinned too.
+        // The replacement of a pinned entry is pinned too.
         try await store.setObject("new", forKey: "pinned")
         #expect(try await store.statistics().pinned == 1)
         try await store.close()
     }
 
-    @Test func theOrderOfUseSurvivesReopening() async throws {
+    @Test func orderOfUseSurvivesReopening() async throws {
         var store = try await openStore(folder.store, clock: clock, budget: 8 << 20)
         for index in 0..<30 { try await store.setObject(String(repeating: "x", count: 100_000), forKey: "\(index)") }
         _ = try await store.object(String.self, forKey: "0")
@@ -122,7 +122,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func removingEverythingGivesTheRoomBack() async throws {
+    @Test func removingEverythingFreesTheSpace() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 64 << 20)
         for index in 0..<40 {
             try await store.store(draft(try cacheKey("/\(index)"), at: clock.now()), [pattern(500_000)])
@@ -135,7 +135,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aSmallerBudgetIsReachedAfterReopening() async throws {
+    @Test func reopeningWithASmallerBudgetEvicts() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 64 << 20)
         for index in 0..<40 {
             try await store.store(draft(try cacheKey("/\(index)"), at: clock.now()), [pattern(500_000)])
@@ -148,9 +148,8 @@ import Testing
         try await smaller.close()
     }
 
-    /// Entries that are pinned are not evicted: what comes is refused before the folder outgrows
-    /// its budget.
-    @Test func whatIsPinnedFillsTheBudgetAndNoMore() async throws {
+    /// Pinned entries are not evicted: new ones are rejected before the folder exceeds its budget.
+    @Test func pinnedEntriesNeverExceedTheBudget() async throws {
         let budget: Int64 = 4 << 20
         let store = try await openStore(folder.store, clock: clock, budget: budget)
         for index in 0..<70 {
@@ -158,7 +157,7 @@ import Testing
                 try await store.setObject(String(repeating: "p", count: 60_000), forKey: "\(index)")
             }
             #expect(code == nil || code == .full)
-            // Once the pinned ones come to the high-water mark, what is stored goes at once.
+            // Once the pinned entries reach the high-water mark, new entries are evicted at once.
             if let entry = try await store.entry(forObjectKey: "\(index)") {
                 _ = try await store.setPinned(true, entry)
             }
@@ -170,10 +169,10 @@ import Testing
         let text = await message { try await store.setObject(large, forKey: "more") }
         #expect(text.contains("pinned") && text.contains("4194304"), "\(text)")
         #expect(folderSize <= budget)
-        // What brings nothing is never refused.
+        // Operations without bytes are never rejected.
         try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
-        // So many that the store is below its high-water mark with the large one: it would go at
-        // once otherwise.
+        // So many that the store is below its high-water mark with the large entry; otherwise it
+        // would be evicted at once.
         for index in 0..<20 {
             let entry = try #require(try await store.entry(forObjectKey: "\(index)"))
             #expect(try await store.setPinned(false, entry))
@@ -184,9 +183,8 @@ import Testing
         try await store.close()
     }
 
-    /// Bodies that are replaced while slow readers hold them cannot be removed: they do not empty
-    /// the store.
-    @Test func whatReadersHoldDoesNotPushEverythingElseOut() async throws {
+    /// Replaced bodies that slow readers hold cannot be removed. They must not empty the store.
+    @Test func bodiesHeldByReadersDoNotEmptyTheStore() async throws {
         let budget: Int64 = 8 << 20
         let store = try await openStore(folder.store, clock: clock, budget: budget)
         for index in 0..<20 { try await store.setObject(String(repeating: "k", count: 100_000), forKey: "\(index)") }
@@ -215,8 +213,8 @@ import Testing
         try await store.close()
     }
 
-    /// Evicting what is being read frees nothing.
-    @Test func whatIsBeingReadIsPassedOver() async throws {
+    /// Evicting an entry that is being read frees nothing.
+    @Test func evictionSkipsEntriesBeingRead() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 8 << 20) { $0.memoryBudget = 0 }
         let key = try cacheKey("/read")
         try await store.store(draft(key, at: clock.now()), [pattern(900_000)])
@@ -230,7 +228,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4])
-    func theBudgetHoldsWhateverIsDone(seed: UInt64) async throws {
+    func budgetHoldsUnderRandomWork(seed: UInt64) async throws {
         let budget: Int64 = 6 << 20
         let store = try await openStore(folder.store, clock: clock, budget: budget) {
             $0.evictionOrder = seed % 2 == 0 ? .keepingOfflineCopies : .leastRecentlyUsed

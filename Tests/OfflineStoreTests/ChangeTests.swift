@@ -10,7 +10,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func aWatcherIsToldAfterALookupKnows() async throws {
+    @Test func changeIsPublishedAfterLookupsSeeIt() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         var changes = store.changes(of: .key(key)).makeAsyncIterator()
@@ -38,7 +38,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func purgesByHandAreToldToo() async throws {
+    @Test func explicitPurgesArePublished() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         var changes = store.changes(of: .key(key)).makeAsyncIterator()
@@ -57,7 +57,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func whatIsNotStoredIsNotTold() async throws {
+    @Test func rejectedResponsesAreNotPublished() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         let fence = store.responses.invalidationSequence
@@ -70,7 +70,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aSlowWatcherKeepsTheNewest() async throws {
+    @Test func slowWatcherGetsTheNewestChanges() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let changes = store.changes(of: .all)
         for index in 0..<100 {
@@ -85,8 +85,8 @@ import Testing
         try await store.close()
     }
 
-    // What waits for a change that cannot come any more does not wait for ever.
-    @Test(.timeLimit(.minutes(20)), arguments: [false, true]) func theStreamEndsWithItsStore(isForReading: Bool)
+    // Waiting for a change that cannot come any more must end.
+    @Test(.timeLimit(.minutes(20)), arguments: [false, true]) func streamEndsWhenItsStoreIsClosed(isForReading: Bool)
         async throws
     {
         let store = try await openStore(folder.store, clock: clock)
@@ -99,13 +99,13 @@ import Testing
         }
         try await store.responses.invalidate(.tag("last"), keepingForOffline: true, at: clock.now())
         try await watched.close()
-        // What was told before the end is heard before it.
+        // Changes from before the end arrive before it.
         #expect(await reader.value == (isForReading ? [] : [.tag("last")]))
         for await _ in watched.changes(of: .all) { Issue.record("A closed store changed.") }
         try await store.close()
     }
 
-    @Test func theStreamEndsWithItsReader() async throws {
+    @Test func streamEndsWhenItsTaskIsCancelled() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let changes = store.changes(of: .all)
         let reader = Task {

@@ -6,8 +6,8 @@ import OfflineStore
 import Synchronization
 import Testing
 
-/// A clock that is set forwards and back by years: nothing has a negative age, nothing is lost,
-/// what was used last is kept, and nothing is live for as long as the clock was wrong.
+/// A clock that is set forwards and back by years. No age is negative, nothing is lost, recently
+/// used entries stay, and no entry is live for as long as the clock was wrong.
 @Suite struct ClockJumpTests {
     static let year = Duration.seconds(365 * 86_400)
 
@@ -16,7 +16,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func whatIsStoredIsOfNoNegativeAgeAndLiveAgainWhenTheClockIsSetRight() async throws {
+    @Test func entriesHaveNoNegativeAgeAndLiveAgainOnceTheClockIsRight() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         let response = RawResponse(status: .ok, body: ByteBuffer(string: "x"))
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func evictionGoesByUseAndNotByTheClock() async throws {
+    @Test func evictionOrderIgnoresTheClock() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 4 << 20)
         // Each a year before the one before it.
         for index in 0..<20 {
@@ -90,8 +90,8 @@ import Testing
         try await store.close()
     }
 
-    /// A clock that is somewhere else each time it is read, as a virtual machine's may be that is
-    /// moved about.
+    /// A clock that jumps at each reading, as a virtual machine's clock may when the machine is
+    /// moved.
     private final class WildClock: WallClock {
         private let random = Mutex(SeededGenerator(seed: 1))
 
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func aClockThatJumpsWithinCallsHarmsNothing() async throws {
+    @Test func clockJumpsDuringCallsDoNoHarm() async throws {
         var configuration = CacheManager.Configuration(budget: 16 << 20)
         configuration.readerCount = 2
         let clock = WildClock()

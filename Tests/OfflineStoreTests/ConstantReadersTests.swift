@@ -7,8 +7,8 @@ import Testing
 
 @testable import OfflineStore
 
-/// SQLite uses its log anew only in a moment in which nobody reads from it; with readers that never
-/// pause there is none by chance.
+/// SQLite reuses its log only in a moment without readers. With readers that never pause, there is
+/// no such moment by chance.
 @Suite struct ConstantReadersTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -16,7 +16,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     @Test(arguments: [(400, 1500), (50_000, 400)])
-    func theLogStaysSmall(_ length: Int, _ count: Int) async throws {
+    func logStaysSmallUnderConstantReading(_ length: Int, _ count: Int) async throws {
         let threshold: Int64 = 1 << 20
         let store = try await openStore(folder.store, clock: clock) { $0.checkpointThreshold = threshold }
         let guest = try await openReadOnly(folder.store, clock: clock)
@@ -36,8 +36,8 @@ import Testing
                             _ = try await reader.responses.openBody(of: response)?.collect(upTo: length)
                         }
                         observed.largest.max(fileSize(log), ordering: .relaxed)
-                        // Few threads serve all tasks: this lets the writers have them, and other
-                        // readers go on meanwhile.
+                        // There are few threads for all tasks: this gives them to the writers,
+                        // while other readers go on.
                         await Task.yield()
                     }
                 }
@@ -69,8 +69,8 @@ import Testing
             try await readers.waitForAll()
         }
         let largest = observed.largest.load(ordering: .relaxed)
-        // Where a reader of another program is stopped by the machine for longer than the writer
-        // waits, some are not stored.
+        // If the machine pauses another program's reader for longer than the writer waits, some
+        // entries are not stored.
         #expect(largest > 0 && largest <= limits.heldLog, "\(largest)")
         #expect(observed.reads.load(ordering: .relaxed) > 100)
         if largest <= limits.log { #expect(try await store.statistics().responses == min(count, 1000)) }
@@ -79,16 +79,16 @@ import Testing
     }
 }
 
-/// What the tasks of a test tell each other.
+/// State that the tasks of a test share.
 private final class Observed: Sendable {
-    /// The log's largest size that anybody saw.
+    /// The largest observed size of the log.
     let largest = Atomic<Int64>(0)
     let isWriting = Atomic(true)
     let reads = Atomic(0)
 }
 
-/// Two connections of another program that hand over to each other: each reads for a moment, and
-/// there is never one without a reader.
+/// Two connections of another program that alternate: each reads for a moment, and one of them
+/// always reads.
 private final class Relay {
     private var connections: [OpaquePointer?] = []
     private var next = 0

@@ -12,7 +12,7 @@ import Testing
     import Darwin
 #endif
 
-/// The files of a live store, copied at some moment, are what a killed process leaves.
+/// The files of an open store, copied at some moment, are what a killed process leaves.
 @Suite struct CrashTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -20,7 +20,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func whatWasAcknowledgedIsThere() async throws {
+    @Test func acknowledgedEntriesSurviveACrash() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.setObject(1, forKey: "n")
         try await store.store(draft(try cacheKey("/x"), at: clock.now()), [pattern(300_000)])
@@ -36,7 +36,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aHalfWrittenBodyIsSweptAndNeverSeen() async throws {
+    @Test func halfWrittenBodyIsSweptAndNeverVisible() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/half")
         let writer = try #require(
@@ -60,7 +60,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func numbersAreNeverUsedTwice() async throws {
+    @Test func entryNumbersAreNeverReused() async throws {
         let store = try await openStore(folder.store, clock: clock)
         var last: Int64 = 0
         for _ in 0..<3 {
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func aDatabaseBehindItsSidecarIsDistrusted() async throws {
+    @Test func databaseBehindItsSidecarIsDistrusted() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.store(draft(try cacheKey("/x"), at: clock.now()), "x")
         try await store.setObject(1, forKey: "n")
@@ -105,8 +105,8 @@ import Testing
         try await again.close()
     }
 
-    /// A log that loses its tail brings a removed object back as one that is not live.
-    @Test func aRemovedObjectIsNotLiveAgainInADatabaseThatIsBehind() async throws {
+    /// A log that loses its tail brings a removed object back; it must not be live.
+    @Test func removedObjectIsNotLiveInADatabaseThatIsBehind() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.setObject(1, forKey: "n")
         #expect(try await store.removeObject(forKey: "other") == false)
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: ["missing", "empty", "flipped"])
-    func aLostSidecarIsDistrusted(_ how: String) async throws {
+    func storeWithoutAValidSidecarIsDistrusted(_ how: String) async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
         try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
@@ -148,14 +148,14 @@ import Testing
         try await third.close()
     }
 
-    @Test func oneTornSlotOfTheSidecarDoesNotMatter() async throws {
+    @Test func oneTornSidecarSlotDoesNoHarm() async throws {
         let store = try await openStore(folder.store, clock: clock)
         for _ in 0..<2 {
             try await store.responses.invalidate(.key(try cacheKey("/y")), keepingForOffline: true, at: clock.now())
         }
         try await store.store(draft(try cacheKey("/x"), at: clock.now()), "x")
         try await store.close()
-        // The older slot: number 1.
+        // The older slot, with number 1.
         try writeFile(folder.store + "/sequence", [0xff], at: 4096 + 9)
         let again = try await openStore(folder.store, clock: clock)
         #expect(again.responses.invalidationSequence.number == 2)

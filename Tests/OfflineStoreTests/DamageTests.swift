@@ -26,7 +26,7 @@ private final class Writing: Sendable {
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func aFlippedByteInABodyIsAMissAndCounted() async throws {
+    @Test func flippedByteInABodyIsACountedMiss() async throws {
         var store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         try await store.store(draft(key, at: clock.now()), "the body")
@@ -62,7 +62,7 @@ private final class Writing: Sendable {
         "UPDATE entry SET body_id = body_id + 1",
         "UPDATE chunk SET checksum = checksum + 1",
     ])
-    func damageToARowIsAMiss(_ sql: String) async throws {
+    func damagedRowIsAMiss(_ sql: String) async throws {
         var store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         try await store.store(draft(key, at: clock.now()), "the body")
@@ -77,7 +77,7 @@ private final class Writing: Sendable {
     }
 
     @Test(arguments: ["garbage", "empty", "truncated", "zeros", "missing"])
-    func aDamagedFileIsSetAsideAndANewOneStarted(_ how: String) async throws {
+    func damagedDatabaseIsSetAsideAndReplaced(_ how: String) async throws {
         let store = try await openStore(folder.store, clock: clock)
         for index in 0..<50 {
             try await store.store(draft(try cacheKey("/\(index)"), at: clock.now()), [pattern(20_000)])
@@ -107,13 +107,13 @@ private final class Writing: Sendable {
         try await third.close()
     }
 
-    @Test func damageFoundWhileOpenIsSetAsideAndTheServiceGoesOn() async throws {
+    @Test func databaseDamagedWhileOpenIsSetAsideAndReplaced() async throws {
         let store = try await openStore(folder.store, clock: clock)
         for index in 0..<200 {
             try await store.store(draft(try cacheKey("/\(index)"), at: clock.now()), [pattern(20_000)])
         }
         try await store.close()
-        // Every page but the first is noise; the header and the schema are whole.
+        // Every page but the first is noise; the header and the schema are intact.
         let size = Int(fileSize(database))
         try writeFile(database, Array(pattern(size - 16_384 * 4).readableBytesView), at: 16_384 * 4)
         let secretBefore: [UInt8]
@@ -139,7 +139,7 @@ private final class Writing: Sendable {
         try await again.close()
     }
 
-    @Test func aRunningWriterNoticesThatItsDatabaseWasSetAside() async throws {
+    @Test func runningWriterNoticesThatItsDatabaseWasSetAside() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let writer = try #require(
             try await store.responses.beginWrite(
@@ -159,7 +159,7 @@ private final class Writing: Sendable {
     }
 
     /// Mutant: `StoreCore.database(insteadOf:after:)` throws the error.
-    @Test func readsGoOnWhileDatabasesAreSetAside() async throws {
+    @Test func readsContinueWhileDatabasesAreSetAside() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 0 }
         let key = try cacheKey("/x")
         let clock = clock
@@ -180,7 +180,7 @@ private final class Writing: Sendable {
             group.addTask {
                 defer { writing.isDone.store(true, ordering: .releasing) }
                 for round in 0..<12 {
-                    // So that there is something to be read from the disk.
+                    // So that reads have something on disk.
                     try await store.setObject(round, forKey: "a")
                     try await store.store(draft(key, at: clock.now()), "x")
                     for _ in 0..<20 { await Task.yield() }
@@ -192,7 +192,7 @@ private final class Writing: Sendable {
         try await store.close()
     }
 
-    @Test func flippedBitsInTheLogLoseItsTailAndNothingElse() async throws {
+    @Test func flippedBitsInTheLogLoseOnlyItsTail() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.store(draft(try cacheKey("/a"), at: clock.now()), "a")
         let length = fileSize(database + "-wal")
@@ -202,16 +202,16 @@ private final class Writing: Sendable {
         try await store.close()
         try writeFile(copy + "/0001.sqlite-wal", [0xff, 0xff], at: Int(length) + 200)
         let crashed = try await openStore(copy, clock: clock)
-        // The invalidation was in the tail that SQLite dropped; the sidecar knows of it.
+        // The invalidation was in the tail that SQLite dropped; the sidecar has its number.
         #expect(try await crashed.responses.lookup(try cacheKey("/a")).map(\.head.isInvalidated) == [true])
         #expect(crashed.responses.invalidationSequence.number == 2)
         try await crashed.close()
     }
 
-    // MARK: Remembered
+    // MARK: Recorded damage
 
     @Test(arguments: ["first", "later", "missing", "head", "object"])
-    func whatWasFoundToBeDamagedAnswersNoMore(_ what: String) async throws {
+    func damagedEntryIsNotServedAgain(_ what: String) async throws {
         var store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         try await store.store(draft(key, at: clock.now(), tags: ["t"]), [pattern(200_000)])
@@ -270,7 +270,7 @@ private final class Writing: Sendable {
         #expect(try await again.statistics().damagedEntries == 0)
         try await again.close()
 
-        // A process that reads alone remembers it too, and changes nothing.
+        // A process that reads alone knows it too, and changes nothing.
         let reader = try await openReadOnly(copy, clock: clock)
         try await find(reader)
         #expect(try await reader.responses.lookup(key).isEmpty == (what != "object"))
@@ -280,7 +280,7 @@ private final class Writing: Sendable {
         #expect(try queryInteger(copy + "/0001.sqlite", "SELECT count(*) FROM entry WHERE is_damaged = 1") == 0)
     }
 
-    @Test func whatIsDamagedAndPinnedIsCountedAndStaysPinnedWhenReplaced() async throws {
+    @Test func damagedPinnedEntryIsCountedAndItsReplacementPinned() async throws {
         var store = try await openStore(folder.store, clock: clock)
         for name in ["a", "b", "c"] { try await store.setObject(name, forKey: name) }
         let entry = try #require(try await store.entry(forObjectKey: "b"))
@@ -291,7 +291,7 @@ private final class Writing: Sendable {
         #expect(try await store.object(String.self, forKey: "b") == nil)
         try await store.settle()
         #expect(try await store.statistics().damagedEntries == 1)
-        // Uses that were noted before do not make it a recent one again.
+        // Uses that were recorded before do not make it recent again.
         for name in ["a", "b", "c"] { _ = try await store.object(String.self, forKey: name) }
         try await store.close()
         let again = try await openStore(folder.store, clock: clock)
@@ -304,7 +304,7 @@ private final class Writing: Sendable {
         try await again.close()
     }
 
-    @Test func aVariantThatIsDamagedLeavesTheOthers() async throws {
+    @Test func damagedVariantDoesNotAffectOthers() async throws {
         var store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         for language in ["de", "en"] {
@@ -327,7 +327,7 @@ private final class Writing: Sendable {
     }
 
     @Test(arguments: ["schema-1", "schema-2"])
-    func aReadingProcessRemembersDamageInAnOlderSchemaToo(_ name: String) async throws {
+    func readingProcessRemembersDamageInOlderSchemas(_ name: String) async throws {
         let copy = folder.path + "/copy"
         try copyFolder(
             "/\(#filePath.split(separator: "/").dropLast(2).joined(separator: "/"))/Fixtures/stores/\(name)",

@@ -5,10 +5,10 @@ import NIOCore
 import OfflineStore
 import Testing
 
-/// Texts that look alike and differ in their bytes are two keys, two tags and two principals,
-/// through every public door of the store.
+/// Strings that look alike but differ in their bytes are two keys, two tags and two principals, in
+/// every public call of the store.
 @Suite struct EqualLookingTextTests {
-    /// Equal to Swift, and not to UTF-8: composed and decomposed, reordered marks, singletons,
+    /// Equal in Swift but different in UTF-8: composed and decomposed, reordered marks, singletons,
     /// Hangul.
     static let pairs: [(String, String)] = [
         ("\u{e9}", "e\u{301}"), ("\u{1e9b}\u{323}", "\u{17f}\u{323}\u{307}"), ("\u{2126}", "\u{3a9}"),
@@ -20,7 +20,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Each pair alone and in the middle of a name.
+    /// Each pair alone, and in the middle of a name.
     private static var names: [(String, String)] {
         pairs.flatMap { one, other in [(one, other), ("user/\(one)/x", "user/\(other)/x")] }
     }
@@ -36,11 +36,11 @@ import Testing
         }
     }
 
-    @Test func pairsAreEqualToSwiftAlone() {
+    @Test func pairsAreEqualOnlyToSwift() {
         for (one, other) in Self.names { #expect(one == other && Array(one.utf8) != Array(other.utf8)) }
     }
 
-    @Test func objectsAreStoredReadListedAndRemovedApart() async throws {
+    @Test func equalLookingObjectKeysAreDistinct() async throws {
         try await withStores { store in
             let keys = Self.names.flatMap { [$0, $1] }
             for (index, key) in keys.enumerated() { try await store.setObject(index, forKey: key) }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func listsOfPairsAreStoredApartAndTheLastOfOneKeyWins() async throws {
+    @Test func listsStoreEqualLookingKeysAndTheLastValueOfAKey() async throws {
         try await withStores { store in
             var values: [(key: String, value: Int)] = []
             for (index, (one, other)) in Self.names.enumerated() {
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func tagsAreInvalidatedWatchedAndListedApart() async throws {
+    @Test func equalLookingTagsAreDistinct() async throws {
         try await withStores { store in
             for (index, (one, other)) in Self.names.enumerated() {
                 let (first, second) = (try cacheKey("/\(index)/1"), try cacheKey("/\(index)/2"))
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func oneResponseCarriesBothTags() async throws {
+    @Test func oneResponseCanHaveBothTags() async throws {
         try await withStores { store in
             for (index, (one, other)) in Self.names.enumerated() {
                 let key = try cacheKey("/\(index)")
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func principalsAndTheirResponsesAreApart() async throws {
+    @Test func equalLookingPrincipalsAreDistinct() async throws {
         try await withStores { store in
             for (index, (one, other)) in Self.names.enumerated() {
                 let mine = try cacheKey("/\(index)", partition: .principal(one))
@@ -139,8 +139,8 @@ import Testing
         }
     }
 
-    /// A quota of one is none of the other, and both may have one.
-    @Test func quotasAreApart() async throws {
+    /// A quota for one tag does not apply to the other, and both may have one.
+    @Test func equalLookingQuotasAreDistinct() async throws {
         for (number, (one, other)) in Self.names.enumerated() {
             let store = try await openStore(folder.path + "/quota-\(number)", clock: clock) {
                 $0.quotas = [.tag(one, bytes: 20_000), .tag(other, bytes: 2_000_000)]
@@ -156,8 +156,8 @@ import Testing
         }
     }
 
-    /// Targets have one spelling each: what is not ASCII is percent-encoded, byte by byte.
-    @Test func targetsAndPrefixesAreApart() async throws {
+    /// Targets have one spelling each: bytes that are not ASCII are percent-encoded.
+    @Test func equalLookingTargetsAndPrefixesAreDistinct() async throws {
         try await withStores { store in
             for (one, other) in Self.names {
                 let (first, second) = (try cacheKey("/\(one)/a"), try cacheKey("/\(other)/a"))

@@ -11,8 +11,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// An expired copy that may be used offline, an object, then many that may not be used without
-    /// the origin.
+    /// Stores an expired copy that may be used offline, an object, and then many responses that may
+    /// not be used without the origin.
     private func fill(_ order: CacheManager.EvictionOrder, _ quotas: [CacheManager.Quota] = []) async throws
         -> CacheManager
     {
@@ -44,7 +44,7 @@ import Testing
         try await store.responses.lookup(try cacheKey(name)).isEmpty == false
     }
 
-    @Test func recencyAloneUnlessToldOtherwise() async throws {
+    @Test func evictsByRecencyByDefault() async throws {
         #expect(CacheManager.Configuration().evictionOrder == .leastRecentlyUsed)
         let store = try await fill(.leastRecentlyUsed)
         #expect(try await isStored("/offline", in: store) == false)
@@ -55,17 +55,17 @@ import Testing
     }
 
     @Test(arguments: [[], [.tag("t", bytes: 2_000_000)]] as [[CacheManager.Quota]])
-    func expiredOfflineCopiesOutliveFreshOnesThatAreOfNoUseOffline(_ quotas: [CacheManager.Quota]) async throws {
+    func offlineCopiesOutliveResponsesUselessOffline(_ quotas: [CacheManager.Quota]) async throws {
         let store = try await fill(.keepingOfflineCopies, quotas)
         #expect(try await isStored("/offline", in: store))
         #expect(try await store.objectData(forKey: "object")?.isExpired == true)
-        // Of those that go, the one that expires first.
+        // Of the evicted ones, the first to expire.
         #expect(try await isStored("/90", in: store) == false)
         #expect(try await store.statistics().evictedEntries > 0)
         try await store.close()
     }
 
-    @Test func onceNothingElseIsLeftRecencyDecides() async throws {
+    @Test func offlineCopiesAreEvictedByRecency() async throws {
         let store = try await fill(.keepingOfflineCopies)
         for index in 0..<110 {
             try await store.store(draft(try cacheKey("/useful-\(index)"), at: clock.now()), [pattern(60_000)])
@@ -78,7 +78,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func theFirstInLineAreTheSameInWhicheverOrderTheyAreLookedAt() {
+    @Test func candidatesDoNotDependOnTheOrderOfAdding() {
         var generator = SeededGenerator(seed: 5)
         for order in [CacheManager.EvictionOrder.leastRecentlyUsed, .keepingOfflineCopies] {
             let all = (0..<20_000).map { id in

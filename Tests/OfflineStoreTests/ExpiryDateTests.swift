@@ -4,19 +4,18 @@ import OfflineStore
 import Testing
 
 @Suite struct ExpiryDateTests {
-    @Test func aDateIsAnInstant() {
+    @Test func dateConvertsToAnInstant() {
         let date = Date(timeIntervalSince1970: 1_767_225_600.125)
         #expect(Expiry.at(date) == .at(Timestamp(milliseconds: 1_767_225_600_125)))
         #expect(Timestamp(date).date == date)
     }
 
-    /// Seconds, because a description of such dates, which a failing test would print, traps
-    /// itself.
+    /// Seconds, because a failing test would print the dates' descriptions, which trap.
     @Test(arguments: [
         (64_092_211_200, Timestamp(seconds: 64_092_211_200)), (Double.infinity, .distantFuture),
         (-Double.infinity, .distantPast), (1e300, .distantFuture), (Double.nan, .distantPast),
     ])
-    func datesBeyondTheEndsDoNotTrap(seconds: Double, instant: Timestamp) {
+    func datesBeyondTheRangeAreClamped(seconds: Double, instant: Timestamp) {
         #expect(Timestamp(Date(timeIntervalSince1970: seconds)) == instant)
     }
 }

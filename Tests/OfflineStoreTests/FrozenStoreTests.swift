@@ -5,7 +5,7 @@ import NIOCore
 import OfflineStore
 import Testing
 
-/// The stores that programs of every released schema left: see Tests/Fixtures/stores/README.md.
+/// The stores that programs of every released schema wrote: see Tests/Fixtures/stores/README.md.
 @Suite struct FrozenStoreTests {
     static let versions = [1, 2, 3]
 
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: versions)
-    func aStoreOfAnEarlierSchemaIsOpenedAndMigrated(_ version: Int) async throws {
+    func opensAndMigratesOlderSchemas(_ version: Int) async throws {
         try unpack(version)
         let store = try await openStore(folder.store, clock: clock)
         #expect(try await store.statistics().schemaVersion == Int(Migrations.latestVersion))
@@ -35,7 +35,7 @@ import Testing
         let large = try #require(try await store.responses.lookup(try cacheKey("/large")).first)
         let bytes = ByteBuffer(bytes: (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 256) })
         #expect(try await store.responses.openBody(of: large)?.collect(upTo: 70_000) == bytes)
-        // Why was not stored then, so it answers offline as it did.
+        // Old schemas have no cause, so the response is served offline as before.
         #expect(try await store.responses.lookup(try cacheKey("/marked")).map(\.head.invalidation) == [.unspecified])
         #expect(try await store.object([String].self, forKey: "names") == ["a", "b"])
         #expect(store.responses.invalidationSequence.number == 1)
@@ -45,7 +45,7 @@ import Testing
         #expect(try await store.responses.lookup(try cacheKey("/new")).map(\.head.isInvalidated) == [true])
         #expect(try await store.responses.lookup(try cacheKey("/plain")).map(\.head.isInvalidated) == [false])
         try await store.invalidateResponses(tagged: "b")
-        // Version 1 knew no tags; in version 2 '/plain' carries 'b', and '/large' does not.
+        // Version 1 had no tags; in version 2 '/plain' has the tag 'b', and '/large' has not.
         let isMarked = version >= 2
         #expect(try await store.responses.lookup(try cacheKey("/plain")).map(\.head.isInvalidated) == [isMarked])
         #expect(try await store.responses.lookup(try cacheKey("/large")).map(\.head.isInvalidated) == [false])
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: versions)
-    func aProcessThatReadsAloneReadsItAsItIsAndSeesTheMigration(_ version: Int) async throws {
+    func readOnlyProcessReadsOlderSchemasAndSeesTheMigration(_ version: Int) async throws {
         try unpack(version)
         let reader = try await openReadOnly(folder.store, clock: clock)
         #expect(try await reader.text(of: try cacheKey("/plain")) == "from schema \(version)")

@@ -10,7 +10,7 @@ import Testing
 #if os(Linux)
     import Glibc
 
-    /// A store that fills its disk, or whose disk others fill, goes on with the room that it has.
+    /// A store that fills its disk, or whose disk others fill, continues with the space it has.
     @Suite(.enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
     struct FullDiskEvictionTests {
         let folder: TemporaryFolder
@@ -18,7 +18,8 @@ import Testing
 
         init() throws { folder = try TemporaryFolder() }
 
-        /// Stores as the engine does: declined beforehand, stored, or failed after it was accepted.
+        /// The result of storing like the engine: declined at first, stored, or failed after it was
+        /// accepted.
         private enum Outcome: Equatable { case declined, stored, failed(String) }
 
         private func put(_ name: String, _ count: Int, in store: CacheManager) async throws -> Outcome {
@@ -43,9 +44,9 @@ import Testing
             return true
         }
 
-        /// The budget is more than the disk has: the store takes the disk's size for its budget.
+        /// The budget exceeds the disk: the disk's size acts as the budget.
         @Test(arguments: [3000, 50_000, 200_000])
-        func storesWhatComesWhereTheBudgetIsMoreThanTheDisk(length: Int) async throws {
+        func storesNewEntriesWhenTheBudgetExceedsTheDisk(length: Int) async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let path = disk.path + "/store"
             var store = try await openStore(path, clock: clock, budget: 64 << 20) { $0.memoryBudget = 0 }
@@ -62,7 +63,7 @@ import Testing
             #expect(lost.count <= 2, "not stored: \(lost)")
             let statistics = try await store.statistics()
             #expect(statistics.evictedEntries > 0 && statistics.setAside.isEmpty)
-            // The newest are there, as many as the disk has room for.
+            // The newest are there, as many as the disk has space for.
             let newest = max(1, 1_000_000 / length)
             for index in (count - newest)..<count where !lost.contains(index) {
                 #expect(try await isThere("/\(index)", length, in: store), "\(index)")
@@ -76,9 +77,9 @@ import Testing
             try await store.close()
         }
 
-        /// Others fill the disk while the store is open: hits go on, and new ones take the place of
-        /// old ones.
-        @Test func storesWhatComesWhileOthersFillTheDisk() async throws {
+        /// Others fill the disk while the store is open: hits go on, and new entries replace old
+        /// ones.
+        @Test func storesNewEntriesWhileOthersFillTheDisk() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let store = try await openStore(disk.path + "/store", clock: clock, budget: 64 << 20) {
                 $0.memoryBudget = 0
@@ -89,7 +90,7 @@ import Testing
             var lost: [Int] = []
             for index in 0..<100 {
                 clock.advance(by: .milliseconds(100))
-                // What is used stays: eviction goes by use here as well.
+                // Used entries stay, because this eviction goes by use too.
                 #expect(try await isThere("/old-59", 40_000, in: store))
                 #expect(try await store.object(String.self, forKey: "n") == "mine")
                 if try await put("/new-\(index)", 40_000, in: store) != .stored { lost.append(index) }
@@ -99,7 +100,7 @@ import Testing
                 #expect(try await isThere("/new-\(index)", 40_000, in: store))
             }
             #expect(try await isThere("/old-0", 40_000, in: store) == false)
-            // An invalidation is in force, and what it is about stays so in the next process.
+            // An invalidation is in force, and stays so in the next process.
             try await store.responses.invalidate(
                 .key(try cacheKey("/old-59")),
                 keepingForOffline: true,
@@ -114,7 +115,7 @@ import Testing
             #expect(DatabaseAudit.findings(disk.path + "/store/0001.sqlite") == [])
         }
 
-        /// Thirty at once are stored as one is.
+        /// Thirty concurrent writes are stored like one.
         @Test func thirtyWritersAreServedOnAFullDisk() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let store = try await openStore(disk.path + "/store", clock: clock, budget: 64 << 20)
@@ -138,7 +139,7 @@ import Testing
             #expect(DatabaseAudit.findings(disk.path + "/store/0001.sqlite") == [])
         }
 
-        /// What is pinned stays, whatever comes, and a tag stays within its quota.
+        /// Pinned entries stay, and a tag stays within its quota.
         @Test func pinsAndQuotasHoldOnAFullDisk() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let quota: Int64 = 1_500_000
@@ -166,9 +167,9 @@ import Testing
             try await store.close()
         }
 
-        /// One that needs more than a quarter of what is stored takes nothing with it: it is not
+        /// An entry that needs more than a quarter of the stored bytes evicts nothing. It is not
         /// stored, as before.
-        @Test func whatIsTooLargeForTheDiskEvictsNothing() async throws {
+        @Test func entryTooLargeForTheDiskEvictsNothing() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let store = try await openStore(disk.path + "/store", clock: clock, budget: 64 << 20)
             for index in 0..<20 { #expect(try await put("/\(index)", 40_000, in: store) == .stored) }

@@ -16,7 +16,7 @@ import Testing
 
         init() throws { folder = try TemporaryFolder() }
 
-        @Test func aFullDiskFailsWritesAloneAndHeals() async throws {
+        @Test func fullDiskFailsOnlyWritesAndRecovers() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let store = try await openStore(disk.path + "/store", clock: clock)
             let key = try cacheKey("/kept")
@@ -52,7 +52,7 @@ import Testing
             try await again.close()
         }
 
-        @Test func aStoreCannotBeMadeOnAFullDisk() async throws {
+        @Test func creatingAStoreOnAFullDiskFails() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             mkdir(disk.path + "/store", 0o700)
             disk.fill()
@@ -64,9 +64,9 @@ import Testing
             try await store.close()
         }
 
-        /// Once the disk did not take something, what comes is declined beforehand: nobody is told
-        /// that it is stored.
-        @Test func aStoreThatIsOutOfSpaceDeclinesBeforehandAndComesBack() async throws {
+        /// Once the disk refused a write, new responses are declined at first: no client hears that
+        /// they are stored.
+        @Test func storeOutOfSpaceDeclinesResponsesAndRecovers() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let store = try await openStore(disk.path + "/store", clock: clock)
             disk.fill()
@@ -92,8 +92,8 @@ import Testing
             try await store.close()
         }
 
-        /// It is refused for as long as anything there is open for writing: a store that was closed
-        /// goes with its last reference.
+        /// Remounting fails while a file there is open for writing. A closed store releases its
+        /// files with its last reference.
         private func remountReadOnly(_ disk: SmallDisk) async throws {
             var failure: Int32 = EBUSY
             for _ in 0..<200_000 where failure == EBUSY {
@@ -104,9 +104,8 @@ import Testing
             try #require(failure == 0, "this process may mount, and not remount")
         }
 
-        /// With its log: as it was closed, as a killed process left it, and without the log's
-        /// index.
-        @Test func aReadOnlyFileSystemIsReadWithItsLog() async throws {
+        /// Reads the log after a proper close, after a killed process, and without the log's index.
+        @Test func readsTheLogOnAReadOnlyFileSystem() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let path = disk.path + "/closed"
             let behind = disk.path + "/behind"
@@ -149,8 +148,8 @@ import Testing
                 }
                 #expect(try fingerprint(copy) == before, "\(copy)")
             }
-            // What may have lost invalidations is not trusted: without the sidecar's word nobody
-            // would know.
+            // A store that may have lost invalidations is not trusted: without the sidecar, a loss
+            // would be unnoticed.
             let distrusted = try await openStore(behind, clock: clock)
             #expect(
                 try await distrusted.responses.lookup(try cacheKey("/old")).map(\.head.invalidation) == [.unspecified]
@@ -158,8 +157,8 @@ import Testing
             try await distrusted.close()
         }
 
-        /// There is no writer who would take them; they are in force in this process all the same.
-        @Test func invalidationsOfAStoreThatCannotBeWrittenAreInForce() async throws {
+        /// There is no writer to record them, but they are in force in this process.
+        @Test func invalidationsOfAnUnwritableStoreAreInForce() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let path = disk.path + "/store"
             func fill() async throws {
@@ -196,7 +195,7 @@ import Testing
             #expect(try await causes("tag") == [.unsafeMethod])
             #expect(try await causes("removed") == [])
             #expect(try await causes("other") == [nil])
-            // They are bounded: beyond that they are one of everything, and as strong as the
+            // They are limited: beyond that they become one of everything, as strong as the
             // strongest.
             for index in 0..<600 {
                 try await responses.invalidate(.key(try cacheKey("/none-\(index)")), .mark(.unsafeMethod), at: now)

@@ -13,7 +13,7 @@ import Testing
         [.all, .key(try cacheKey("/x")), .target(try TargetURI("https://api.example/x"))]
     }
 
-    @Test func anInvalidationDuringAFillWins() async throws {
+    @Test func invalidationDuringAFillWins() async throws {
         let store = try await openStore(folder.store, clock: clock)
         for scope in try scopes() {
             for keeping in [true, false] {
@@ -28,7 +28,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aLargeFillThatLostIsSweptOnceItsWriterGoes() async throws {
+    @Test func rejectedLargeFillIsSweptOnceItsWriterIsReleased() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let fence = store.responses.invalidationSequence
         try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
@@ -40,7 +40,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func anInvalidationOfSomethingElseDoesNotMatter() async throws {
+    @Test func invalidationOfOtherTargetsDoesNotAffectAFill() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let fence = store.responses.invalidationSequence
         try await store.responses.invalidate(.key(try cacheKey("/y")), keepingForOffline: false, at: clock.now())
@@ -53,7 +53,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aFenceOlderThanTheLogRefuses() async throws {
+    @Test func fenceOlderThanTheLogRejectsTheFill() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.invalidationLogLength = 16 }
         let fence = store.responses.invalidationSequence
         for index in 0..<20 {
@@ -69,7 +69,7 @@ import Testing
         #expect(try queryInteger(folder.store + "/0001.sqlite", "SELECT count(*) FROM invalidation") == 16)
     }
 
-    @Test func aTargetIsInvalidatedInAllPartitions() async throws {
+    @Test func targetIsInvalidatedInAllPartitions() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let keys = [
             try cacheKey("/x"), try cacheKey("/x", partition: .principal("alice")),
@@ -112,7 +112,7 @@ import Testing
         try await again.close()
     }
 
-    @Test func theSequenceGrowsAcrossRestarts() async throws {
+    @Test func sequenceGrowsAcrossRestarts() async throws {
         var last = InvalidationSequence(0)
         for _ in 0..<3 {
             let store = try await openStore(folder.store, clock: clock)

@@ -16,7 +16,7 @@ import Testing
             (0xf2f5_2010, nil),
         ] as [(UInt32, LockBreakingFileSystem?)]
     )
-    func linuxTellsByNumber(_ type: UInt32, _ expected: LockBreakingFileSystem?) {
+    func recognisesLinuxTypes(_ type: UInt32, _ expected: LockBreakingFileSystem?) {
         #expect(LockBreakingFileSystem(linuxType: type) == expected)
     }
 
@@ -27,7 +27,7 @@ import Testing
             ("apfs", nil), ("hfs", nil), ("tmpfs", nil), ("", nil),
         ] as [(String, LockBreakingFileSystem?)]
     )
-    func darwinTellsByName(_ name: String, _ expected: LockBreakingFileSystem?) {
+    func recognisesDarwinNames(_ name: String, _ expected: LockBreakingFileSystem?) {
         #expect(LockBreakingFileSystem(darwinName: name) == expected)
     }
 
@@ -64,20 +64,20 @@ import Testing
     }
 
     /// The folder that these tests use themselves.
-    @Test func aLocalDiskIsNoneOfThem() {
+    @Test func localDiskIsNotReported() {
         #expect(LockBreakingFileSystem.probe("/") == nil)
         #expect(LockBreakingFileSystem.probe("/nowhere/at/all") == nil)
     }
 
     #if os(Linux)
-        @Test func theKernelIsAsked() {
+        @Test func readsTheTypeFromTheKernel() {
             #expect(LockBreakingFileSystem.linuxType(of: "/proc") == 0x9fa0)
             #expect(LockBreakingFileSystem.linuxType(of: "/nowhere/at/all") == nil)
         }
     #endif
 }
 
-/// Keeps the file systems that warnings name.
+/// Records the file systems that warnings name.
 private final class RecordingLog: Sendable {
     private let named = Mutex<[String]>([])
     var warnings: [String] { named.withLock { $0 } }

@@ -42,7 +42,7 @@ import Testing
         return names
     }
 
-    @Test func removingExpiredKeepsWhatMayBeUsedOffline() async throws {
+    @Test func removeExpiredKeepsOfflineCopies() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await fill(store)
         let statistics = try await store.statistics()
@@ -54,7 +54,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func removingExpiredCanTakeOfflineCopiesToo() async throws {
+    @Test func removeExpiredCanRemoveOfflineCopies() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await fill(store)
         let summary = try await store.removeExpired(includingOfflineUsable: true)
@@ -63,7 +63,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func whatAFloorInvalidatedIsRemovedWithTheExpired() async throws {
+    @Test func removeExpiredRemovesEntriesBelowTheInvalidationFloor() async throws {
         let store = try await openStore(folder.store, clock: clock)
         for index in 0..<700 {
             try await store.store(
@@ -87,7 +87,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func entriesTellWhatListingNeeds() async throws {
+    @Test func entriesHoldTheFactsForListing() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let secret = try cacheKey("/feed?token=abc&page=2", partition: .principal("alice"))
         try await store.store(
@@ -150,7 +150,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func rawResponsesByHand() async throws {
+    @Test func storesAndReadsRawResponses() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/raw")
         let raw = RawResponse(status: .ok, fields: [.eTag: "\"1\""], body: ByteBuffer(string: "raw"))
@@ -187,7 +187,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func removedContentIsOverwrittenWhereAskedFor() async throws {
+    @Test func secureDeletionOverwritesRemovedContent() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.securelyDeletes = true }
         try await store.setObject("a-secret-nobody-may-find", forKey: "n")
         try await store.setObject("other", forKey: "m")

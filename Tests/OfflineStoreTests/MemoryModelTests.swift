@@ -14,12 +14,12 @@ import Testing
     import Darwin
 #endif
 
-/// Many tasks on one store, compared with what they know of each other's finished work.
+/// Many tasks use one store, and compare it with what they know of each other's finished work.
 @Suite struct MemoryModelTests {
-    /// Nobody sees a value older than one that was seen or acknowledged before, nor a removed one,
-    /// nor an invalidated one as valid.
+    /// No reader sees a value older than one that was seen or acknowledged before, nor a removed
+    /// one, nor an invalidated one as valid.
     @Test(arguments: Model.seeds, [false, true])
-    func nothingOlderThanWhatIsKnownIsSeen(seed: UInt64, isLossy: Bool) async throws {
+    func readersNeverSeeValuesOlderThanKnown(seed: UInt64, isLossy: Bool) async throws {
         let model = try Model(seed: seed, isLossy: isLossy)
         try await model.run(rounds: 3)
         let findings = model.findings
@@ -28,13 +28,13 @@ import Testing
     }
 }
 
-/// A store, what is known of it, and what was found to be wrong.
+/// A store, the known facts about it, and the findings.
 ///
-/// A slot holds ever larger numbers, written by one task; everybody reads. So what a reader may see
-/// is known without ordering all operations: no number smaller than the largest that was seen or
-/// acknowledged before it began to read.
+/// A slot holds ever larger numbers, which one task writes and all tasks read. So the possible
+/// values are known without an order of all operations: no number smaller than the largest that was
+/// seen or acknowledged before the read began.
 private final class Model: Sendable {
-    /// A few in the suite; with `HOLDFAST_MODEL_SEEDS=100-200` others.
+    /// A few in every run; `HOLDFAST_MODEL_SEEDS=100-200` selects others.
     static var seeds: [UInt64] {
         guard let text = getenv("HOLDFAST_MODEL_SEEDS").map({ String(cString: $0) }) else { return [1, 2] }
         let ends = text.split(separator: "-").compactMap { UInt64($0) }
@@ -44,9 +44,9 @@ private final class Model: Sendable {
 
     enum Kind {
         case object
-        /// A response of the engine's, stored under a fence.
+        /// A response stored as the engine does, under a fence.
         case fenced
-        /// A response stored by hand.
+        /// A response stored by an explicit call.
         case byHand
     }
 
@@ -54,17 +54,17 @@ private final class Model: Sendable {
         struct Known {
             /// The last number that was handed out.
             var issued = 0
-            /// Nothing smaller is to be seen: what was acknowledged, or removed.
+            /// The lowest number that may be seen: all lower ones were replaced or removed.
             var least = 1
-            /// What was seen, perhaps before it was stored.
+            /// The largest number seen, perhaps before it was stored.
             var seen = 0
-            /// What is to be found, as long as nothing was removed.
+            /// The number that must be found if nothing was removed.
             var acknowledged = 0
-            /// Nothing up to this is to be seen as valid.
+            /// The last number that must not be seen as valid.
             var invalidated = 0
-            /// Changes when something that may have been seen was not stored.
+            /// Changes when a number that may have been seen was not stored.
             var epoch = 0
-            /// What is wrong if the number that is on its way is stored.
+            /// The finding if the number that is being written is stored.
             var suspicions: [String] = []
         }
 
@@ -91,8 +91,8 @@ private final class Model: Sendable {
             }
         }
 
-        /// - Parameter isThere: nothing was removed meanwhile.
-        /// - Returns: what was wrong.
+        /// - Parameter isThere: whether nothing was removed meanwhile.
+        /// - Returns: the findings.
         func stored(_ number: Int, isThere: Bool) -> [String] {
             known.withLock { known in
                 known.acknowledged = isThere ? number : 0
@@ -102,9 +102,9 @@ private final class Model: Sendable {
             }
         }
 
-        /// Notes what a reader saw.
+        /// Records what a reader saw.
         ///
-        /// - Returns: what is wrong with it.
+        /// - Returns: the finding, if it is wrong.
         func see(_ number: Int, _ before: Known) -> String? {
             known.withLock { known in
                 let wrong = "\(name) \(variant): \(number) after \(max(before.least, before.seen))"
@@ -121,7 +121,7 @@ private final class Model: Sendable {
 
     private static let tasks = 4
     private let seed: UInt64
-    /// Eviction, and databases that are set aside: anything may be gone.
+    /// With eviction and databases that are set aside, any entry may be gone.
     private let isLossy: Bool
     private let folder: TemporaryFolder
     private let clock = ManualClock()
@@ -150,7 +150,7 @@ private final class Model: Sendable {
         self.slots = slots
     }
 
-    /// How many removals there were; `nil` while there is one.
+    /// The number of removals; `nil` while one is under way.
     private var removalsWhileQuiet: Int? {
         let ended = removalsEnded.load(ordering: .sequentiallyConsistent)
         return removalsBegun.load(ordering: .sequentiallyConsistent) == ended ? ended : nil
@@ -165,8 +165,7 @@ private final class Model: Sendable {
             let store = try await openStore(folder.store, clock: clock, budget: isLossy ? 4 << 20 : 64 << 20) {
                 $0.memoryBudget = [192 << 10, 0, 1 << 20][(round + Int(self.seed)) % 3]
             }
-            // They yield, or those on the few threads there are would come to their ends before
-            // others begin.
+            // The tasks yield; otherwise those on the few threads would end before others begin.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for task in 0..<Self.tasks {
                     let seed = seed &* 1000 &+ UInt64(round * 20 + task)
@@ -210,7 +209,7 @@ private final class Model: Sendable {
         }
         let freshens = slot.kind == .fenced && Int.random(in: 0..<3, using: &generator) == 0
         let removals = removalsWhileQuiet
-        // Read before the number is handed out: whatever is invalidated once it was is after this
+        // The fence is read before the number is handed out: later invalidations come after this
         // fence.
         let fence = store.responses.invalidationSequence
         let number = slot.known.withLock { known in
@@ -287,7 +286,7 @@ private final class Model: Sendable {
 
     private func remove(covering covers: (Slot) -> Bool, _ body: () async throws -> Void) async throws {
         let before = slots.filter(covers).map { slot in
-            // By hand and objects: what is on its way may come after this.
+            // Explicit stores and objects that are under way may come after this.
             (slot, slot.known.withLock { slot.kind == .fenced ? $0.issued : $0.acknowledged })
         }
         removalsBegun.add(1, ordering: .sequentiallyConsistent)
@@ -374,7 +373,7 @@ private final class Model: Sendable {
             } else if way == 0 {
                 let keys = try asked.map { try $0.key }
                 let values = try await store.storedResponses(for: keys)
-                // Of several variants it tells one.
+                // Of several variants it returns one.
                 found = zip(asked, keys).map { slot, key in
                     guard slot.kind == .byHand, let stored = values[key] else { return nil }
                     return (Self.number(stored.response.fields[Self.numberName]), !stored.isExpired)

@@ -2,9 +2,9 @@ import GRDBSQLite
 import OfflineStore
 import Testing
 
-/// Each in a process of its own: what is counted is a process's.
+/// Each in a process of its own, because the statistics belong to the process.
 @Suite struct MemoryStatisticsTests {
-    @Test func aStoreEndsTheCountingOfMemory() async {
+    @Test func openingAStoreDisablesMemoryStatistics() async {
         await #expect(processExitsWith: .success) {
             try await MemoryStatisticsTests.use(try TemporaryFolder())
             #expect(sqlite3_memory_highwater(0) == 0)
@@ -12,7 +12,7 @@ import Testing
     }
 
     /// Its header is read before it is opened.
-    @Test func aStoreThatIsThereEndsItToo() async {
+    @Test func openingAnExistingStoreDisablesThemToo() async {
         await #expect(processExitsWith: .success) {
             let store = #filePath.split(separator: "/").dropLast(2).joined(separator: "/") + "/Fixtures/stores/schema-2"
             let folder = try TemporaryFolder()
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func whoCountedBeforeGoesOnCounting() async {
+    @Test func earlierUseOfSQLiteKeepsThem() async {
         await #expect(processExitsWith: .success) {
             try #require(sqlite3_initialize() == SQLITE_OK)
             try await MemoryStatisticsTests.use(try TemporaryFolder())

@@ -11,7 +11,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func whatWasStoredIsResidentWithItsBody() async throws {
+    @Test func storedResponseIsInMemoryWithItsBody() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         try await store.store(draft(key, at: clock.now()), "hello")
@@ -22,7 +22,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func whatWasReadIsResidentAfterwards() async throws {
+    @Test func readResponseIsInMemoryAfterwards() async throws {
         var store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         try await store.store(draft(key, at: clock.now()), "hello")
@@ -34,7 +34,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func nothingIsResidentWithoutMemory() async throws {
+    @Test func nothingIsInMemoryWithoutABudget() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 0 }
         let key = try cacheKey("/x")
         try await store.store(draft(key, at: clock.now()), "hello")
@@ -43,7 +43,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aLargeBodyStaysOnDiskAndItsHeadIsResident() async throws {
+    @Test func largeBodyStaysOnDiskAndItsHeadIsInMemory() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         try await store.store(draft(key, at: clock.now()), [pattern(300_000)])
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: ["target", "key", "tag", "all"], [true, false])
-    func anInvalidationIsInForceInMemoryWhenItReturns(_ what: String, _ isKept: Bool) async throws {
+    func invalidationIsInForceInMemoryWhenItReturns(_ what: String, _ isKept: Bool) async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         let other = try cacheKey("/other")
@@ -78,7 +78,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func allVariantsOfAKeyAreResidentOrNone() async throws {
+    @Test func allVariantsOfAKeyAreInMemoryOrNone() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         for language in ["en", "de", "fr"] {
@@ -97,7 +97,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aFreshenedHeadTakesThePlaceOfTheResidentOne() async throws {
+    @Test func freshenedHeadReplacesTheOneInMemory() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         let stored = try #require(try await store.store(draft(key, at: clock.now()), "hello"))
@@ -111,9 +111,8 @@ import Testing
         try await store.close()
     }
 
-    /// What is read once from the disk is not worth what is there already; what is read twice may
-    /// be.
-    @Test func readingManyThingsOncePushesOutNothing() async throws {
+    /// An entry that is read once from disk must not evict others. One that is read twice may.
+    @Test func readingManyEntriesOnceEvictsNothing() async throws {
         var store = try await openStore(folder.store, clock: clock)
         let keys = try (0..<300).map { try cacheKey("/\($0)") }
         for key in keys { try await store.store(draft(key, at: clock.now()), [pattern(8000)]) }
@@ -135,7 +134,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aBodyBeyondTheLimitIsNotKeptWhenItWasRead() async throws {
+    @Test func bodyBeyondTheLimitIsNotKeptAfterReading() async throws {
         var store = try await openStore(folder.store, clock: clock) { $0.maximumResidentBody = 100 }
         let key = try cacheKey("/x")
         try await store.store(draft(key, at: clock.now()), [pattern(101)])
@@ -148,9 +147,9 @@ import Testing
         try await store.close()
     }
 
-    /// A read that began before a change, and ends after it, does not bring the old value back into
+    /// A read that begins before a change and ends after it must not bring the old value back into
     /// memory.
-    @Test func readersBesideWritersNeverSeeWhatWasReplaced() async throws {
+    @Test func readersNeverSeeReplacedValues() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 1 << 20 }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<4 {
@@ -176,7 +175,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aKeyThatWasNeverStoredIsKnownToBeAbsentOnceAllKeysWereRead() async throws {
+    @Test func unknownKeysAreKnownAbsentOnceAllKeysAreRead() async throws {
         var store = try await openStore(folder.store, clock: clock)
         for index in 0..<100 { try await store.store(draft(try cacheKey("/\(index)"), at: clock.now()), "x") }
         try await store.close()
@@ -203,7 +202,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     @Test(arguments: [0, 64 << 20])
-    func someOfManyObjectsAreFound(_ memory: Int) async throws {
+    func batchReturnsTheObjectsThatExist(_ memory: Int) async throws {
         var store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = memory }
         for index in 0..<50 {
             try await store.setObject(index, forKey: "\(index)", expiry: index < 40 ? .never : .after(.seconds(1)))
@@ -226,7 +225,7 @@ import Testing
     }
 
     @Test(arguments: [0, 64 << 20])
-    func someOfManyResponsesAreFound(_ memory: Int) async throws {
+    func batchReturnsTheResponsesThatExist(_ memory: Int) async throws {
         var store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = memory }
         let keys = try (0..<30).map { try cacheKey("/\($0)") }
         for (index, key) in keys.prefix(20).enumerated() {

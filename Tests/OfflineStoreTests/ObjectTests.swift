@@ -16,7 +16,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func aValueComesBackAndIsReplaced() async throws {
+    @Test func storesAndReplacesAValue() async throws {
         let store = try await openStore(folder.store, clock: clock)
         #expect(try await store.object(Feed.self, forKey: "feed") == nil)
         try await store.setObject(feed, forKey: "feed")
@@ -35,7 +35,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func expiryTellsLiveFromStored() async throws {
+    @Test func expirySeparatesLiveFromStoredValues() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let start = clock.now()
         try await store.setObject(1, forKey: "never", expiry: .never)
@@ -75,7 +75,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aClockTurnedBackDoesNotTrap() async throws {
+    @Test func clockTurnedBackDoesNotTrap() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.setObject(1, forKey: "n", expiry: .after(.seconds(60)))
         clock.advance(by: .seconds(-1_000_000_000))
@@ -84,7 +84,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aChangedTypeIsAMissAndKeepsTheBytes() async throws {
+    @Test func changedTypeIsAMissAndKeepsTheBytes() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.setObject(feed, forKey: "feed")
         #expect(try await store.object(Other.self, forKey: "feed") == nil)
@@ -95,7 +95,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func whatCannotBeEncodedLeavesTheOldValue() async throws {
+    @Test func encodingFailureKeepsTheOldValue() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.setObject(1.5, forKey: "n")
         #expect(await code { try await store.setObject(Double.nan, forKey: "n") } == .notEncodable)
@@ -105,7 +105,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func keysHaveALengthAndAreComparedByBytes() async throws {
+    @Test func keysHaveALengthLimitAndAreComparedByBytes() async throws {
         let store = try await openStore(folder.store, clock: clock)
         #expect(await code { try await store.setObject(1, forKey: "") } == .invalidKey)
         #expect(await code { try await store.setObject(1, forKey: String(repeating: "k", count: 4097)) } == .invalidKey)
@@ -116,7 +116,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func removingSaysWhetherThereWasOne() async throws {
+    @Test func removingReturnsWhetherThereWasAValue() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.setObject(1, forKey: "n")
         #expect(try await store.removeObject(forKey: "n"))
@@ -125,7 +125,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func anObjectLargerThanATransactionIsStoredWhole() async throws {
+    @Test func objectLargerThanATransactionIsStoredWhole() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 128 << 20)
         let text = String(repeating: "abcdefgh", count: 1_200_000)
         try await store.setObject(text, forKey: "large")
@@ -137,7 +137,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func anotherCoderIsUsedWhereItIsNamed() async throws {
+    @Test func callUsesTheCoderItNames() async throws {
         struct Shouting: ObjectCoder {
             var contentType: String { "text/shout" }
             func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] { Array("\(value)!".utf8) }
@@ -156,7 +156,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func manyAtOnceAreAllCommitted() async throws {
+    @Test func concurrentWritesAreAllCommitted() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<500 { group.addTask { try await store.setObject(index, forKey: "n\(index)") } }

@@ -19,7 +19,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func aStoreIsMadeForItsOwnerAlone() async throws {
+    @Test func storeIsCreatedForItsOwnerAlone() async throws {
         let path = folder.path + "/a/b/store"
         let store = try await openStore(path, clock: clock)
         try await store.store(draft(try cacheKey("/x"), at: clock.now()), "x")
@@ -33,14 +33,14 @@ import Testing
         #expect(fileSize(path + "/0001.sqlite-wal") == 0)
     }
 
-    @Test func anEmptyFolderBecomesAStore() async throws {
+    @Test func emptyFolderBecomesAStore() async throws {
         mkdir(folder.store, 0o755)
         let store = try await openStore(folder.store, clock: clock)
         #expect(fileMode(folder.store) == 0o700)
         try await store.close()
     }
 
-    @Test func theDatabaseIsLaidOutAsDesigned() async throws {
+    @Test func databaseHasItsPageSizeVacuumModeAndVersions() async throws {
         try await openStore(folder.store, clock: clock).close()
         let path = folder.store + "/0001.sqlite"
         #expect(try queryInteger(path, "PRAGMA page_size") == 8192)
@@ -49,7 +49,7 @@ import Testing
         #expect(try queryInteger(path, "PRAGMA user_version") == Int64(Migrations.latestVersion))
     }
 
-    @Test func whatIsStoredSurvivesReopening() async throws {
+    @Test func storedEntriesSurviveReopening() async throws {
         let key = try cacheKey("/x")
         var secret: [UInt8] = []
         do {
@@ -67,7 +67,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aStoreThatIsDroppedWithoutClosingLetsGo() async throws {
+    @Test func storeDroppedWithoutClosingReleasesItsFolder() async throws {
         do {
             let store = try await openStore(folder.store, clock: clock)
             try await store.setObject(1, forKey: "n")
@@ -77,7 +77,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func closingTwiceIsFineAndNothingWorksAfter() async throws {
+    @Test func closingTwiceSucceedsAndLaterCallsFail() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.close()
         try await store.close()
@@ -88,7 +88,7 @@ import Testing
         #expect(await code { try await store.removeAll() } == .closed)
     }
 
-    @Test func aSecondWriterIsToldWhoHasIt() async throws {
+    @Test func secondWriterIsRejectedWithTheHoldersName() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let text = await message { _ = try await openStore(folder.store, clock: clock) }
         #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .inUse)
@@ -98,7 +98,7 @@ import Testing
         try await openStore(folder.store, clock: clock).close()
     }
 
-    @Test func aFolderWithOtherThingsIsRefusedAndUntouched() async throws {
+    @Test func folderWithOtherFilesIsRejectedUntouched() async throws {
         mkdir(folder.store, 0o755)
         try writeFile(folder.store + "/notes.txt", Array("mine".utf8))
         let before = try fingerprint(folder.store)
@@ -108,7 +108,7 @@ import Testing
         #expect(fileMode(folder.store) == 0o755)
     }
 
-    @Test func aFileIsRefusedAndUntouched() async throws {
+    @Test func fileInsteadOfAFolderIsRejectedUntouched() async throws {
         try writeFile(folder.store, Array("a text".utf8))
         #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .notAStore)
         #expect(await message { _ = try await openStore(folder.store, clock: clock) }.contains("'\(folder.store)'"))
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: ["MANIFEST-000001\n", "../0001.sqlite\n", "", "1.sqlite\n"])
-    func aStrangeCurrentIsRefusedAndUntouched(_ current: String) async throws {
+    func invalidCurrentFileIsRejectedUntouched(_ current: String) async throws {
         mkdir(folder.store, 0o700)
         try writeFile(folder.store + "/CURRENT", Array(current.utf8))
         let before = try fingerprint(folder.store)
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aDatabaseOfAnotherProgramIsRefusedAndUntouched(_ isNamed: Bool) async throws {
+    func foreignDatabaseIsRejectedUntouched(_ isNamed: Bool) async throws {
         mkdir(folder.store, 0o700)
         try runSQL(
             folder.store + "/0001.sqlite",
@@ -137,7 +137,7 @@ import Testing
         #expect(try fingerprint(folder.store) == before)
     }
 
-    @Test func aFileThatIsNoDatabaseIsRefusedAndUntouched() async throws {
+    @Test func fileThatIsNotADatabaseIsRejectedUntouched() async throws {
         mkdir(folder.store, 0o700)
         try writeFile(folder.store + "/0001.sqlite", Array("a letter".utf8))
         let before = try fingerprint(folder.store)
@@ -147,7 +147,7 @@ import Testing
         #expect(try fingerprint(folder.store) == before)
     }
 
-    @Test func aNewerSchemaIsRefusedAndUntouched() async throws {
+    @Test func newerSchemaIsRejectedUntouched() async throws {
         try await openStore(folder.store, clock: clock).close()
         try runSQL(folder.store + "/0001.sqlite", "PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)")
         let before = try fingerprint(folder.store) { !$0.hasSuffix("-shm") }
@@ -157,7 +157,7 @@ import Testing
         #expect(try fingerprint(folder.store) { !$0.hasSuffix("-shm") } == before)
     }
 
-    @Test func aNewerSchemaInTheLogIsRefusedToo() async throws {
+    @Test func newerSchemaInTheLogIsRejected() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try runSQL(folder.store + "/0001.sqlite", "PRAGMA user_version = 99")
         let copy = folder.path + "/copy"
@@ -167,7 +167,7 @@ import Testing
         #expect(await code { _ = try await openReadOnly(copy, clock: clock) } == .newerSchema)
     }
 
-    @Test func aFolderThatCannotBeMadeIsAClearError() async throws {
+    @Test func folderThatCannotBeCreatedIsAClearError() async throws {
         let path = "/proc/holdfast/store"
         let code = await code { _ = try await openStore(path, clock: clock) }
         #expect(code == .unwritable || code == .io)
@@ -175,12 +175,12 @@ import Testing
     }
 
     @Test(.enabled(if: getuid() != 0, "root may write anywhere"))
-    func anUnwritableFolderIsAClearError() async throws {
+    func unwritableFolderIsAClearError() async throws {
         mkdir(folder.store, 0o500)
         #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .unwritable)
     }
 
-    @Test func settingsOutOfRangeAreRefused() async throws {
+    @Test func settingsOutOfRangeAreRejected() async throws {
         #expect(
             await code { _ = try await openStore(folder.store, clock: clock, budget: 1000) } == .invalidConfiguration
         )
@@ -191,23 +191,23 @@ import Testing
         #expect(TemporaryFolder.names(folder.path).isEmpty)
     }
 
-    /// Making a store can be cut short anywhere before `CURRENT` is there.
-    @Test func anInterruptedMakingIsBegunAgain() async throws {
+    /// Creating a store can be interrupted at any point before `CURRENT` exists.
+    @Test func interruptedCreationIsRestarted() async throws {
         mkdir(folder.store, 0o700)
         try writeFile(folder.store + "/lock", [])
         try writeFile(folder.store + "/0001.sqlite", [])
         try writeFile(folder.store + "/CURRENT.new", Array("0001".utf8))
         let store = try await openStore(folder.store, clock: clock)
         try await store.setObject(1, forKey: "n")
-        // Nothing was ever in the empty one: nothing is set aside.
+        // The empty database never held anything, so nothing is set aside.
         #expect(try await store.statistics().databaseName == "0001.sqlite")
         #expect(try await store.statistics().setAside.isEmpty)
         try await store.close()
     }
 
-    /// Whoever may write in the folder may remove the file; another of its name is another file to
-    /// the kernel.
-    @Test func aRemovedLockFileLetsNoSecondWriterIn() async throws {
+    /// A process that may write in the folder may remove the file. A new file of that name is a
+    /// different file to the kernel.
+    @Test func removedLockFileAdmitsNoSecondWriter() async throws {
         let store = try await openStore(folder.store, clock: clock)
         unlink(folder.store + "/lock")
         #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .inUse)
@@ -222,7 +222,7 @@ import Testing
     }
 
     @Test(arguments: [0o777, 0o770, 0o755, 0o1777] as [mode_t])
-    func aFolderThatIsOpenToOthersIsRestricted(mode: mode_t) async throws {
+    func folderOpenToOthersIsRestricted(mode: mode_t) async throws {
         var store = try await openStore(folder.store, clock: clock)
         try await store.setObject(1, forKey: "n")
         try await store.close()
@@ -233,10 +233,10 @@ import Testing
         try await store.close()
     }
 
-    /// This process cannot restrict it. Not where everybody may write in it: who may, can put
-    /// another database there.
+    /// This process cannot restrict the folder. It is rejected if every user may write there,
+    /// because they could replace the database.
     @Test(arguments: [(0o777, false), (0o757, false), (0o775, true), (0o755, true)] as [(mode_t, Bool)])
-    func aFolderOfAnotherUsersIsRefusedWhereEverybodyMayWrite(mode: mode_t, isTaken: Bool) throws {
+    func worldWritableFolderOfAnotherUserIsRejected(mode: mode_t, isTaken: Bool) throws {
         #expect(mkdir(folder.store, mode) == 0 && chmod(folder.store, mode) == 0)
         let status = try #require(try FileStatus(path: folder.store))
         let refused = SystemFailure("restrict the folder", folder.store, number: EPERM)
@@ -248,7 +248,7 @@ import Testing
         #expect(StoreOpening.objection(to: status, of: StoreFolder(path: folder.store), other) is SystemFailure)
     }
 
-    @Test func aLostCurrentIsFoundAgain() async throws {
+    @Test func lostCurrentFileIsCreatedAgain() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.setObject(1, forKey: "n")
         try await store.close()
@@ -275,7 +275,7 @@ import Testing
         #expect(Migrations.all.allSatisfy { $0.name.hasPrefix("V00\($0.version)__") })
     }
 
-    @Test func theApplicationIdentifierIsFrozen() {
+    @Test func applicationIdentifierIsFrozen() {
         #expect(Migrations.applicationID == 0x4846_5354)
     }
 }

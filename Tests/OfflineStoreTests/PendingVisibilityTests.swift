@@ -6,17 +6,17 @@ import Testing
 
 @testable import OfflineStore
 
-/// What readers see while the writer, a reader or a writing task stands still at the worst moment.
+/// The values that readers see while the writer, a reader or a writing task is stopped.
 @Suite struct PendingVisibilityTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// A task whose value is committed need not have gone on yet; what another one stored after it
-    /// counts all the same.
+    /// The task of a committed value may not have continued yet. A value that another task stored
+    /// after it wins all the same.
     @Test(arguments: [100, 200_000])
-    func aValueHidesNoneThatWasStoredAfterIt(_ length: Int) async throws {
+    func pendingValueHidesNoLaterValue(_ length: Int) async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.maximumResidentBody = 100_000 }
         let core = store.core
         let gate = Gate()
@@ -26,7 +26,7 @@ import Testing
         let first = Task(executorPreference: executor) { try await store.setObject([1], forKey: "x") }
         await reached { try await store.object([Int].self, forKey: "x") == [1] }
         executor.queue.suspend()
-        // One that is too large to be seen before its commit, too.
+        // One that is too large to be visible before its commit, too.
         let value = Array(repeating: 2, count: length)
         let second = Task { try await store.setObject(value, forKey: "x") }
         await reached { try core.database().writer?.pendingBytes ?? 0 > length }
@@ -40,8 +40,8 @@ import Testing
         try await store.close()
     }
 
-    /// Those who wrote together are waited for, and not for long.
-    @Test func whoWritesAloneAfterManyIsStored() async throws {
+    /// Callers that wrote together are waited for, but only briefly.
+    @Test func singleWriterAfterManyIsStored() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let core = store.core
         let commits = try core.database().state.commits
@@ -59,7 +59,7 @@ import Testing
         }
         gate.open()
         _ = try await (held, many)
-        // The one that was held, the eight in one, and what housekeeping commits after opening.
+        // The held one, the eight in one, and the commits of housekeeping after opening.
         #expect(commits.value - before < 8)
         for value in 0..<3 {
             try await store.setObject(value, forKey: "x")
@@ -70,7 +70,7 @@ import Testing
 
     /// With a memory tier and without.
     @Test(arguments: [1 << 20, 0], ["/other", "https://other.example/"])
-    func anInvalidationOfSomethingElseHidesNothingThatIsBeingStored(memory: Int, other: String) async throws {
+    func otherInvalidationsHideNoPendingValue(memory: Int, other: String) async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = memory }
         let core = store.core
         let (key, now) = (try cacheKey("/x"), clock.now())
@@ -103,7 +103,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func anInvalidationHidesWhatItKeepsFromBeingStored() async throws {
+    @Test func invalidationHidesThePendingValueItRejects() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let core = store.core
         let (key, now) = (try cacheKey("/x"), clock.now())
@@ -127,9 +127,9 @@ import Testing
         try await store.close()
     }
 
-    /// While somebody reads an older snapshot, whose rows are not marked yet, what was swept is
-    /// compared with all the same.
-    @Test func aSweepThatEndsDuringAReadTakesNoInvalidationFromIt() async throws {
+    /// While a reader uses an older snapshot, whose rows are not marked yet, swept invalidations
+    /// are still compared with.
+    @Test func sweepEndingDuringAReadHidesNoInvalidation() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.checkpointThreshold = 256 << 10 }
         let (core, now) = (store.core, clock.now())
         let (database, key) = (try core.database(), try cacheKey("/99"))
@@ -160,8 +160,7 @@ import Testing
         sweeping.open()
         let path = database.path
         await reached { try queryInteger(path, "SELECT count(*) FROM tag_invalidation") == 0 }
-        // Time enough to say that nothing is pending any more, if it is not known that somebody
-        // reads.
+        // Time enough to clear the flag of pending invalidations, if the reader is overlooked.
         for _ in 0..<5_000 where database.state.mayHavePending.load(ordering: .acquiring) { await Task.yield() }
         reading.open()
         #expect(try await found == [true, true])
@@ -169,8 +168,8 @@ import Testing
         try await store.close()
     }
 
-    /// The damaged database may still take an invalidation while the next one is being made.
-    @Test func aNumberThatADamagedDatabaseGaveLastIsNotGivenAgain() async throws {
+    /// The damaged database may still take an invalidation while the next one is being created.
+    @Test func lastNumberOfADamagedDatabaseIsNotReused() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let (core, now) = (store.core, clock.now())
         let gate = Gate()
@@ -192,7 +191,7 @@ import Testing
     }
 }
 
-/// Stops an operation of the writer's, or a reader, on its thread.
+/// Stops an operation of the writer, or a reader, on its thread.
 private final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let isEntered = Atomic(false)
@@ -221,7 +220,7 @@ private func reached(_ condition: () async throws -> Bool) async {
     while (try? await condition()) != true { await Task.yield() }
 }
 
-/// Runs what blocks on a thread that nobody else waits for.
+/// Runs blocking code on a thread of its own.
 private func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         DispatchQueue.global().async { continuation.resume(with: Swift.Result { try body() }) }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import OfflineStore
 
-/// Invalidations of many responses at a time: by prefix, and all.
+/// Invalidations of many responses: by prefix, and all.
 @Suite struct PurgeTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -16,7 +16,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// What is purged, of what ``fill(_:_:)`` stores.
+    /// The purges of what ``fill(_:_:)`` stores.
     enum Purge: String, CaseIterable, CustomTestStringConvertible {
         case softPrefix, hardPrefix, softAll, hardAll
 
@@ -27,7 +27,7 @@ import Testing
         func scope() throws -> InvalidationScope {
             isPrefix ? .prefix(try TargetPrefix("https://api.example/p/")) : .all
         }
-        /// What a lookup says of what was purged.
+        /// The state of the purged responses in a look-up.
         var mark: Bool? { isSoft ? true : nil }
     }
 
@@ -37,7 +37,7 @@ import Testing
 
     private func count(_ rest: String) throws -> Int64 { try queryInteger(path, "SELECT count(*) FROM \(rest)") }
 
-    /// Responses under `/p/`, one at `/other`, and an object.
+    /// Stores responses under `/p/`, one at `/other`, and an object.
     private func fill(_ store: CacheManager, _ count: Int) async throws {
         let now = clock.now()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -52,7 +52,7 @@ import Testing
         try await store.setObject(1, forKey: "n")
     }
 
-    /// A store with so many responses for each kind of purge, filled once.
+    /// Runs `body` on a store with that many responses for each kind of purge, filled once.
     private func forEachPurge(
         _ count: Int,
         _ body: (Purge, CacheManager, _ path: String) async throws -> Void
@@ -76,9 +76,9 @@ import Testing
         try await store.responses.invalidate(try purge.scope(), keepingForOffline: purge.isSoft, at: clock.now())
     }
 
-    // MARK: What is concerned
+    // MARK: Scope
 
-    @Test func everyCallIsAnInvalidationOfWhatItNames() async throws {
+    @Test func everyCallInvalidatesItsScope() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let target = try TargetURI("https://api.example/p/1")
         let prefix = try TargetPrefix("https://api.example/p/")
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aPrefixRefusesFillsOfItsOriginThatBeganBefore(_ isSoft: Bool) async throws {
+    func prefixRejectsEarlierFillsOfItsOrigin(_ isSoft: Bool) async throws {
         let store = try await openStore(folder.store, clock: clock)
         let fence = store.responses.invalidationSequence
         try await purge(isSoft ? .softPrefix : .hardPrefix, store)
@@ -142,7 +142,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func anObjectWhoseKeyLooksLikeAResponsesIsLeftAlone() async throws {
+    @Test func objectWithAResponseLikeKeyIsNotPurged() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = CacheKey(target: try TargetURI("http://a.example/p/1"))
         let text = try #require(String(validating: key.bytes, as: UTF8.self))
@@ -164,10 +164,10 @@ import Testing
         try await store.close()
     }
 
-    // MARK: Before it is swept
+    // MARK: Before the sweep
 
-    /// One operation purges, and what stands in it sees what others see before any sweep.
-    @Test func whatIsPurgedCountsAsGoneWithinTheTransactionAlready() async throws {
+    /// An operation that purges sees the same as others, before any sweep.
+    @Test func purgeIsInForceWithinItsTransaction() async throws {
         for purge in [Purge.hardPrefix, .hardAll] {
             let path = folder.path + "/" + purge.rawValue
             let store = try await openStore(path, clock: clock)
@@ -183,7 +183,7 @@ import Testing
                 _ = try context.invalidate(scope, keepingForOffline: false, at: now)
                 let place = EntryPlace(id: old.id, bodyID: old.bodyID, bodyLength: old.bodyLength)
                 return (
-                    try context.isThere(old.id),
+                    try context.exists(old.id),
                     try context.freshen(
                         place,
                         with: renewal.draft(id: old.id, bodyID: old.bodyID, bodyLength: old.bodyLength)
@@ -196,8 +196,8 @@ import Testing
         }
     }
 
-    /// The entry that is purged has the highest number, so the sweep comes to it last.
-    @Test func whatTakesThePlaceOfAPurgedEntryIsNotPinned() async throws {
+    /// The purged entry has the highest number, so the sweep reaches it last.
+    @Test func replacementOfAPurgedEntryIsNotPinned() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 256 << 20)
         try await fill(store, 3000)
         for purge in [Purge.hardPrefix, .hardAll] {
@@ -214,7 +214,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aRemovedObjectIsNeitherThereNorHandsOnItsPin() async throws {
+    @Test func removedObjectIsGoneAndItsPinIsNotInherited() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.setObject(1, forKey: "n")
         #expect(try await store.setPinned(true, try #require(try await store.entry(forObjectKey: "n"))))
@@ -251,7 +251,7 @@ import Testing
         try await store.close()
     }
 
-    /// Puts an invalidation into the database as it is before the sweep has begun.
+    /// Puts an invalidation into the database as it is before the sweep begins.
     private func withPending(_ purge: Purge, in path: String, sequence: Int64) throws {
         let effect =
             switch purge {
@@ -271,7 +271,7 @@ import Testing
     }
 
     @Test(arguments: Purge.allCases)
-    func itIsInForceBeforeItIsSwept(_ purge: Purge) async throws {
+    func purgeIsInForceBeforeTheSweep(_ purge: Purge) async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await fill(store, 3)
         try await store.close()
@@ -279,7 +279,7 @@ import Testing
         let other: Bool? = purge.isPrefix ? false : purge.mark
         let left = (purge.isSoft ? 3 : 0) + (other == nil ? 0 : 1)
         let invalidated = (purge.isSoft ? 3 : 0) + (other == true ? 1 : 0)
-        // Nobody sweeps for a process that reads alone.
+        // No process sweeps for one that reads alone.
         let reader = try await openReadOnly(folder.store, clock: clock)
         #expect(try await isMarked("/p/1", in: reader) == purge.mark)
         #expect(try await isMarked("/other", in: reader) == other)
@@ -310,7 +310,7 @@ import Testing
         try await writer.close()
     }
 
-    @Test func aProcessThatReadsAloneSeesItAtOnce() async throws {
+    @Test func readOnlyProcessSeesThePurgeAtOnce() async throws {
         try await forEachPurge(3000) { purge, store, path in
             let reader = try await openReadOnly(path, clock: clock)
             #expect(try await isMarked("/p/2999", in: reader) == false)
@@ -328,7 +328,7 @@ import Testing
         }
     }
 
-    @Test func aCrashInTheMiddleOfTheSweepLosesNothing() async throws {
+    @Test func crashDuringTheSweepLosesNothing() async throws {
         let entries = 3000
         try await forEachPurge(entries) { purge, store, path in
             let before = store.responses.invalidationSequence.number
@@ -361,7 +361,7 @@ import Testing
 
     // MARK: The sweep
 
-    @Test func noLookupFindsAPurgedResponseAsValid() async throws {
+    @Test func lookupNeverReturnsAPurgedResponseAsValid() async throws {
         let entries = 10_000
         try await forEachPurge(entries) { purge, store, _ in
             let progress = Progress()
@@ -375,7 +375,7 @@ import Testing
                             let mark = try await isMarked("/p/\(index)", in: store)
                             #expect(!wasPurged || mark == purge.mark, "\(purge) \(index)")
                             if wasPurged { progress.lookups.add(1, ordering: .relaxed) }
-                            // A lookup does not suspend, and threads are few.
+                            // A look-up does not suspend, and threads are few.
                             await Task.yield()
                         }
                     }
@@ -395,7 +395,7 @@ import Testing
     }
 
     @Test(arguments: [Purge.softPrefix, .hardPrefix, .hardAll])
-    func aStepOfTheSweepIsBounded(_ purge: Purge) async throws {
+    func sweepStepIsBounded(_ purge: Purge) async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await fill(store, 100)
         let (scope, now) = (try purge.scope(), clock.now())
@@ -420,7 +420,7 @@ import Testing
 
     /// Two rounds: the second invalidation comes when the sweep for the first has passed some
     /// entries.
-    @Test func anInvalidationDuringTheSweepHasARoundOfItsOwn() async throws {
+    @Test func invalidationDuringTheSweepGetsItsOwnRound() async throws {
         let store = try await openStore(folder.store, clock: clock)
         for index in 0..<40 {
             for folder in ["/p/", "/q/"] {
@@ -447,7 +447,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func theLogStaysSmallWhileALargeStoreIsCleared() async throws {
+    @Test func logStaysSmallWhileALargeStoreIsCleared() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 16 << 20) { $0.securelyDeletes = true }
         let body = pattern(5000)
         for index in 0..<1000 { try await store.store(draft(try cacheKey("/\(index)"), at: clock.now()), [body]) }
@@ -474,7 +474,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func whatCountsAsGoneIsRemovedBeforeAnythingIsEvicted() async throws {
+    @Test func removedEntriesAreDeletedBeforeAnyEviction() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 16 << 20)
         // The least recently used of all.
         for index in 0..<10 { try await store.setObject(String(repeating: "x", count: 50_000), forKey: "\(index)") }
@@ -484,13 +484,13 @@ import Testing
         #expect(try await store.statistics().objects == 10)
         let writer = try #require(try store.core.database().writer)
         let now = clock.now()
-        // In one go, so that no sweep comes in between.
+        // In one transaction, so that no sweep comes in between.
         try writer.withConnection { connection in
             let context = WriteContext(connection: connection, state: writer.database, memory: writer.memory)
             try writer.transaction(connection) {
                 _ = try context.invalidate(.all, keepingForOffline: false, at: now)
             }
-            context.committed()
+            context.applyCommit()
             let job = WriteJob(bytes: 6 << 20, isDurable: false, operation: { _ in }, completion: { _ in })
             #expect(writer.makeRoom(for: [job], connection).count == 1)
         }
@@ -514,8 +514,8 @@ import Testing
         try await store.close()
     }
 
-    /// Lookups ask about unfinished invalidations while there may be some, and not otherwise.
-    @Test func lookupsAskOnlyWhileSomethingIsUnfinished() async throws {
+    /// Look-ups check for unfinished invalidations only while there may be some.
+    @Test func lookupsCheckOnlyWhileAnInvalidationIsUnfinished() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await fill(store, 3)
         let state = try store.core.database().state
@@ -538,7 +538,7 @@ import Testing
         try await reader.close()
     }
 
-    @Test func whatWasGoneAlreadyIsNotCountedAsExpired() async throws {
+    @Test func removedEntriesAreNotCountedAsExpired() async throws {
         let store = try await openStore(folder.store, clock: clock)
         for path in ["/p/a", "/p/b", "/q"] {
             try await store.store(draft(try cacheKey(path), at: clock.now(), isUsableStale: false), "x")
@@ -558,7 +558,7 @@ import Testing
         try range.map { .prefix(try TargetPrefix("https://api.example/\($0)/")) }
     }
 
-    @Test func beyondTheLimitAPrefixBecomesEverything() async throws {
+    @Test func prefixBeyondTheLimitInvalidatesEverything() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await fill(store, 3)
         let scopes = try prefixes(0..<PendingInvalidation.limit + 1)
@@ -588,7 +588,7 @@ import Testing
         }
         #expect(error == .busy)
         #expect(store.responses.invalidationSequence.number == 0)
-        // One that includes others takes their places.
+        // One that includes others replaces them.
         let number = try await store.core.write { context in
             for scope in scopes { _ = try context.invalidate(scope, keepingForOffline: false, at: now) }
             let whole = InvalidationScope.prefix(try TargetPrefix("https://api.example/"))
@@ -613,7 +613,7 @@ import Testing
     // MARK: Older schemas
 
     @Test(arguments: [1, 2])
-    func anOlderSchemaIsReadAsItIsAndPurgesAreSeenOnceItIsMigrated(_ version: Int) async throws {
+    func olderSchemaIsReadAndShowsPurgesOnceMigrated(_ version: Int) async throws {
         let here = #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
         try copyFolder("/\(here)/Fixtures/stores/schema-\(version)", to: folder.store)
         let reader = try await openReadOnly(folder.store, clock: clock)
@@ -641,7 +641,7 @@ import Testing
     }
 }
 
-/// What the tasks of a test tell each other.
+/// State that the tasks of a test share.
 private final class Progress: Sendable {
     let isPurged = Atomic(false)
     let isDone = Atomic(false)

@@ -29,7 +29,7 @@ import Testing
         try await store.responses.lookup(try cacheKey(name)).isEmpty == false
     }
 
-    @Test func aTagStaysWithinItsQuotaAndTheLeastRecentlyUsedGo() async throws {
+    @Test func quotaEvictsTheLeastRecentlyUsedOfATag() async throws {
         let store = try await open([.tag("thumbnails", bytes: 500_000)])
         try await store.store(draft(try cacheKey("/other"), at: clock.now(), tags: ["other"]), [pattern(10_000)])
         for index in 0..<150 {
@@ -50,9 +50,9 @@ import Testing
         try await store.close()
     }
 
-    /// More carriers than one step looks at: the oldest numbers are in use, and those in the middle
-    /// go.
-    @Test func recencyCountsAndNotTheOrderOfStoring() async throws {
+    /// More entries with the tag than one step examines: the oldest numbers are in use, and those
+    /// in the middle are evicted.
+    @Test func quotaEvictsByUseNotByOrderOfStoring() async throws {
         let store = try await open([.tag("t", bytes: 2_600_000)])
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<1500 {
@@ -86,7 +86,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func pinnedCarriersStay() async throws {
+    @Test func pinnedEntriesStayBeyondTheQuota() async throws {
         let store = try await open([.tag("t", bytes: 200_000)])
         for index in 0..<3 {
             let key = try cacheKey("/pinned-\(index)")
@@ -103,7 +103,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func originsHaveQuotasTheirOwnAndOneForEveryOther() async throws {
+    @Test func originsHaveTheirOwnQuotaOrTheGeneralOne() async throws {
         let store = try await open([
             .origin("https://A.example:443", bytes: 500_000), .everyOrigin(bytes: 200_000),
         ])
@@ -118,7 +118,7 @@ import Testing
             guard case .response(let key) = entry.key else { continue }
             bytes["\(key.components.target.scheme)://\(key.components.target.authority)", default: 0] +=
                 entry.bodyLength
-            // They are counted by tags of the store's own, which nobody sees.
+            // Their bytes are summed under internal tags, which are not shown.
             #expect(try await store.tags(of: entry).isEmpty)
         }
         #expect(bytes.count == 4)
@@ -128,21 +128,21 @@ import Testing
                     ? (400_000...500_000).contains(bytes) : (150_000...200_000).contains(bytes)
             )
         }
-        // Nor can anybody name one.
+        // No call can name one either.
         try await store.removeResponses(tagged: "https://b.example")
         try await store.removeResponses(tagged: "\u{ff}https://b.example")
         #expect(try await store.responses.lookup(try key("https://b.example/39")).count == 1)
         try await store.close()
     }
 
-    @Test func withoutAQuotaForItNoOriginIsCounted() async throws {
+    @Test func originsWithoutAQuotaAreNotCounted() async throws {
         let store = try await open([.tag("t", bytes: 1 << 20), .origin("https://other.example", bytes: 1000)])
         try await store.store(draft(try cacheKey("/x"), at: clock.now()), "x")
         #expect(try queryInteger(path, "SELECT count(*) FROM tag") == 0)
         try await store.close()
     }
 
-    @Test func whatIsLargerThanItsQuotaIsNotStored() async throws {
+    @Test func responseLargerThanItsQuotaIsNotStored() async throws {
         let store = try await open([.tag("small", bytes: 20_000), .everyOrigin(bytes: 40_000)])
         let fence = store.responses.invalidationSequence
         func begin(_ length: Int64?, _ tags: [String]) async throws -> (any ResponseWriter)? {
@@ -170,9 +170,9 @@ import Testing
         try await store.close()
     }
 
-    /// Quotas that are smaller than what is there are reached after opening, without a store that
-    /// grows.
-    @Test func aSmallerQuotaIsReachedAfterReopening() async throws {
+    /// Quotas that are smaller than the stored bytes are enforced after opening, even if the store
+    /// does not grow.
+    @Test func reopeningWithASmallerQuotaEvicts() async throws {
         var store = try await open([.everyOrigin(bytes: 10 << 20)])
         for index in 0..<520 {
             let draft = draft(try cacheKey("/\(index)"), at: clock.now(), tags: ["t", "a-\(index)", "b-\(index)"])
@@ -192,17 +192,17 @@ import Testing
 
     @Test(
         arguments: [
-            ([.tag("t", bytes: 0)], "holds nothing"),
-            ([.everyOrigin(bytes: -1)], "holds nothing"),
+            ([.tag("t", bytes: 0)], "is too small"),
+            ([.everyOrigin(bytes: -1)], "is too small"),
             ([.tag("", bytes: 1)], "1 to 1024 bytes"),
-            ([.origin("a.example", bytes: 1)], "no origin"),
-            ([.origin("https://a.example/path", bytes: 1)], "no origin"),
+            ([.origin("a.example", bytes: 1)], "not an origin"),
+            ([.origin("https://a.example/path", bytes: 1)], "not an origin"),
             ([.tag("t", bytes: 1), .tag("t", bytes: 2)], "two quotas for the tag 't'"),
             ([.origin("https://a.example", bytes: 1), .origin("https://A.example:443/", bytes: 2)], "two quotas"),
             ([.everyOrigin(bytes: 1), .everyOrigin(bytes: 2)], "two quotas"),
         ] as [([CacheManager.Quota], String)]
     )
-    func whatIsNoQuotaIsRefused(_ quotas: [CacheManager.Quota], _ words: String) async {
+    func invalidQuotasAreRejected(_ quotas: [CacheManager.Quota], _ words: String) async {
         let text = await message { _ = try await open(quotas) }
         #expect(text.contains(words), "\(text)")
         #expect(await code { _ = try await open(quotas) } == .invalidConfiguration)

@@ -45,7 +45,7 @@ import Testing
         try await writer.close()
     }
 
-    @Test func aStoreThatNobodyHasOpenIsReadAsItIs() async throws {
+    @Test func readsAStoreThatNoProcessWrites() async throws {
         let writer = try await openStore(folder.store, clock: clock)
         try await writer.setObject(1, forKey: "n")
         let copy = folder.path + "/copy"
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func whatWouldChangeItIsRefused() async throws {
+    @Test func callsThatWriteAreRejected() async throws {
         let writer = try await openStore(folder.store, clock: clock)
         let stored = try #require(try await writer.store(draft(try cacheKey("/x"), at: clock.now()), "x"))
         let reader = try await openReadOnly(folder.store, clock: clock)
@@ -74,7 +74,7 @@ import Testing
             } == .readOnly
         )
         #expect(await code { _ = try await reader.removeResponse(for: try cacheKey("/x")) } == .readOnly)
-        // What passes through the engine is not stored, and that is no failure.
+        // Responses from the engine are not stored, which is no failure.
         let passing = try await reader.store(draft(try cacheKey("/y"), at: clock.now()), "y")
         #expect(passing == nil)
         #expect(
@@ -92,13 +92,13 @@ import Testing
         try await writer.close()
     }
 
-    @Test func nothingThereIsAClearError() async throws {
+    @Test func missingStoreIsAClearError() async throws {
         #expect(await code { _ = try await openReadOnly(folder.store, clock: clock) } == .notAStore)
         #expect(await code { _ = try await openReadOnly(folder.path, clock: clock) } == .notAStore)
         #expect(TemporaryFolder.names(folder.path).isEmpty)
     }
 
-    @Test func aReaderFollowsToTheNextDatabase() async throws {
+    @Test func readerFollowsToTheNextDatabase() async throws {
         let writer = try await openStore(folder.store, clock: clock)
         try await writer.setObject(1, forKey: "n")
         let reader = try await openReadOnly(folder.store, clock: clock)
@@ -110,7 +110,7 @@ import Testing
         try await writer.close()
     }
 
-    @Test func aReaderDoesNotHoldTheWritersLog() async throws {
+    @Test func readerDoesNotHoldTheWritersLog() async throws {
         let writer = try await openStore(folder.store, clock: clock, budget: 32 << 20)
         let reader = try await openReadOnly(folder.store, clock: clock)
         for index in 0..<200 {

@@ -24,7 +24,7 @@ import Testing
 
     private static let count = 24
 
-    /// A body of entry `index`: none, small ones, and some of two chunks.
+    /// The length of entry `index`'s body: empty, small, or two chunks.
     private static func length(_ index: Int) -> Int { index % 12 == 11 ? 70_000 + index : index * 37 }
 
     /// So long that a page holds few of the rows, and that one of them overflows.
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// A small store with what was removed and replaced too, closed.
+    /// Makes a closed small store that also held removed and replaced entries.
     private func filled() async throws {
         let store = try await openStore(folder.store, clock: clock)
         // Some of it is removed again: it must not come back.
@@ -68,7 +68,7 @@ import Testing
         try await store.close()
     }
 
-    /// What a store holds: names of entries, each with whether it is invalidated.
+    /// The content of a store: names of entries, each with whether it is invalidated.
     private func contents(_ path: String, bodies: Bool = true) async throws -> [String: Bool] {
         let store = try await openReadOnly(path, clock: clock)
         var contents: [String: Bool] = [:]
@@ -97,7 +97,7 @@ import Testing
         return try await CacheManager.recover(from: path ?? folder.store, to: new)
     }
 
-    @Test func everythingOfAWholeStoreIsCopied() async throws {
+    @Test func copiesEverythingFromAnIntactStore() async throws {
         try await filled()
         let secret = try await secret(of: folder.store)
         let before = try fingerprint(folder.store)
@@ -136,11 +136,11 @@ import Testing
         return secret
     }
 
-    /// The keys of what is on a page: in its rows, or in what they overflow to.
+    /// The keys of the rows on a page, or in their overflow pages.
     private struct Layout {
         /// The table or index that a page is in.
         var owner: [Int: String] = [:]
-        /// Pages with rows, not only with the way to them.
+        /// Pages that hold rows.
         var leaves: Set<Int> = []
     }
 
@@ -165,8 +165,7 @@ import Testing
         return layout
     }
 
-    /// The entries of which a page holds something: their rows by the keys in them, their bodies by
-    /// how they begin.
+    /// The entries of which a page holds something: rows by their keys, bodies by their beginnings.
     private func names(on page: [UInt8], of owner: String) throws -> Set<String> {
         func holds(_ bytes: some Collection<UInt8>) -> Bool { page.firstRange(of: bytes) != nil }
         var names: Set<String> = []
@@ -179,16 +178,16 @@ import Testing
         where holds(owner == "entry" ? Array("n\(index)".utf8) : Array("value \(index)".utf8)) {
             names.insert("n\(index)")
         }
-        // What overflows from these is on pages of its own.
+        // Overflow of these is on pages of its own.
         return names.union(owner == "entry" ? ["/7"] : ["/11", "/23"])
     }
 
-    /// What may be lost with a page of a table: entries with their own rows or bodies, the names of
-    /// tags, the secret. No page of an index, of the way to rows, of the map of pages or of free
-    /// pages costs anything; those that tell of invalidations, and the first, leave these
-    /// uncertain.
+    /// The losses that damage to a page of a table may cause: entries with rows or bodies on it,
+    /// the names of tags, the secret. Damage to a page of an index, to interior pages, to the
+    /// pointer map or to free pages loses nothing. Damage to pages with invalidations, and to the
+    /// first page, leaves the invalidations uncertain.
     @Test(arguments: [false, true])
-    func damageToAnyPageCostsWhatIsOnItAndNothingElse(_ isRandom: Bool) async throws {
+    func damagedPageLosesOnlyItsOwnEntries(_ isRandom: Bool) async throws {
         try await filled()
         let layout = try layout()
         let whole = try readFile(database)
@@ -234,7 +233,7 @@ import Testing
         #expect(costly > 3)
     }
 
-    @Test func aFlippedBitInAnyPageCostsAtMostWhatIsOnIt() async throws {
+    @Test func flippedBitLosesAtMostTheEntriesOnItsPage() async throws {
         try await filled()
         let layout = try layout()
         let whole = try readFile(database)
@@ -255,7 +254,7 @@ import Testing
         }
     }
 
-    @Test func aTruncatedFileGivesWhatIsLeft() async throws {
+    @Test func recoversTheRestOfATruncatedFile() async throws {
         try await filled()
         let whole = try readFile(database)
         var least = all.count
@@ -271,7 +270,7 @@ import Testing
         #expect(least == 0)
     }
 
-    @Test func withoutTheSidecarEverythingIsInvalidated() async throws {
+    @Test func missingSidecarInvalidatesEverything() async throws {
         try await filled()
         #expect(unlink(folder.store + "/sequence") == 0)
         #expect(unlink(folder.store + "/CURRENT") == 0)
@@ -281,7 +280,7 @@ import Testing
         #expect(Set(contents.keys) == all && contents.values.allSatisfy { $0 })
     }
 
-    @Test func oneDatabaseFileIsEnough() async throws {
+    @Test func recoversFromASingleDatabaseFile() async throws {
         try await filled()
         let copy = folder.path + "/some name"
         try writeFile(copy, readFile(database))
@@ -291,7 +290,7 @@ import Testing
         #expect(Set(try await contents(new).keys) == all)
     }
 
-    @Test func ofSeveralDatabasesTheLiveOneWins() async throws {
+    @Test func databaseInUseWinsOverOthers() async throws {
         let store = try await openStore(folder.store, clock: clock)
         for index in [1, 2] {
             try await store.setObject("value \(index)", forKey: "n\(index)", expiry: .after(.seconds(60)))
@@ -310,7 +309,7 @@ import Testing
         #expect(TemporaryFolder.names(new).contains("0004.sqlite"))
     }
 
-    @Test func whatIsCommittedInTheLogCounts() async throws {
+    @Test func recoversCommitsInTheLog() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await fill(store)
         try await store.responses.invalidate(.key(try cacheKey("/1")), keepingForOffline: true, at: clock.now())
@@ -322,8 +321,8 @@ import Testing
         var recovery = try await recover(copy)
         #expect(recovery.isComplete && recovery.hasInvalidations)
         #expect(Set(try await contents(new).keys) == all)
-        // A torn tail: what was committed before it counts, and the invalidation at the end is
-        // missed by the sidecar.
+        // A torn tail: earlier commits are recovered, and the sidecar shows that the invalidation
+        // at the end is missing.
         try writeFile(copy + "/0001.sqlite-wal", Array(log[..<(log.count - 5_000)]))
         recovery = try await recover(copy)
         #expect(!recovery.hasInvalidations)
@@ -337,7 +336,7 @@ import Testing
         #expect(!some.isEmpty && some.count < all.count)
     }
 
-    @Test func unfinishedInvalidationsAreAppliedToTheirEntries() async throws {
+    @Test func recoveryAppliesUnfinishedInvalidations() async throws {
         try await filled()
         try runSQL(
             database,
@@ -356,7 +355,7 @@ import Testing
         #expect(contents["n0"] == nil && contents["/2"] == false)
     }
 
-    @Test func whatWasTakenForDamagedAndIsWholeIsCopied() async throws {
+    @Test func copiesIntactEntriesMarkedAsDamaged() async throws {
         try await filled()
         try runSQL(database, "UPDATE entry SET is_damaged = 1, recency = -1 WHERE kind = 1")
         _ = try await recover()
@@ -364,7 +363,7 @@ import Testing
     }
 
     @Test(arguments: ["schema-1", "schema-2", "schema-3"])
-    func olderSchemasAreRead(_ name: String) async throws {
+    func recoversOlderSchemas(_ name: String) async throws {
         let copy = folder.path + "/copy"
         try copyFolder(
             "/\(#filePath.split(separator: "/").dropLast(2).joined(separator: "/"))/Fixtures/stores/\(name)",
@@ -384,7 +383,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func whatCannotBeIsRefusedAndChangesNothing() async throws {
+    @Test func impossibleRecoveriesAreRejectedWithoutChanges() async throws {
         #expect(await code { _ = try await recover() } == .notAStore)
         #expect(TemporaryFolder.names(folder.path).isEmpty)
         let store = try await openStore(folder.store, clock: clock)

@@ -27,7 +27,7 @@ import Testing
         return try await store.responses.openBody(of: stored)?.collect(upTo: 8 << 20)
     }
 
-    @Test(arguments: [5, 200_000]) func bodyAndHeadChangeAndTheRestStays(length: Int) async throws {
+    @Test(arguments: [5, 200_000]) func replacesBodyAndHeadAndKeepsTheRest(length: Int) async throws {
         let key = try cacheKey("/a")
         let body = pattern(length)
         do {
@@ -79,7 +79,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aHeadThatWasFreshenedMeanwhileIsTheOneThatChanges() async throws {
+    @Test func replacementStartsFromTheFreshenedHead() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/a")
         try await store.store(draft(key, at: clock.now()), [pattern(10)])
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: [InvalidationCause.unspecified, .unsafeMethod])
-    func whatWasInvalidatedStaysSo(cause: InvalidationCause) async throws {
+    func invalidatedResponseStaysInvalidated(cause: InvalidationCause) async throws {
         let key = try cacheKey("/a")
         let store = try await openStore(folder.store, clock: clock)
         try await store.store(draft(key, at: clock.now()), [pattern(10)])
@@ -116,8 +116,8 @@ import Testing
         try await again.close()
     }
 
-    /// What is being fetched would bring the former content back.
-    @Test(arguments: [true, false]) func fetchesThatBeganBeforeAreNotStored(excludes: Bool) async throws {
+    /// A fetch that is under way would bring the former content back.
+    @Test(arguments: [true, false]) func replacementExcludesEarlierFetchesOnRequest(excludes: Bool) async throws {
         let store = try await openStore(folder.store, clock: clock)
         let (key, other) = (try cacheKey("/a"), try cacheKey("/b"))
         try await store.store(draft(key, at: clock.now()), [pattern(10)])
@@ -140,7 +140,7 @@ import Testing
         #expect(try await isWhole())
     }
 
-    @Test func aPinStays() async throws {
+    @Test func pinIsKept() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/a")
         var pinned = draft(key, at: clock.now())
@@ -152,7 +152,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aBodyBeyondOneTransactionIsRefused() async throws {
+    @Test func bodyBeyondOneTransactionIsRejected() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/a")
         try await store.store(draft(key, at: clock.now()), [pattern(10)])

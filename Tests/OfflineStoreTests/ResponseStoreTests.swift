@@ -11,7 +11,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func aStoredResponseIsFoundWithItsBody() async throws {
+    @Test func findsAStoredResponseWithItsBody() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/a?x=1")
         #expect(try await store.responses.lookup(key).isEmpty)
@@ -41,7 +41,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func anEmptyBodyIsStored() async throws {
+    @Test func storesAnEmptyBody() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/empty")
         let stored = try #require(try await store.store(draft(key, at: clock.now()), []))
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [1, 65_535, 65_536, 65_537, 131_072, 4 << 20, (4 << 20) + 1])
-    func bodiesOfEveryLengthComeBackWhole(_ length: Int) async throws {
+    func returnsBodiesOfEveryLengthWhole(_ length: Int) async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/length")
         let body = pattern(length, seed: UInt64(length))
@@ -63,7 +63,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aLargeBodyStreamsInAndOutInPieces() async throws {
+    @Test func largeBodyStreamsInAndOutInPieces() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 256 << 20)
         let key = try cacheKey("/large")
         let piece = pattern(100_000)
@@ -88,7 +88,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aNewResponseTakesThePlaceOfItsVariantAlone() async throws {
+    @Test func newResponseReplacesOnlyItsVariant() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/vary")
         let now = clock.now()
@@ -108,7 +108,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func variantsOfOneKeyAreCapped() async throws {
+    @Test func variantsOfAKeyAreLimited() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.maximumVariantsPerKey = 4 }
         let key = try cacheKey("/many")
         for index in 0..<9 {
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: [2, 3])
-    func bodiesAreReadAlongWithTheirHeadsWhileTheyAreFew(_ count: Int) async throws {
+    func fewBodiesAreReadWithTheirHeads(_ count: Int) async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 0 }
         let key = try cacheKey("/large")
         for index in 0..<count {
@@ -177,7 +177,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aBodyShorterThanAnnouncedIsNotStored() async throws {
+    @Test func bodyShorterThanAnnouncedIsNotStored() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/cut")
         #expect(
@@ -188,7 +188,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func whatIsTooLargeIsDeclined() async throws {
+    @Test func tooLargeResponsesAreDeclined() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 8 << 20)
         let key = try cacheKey("/huge")
         #expect(try await store.store(draft(key, at: clock.now(), expectedLength: (1 << 20) + 1), []) == nil)
@@ -206,7 +206,7 @@ import Testing
 
     // MARK: Reading back and leases
 
-    @Test func whatWasTakenCanBeReadBack() async throws {
+    @Test func writtenBytesCanBeReadBack() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let body = pattern(5_000_000)
         let writer = try #require(
@@ -234,7 +234,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func anAbandonedBodyIsReadableUntilItsWriterGoes() async throws {
+    @Test func abandonedBodyIsReadableUntilItsWriterIsReleased() async throws {
         let store = try await openStore(folder.store, clock: clock)
         do {
             let writer = try #require(
@@ -258,7 +258,7 @@ import Testing
     }
 
     @Test(arguments: ["replace", "remove all", "invalidate"])
-    func aBodyStaysReadableUntilItsStreamGoes(_ how: String) async throws {
+    func bodyStaysReadableUntilItsStreamIsReleased(_ how: String) async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 32 << 20)
         let key = try cacheKey("/leased")
         let body = pattern(3_000_000)
@@ -310,7 +310,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func whatIsGoneOrInvalidatedMeanwhileIsNotFreshened() async throws {
+    @Test func removedOrInvalidatedResponsesAreNotFreshened() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/fresh")
         let old = try #require(try await store.store(draft(key, at: clock.now()), "old"))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OfflineStore
 
-/// Random stores, revised at random, compared with what should have become of each response.
+/// Random stores, revised at random, compared with the expected place of each response.
 @Suite struct RevisingModelTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -30,8 +30,8 @@ import Testing
     private static let paths = 12
     private static let partitions: [CacheKey.Partition] = [.shared, .principal("a"), .credentials([1, 2, 3])]
 
-    /// Where a response goes: idempotent, as rules are. Some paths lose their query, some a
-    /// parameter, some stay, some go to another host.
+    /// The new target of a response; idempotent, as rules are. Some paths lose their query, some a
+    /// parameter, some stay, some move to another host.
     private static func target(_ target: TargetURI, seed: UInt64) throws -> TargetURI {
         var generator = SeededGenerator(
             seed: seed &* 1000 &+ UInt64(target.path.utf8.count) &+ UInt64(target.path.utf8.last ?? 0)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
-    func everyResponseIsWhereItShouldBe(seed: UInt64) async throws {
+    func everyResponseIsUnderItsExpectedKey(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         let isErasing = seed % 2 == 0
         func open() async throws -> CacheManager {
@@ -64,7 +64,7 @@ import Testing
             for number in 0..<60 { try await put(number, in: store, &model, &generator) }
             try await invalidateSome(in: store, &model, &generator)
             if round == 1 {
-                // Sweeping has not come on when the next process begins.
+                // The sweep has not progressed when the next process begins.
                 try await store.close()
                 store = try await open()
             }
@@ -165,7 +165,8 @@ import Testing
         try await apply(.prefix(prefix)) { place, _ in prefix.covers(place.key) }
     }
 
-    /// Of those that come to one place the one received last stays, pinned if any of them was.
+    /// Of responses with the same new place, the one received last stays, pinned if any of them
+    /// was.
     private static func revised(_ model: [Place: Stored], seed: UInt64) throws -> [Place: Stored] {
         var revised: [Place: Stored] = [:]
         for (place, stored) in model {
@@ -176,7 +177,7 @@ import Testing
                 revised[place] = stored
                 continue
             }
-            // Equal instants are told apart by what is stored last, which the model does not know.
+            // Equal instants are decided by the order of storing, which the model does not know.
             #expect(other.received != stored.received)
             var newer = other.received > stored.received ? other : stored
             newer.isPinned = other.isPinned || stored.isPinned

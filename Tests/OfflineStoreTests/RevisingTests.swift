@@ -7,7 +7,7 @@ import Testing
 
 @testable import OfflineStore
 
-/// Responses under other keys.
+/// Moving responses to other keys.
 @Suite struct RevisingTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -15,7 +15,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// To the target without its query.
+    /// Moves to the target without its query.
     private static let withoutQuery: CacheManager.Revising = { stored in
         var parts = stored.key.components
         guard let target = parts.target.withQuery(nil) else { return nil }
@@ -46,7 +46,7 @@ import Testing
 
     // MARK: One response
 
-    @Test func aResponseIsFoundUnderItsNewKeyAloneWithItsBody() async throws {
+    @Test func responseIsFoundOnlyUnderItsNewKeyWithItsBody() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let (old, new) = (try cacheKey("/a?session=7"), try cacheKey("/a"))
         let body = pattern(200_000)
@@ -60,7 +60,7 @@ import Testing
         let after = try #require(try await store.responses.lookup(new).first)
         #expect(after.id == before.id && after.head == before.head && after.storedAt == before.storedAt)
         #expect(after.content?.freshUntil == before.content?.freshUntil)
-        // Whoever was reading goes on to the end.
+        // A reader that began before reads to the end.
         #expect(try await reading.collect(upTo: 1 << 20) == body)
         let again = try #require(try await store.responses.openBody(of: after))
         #expect(try await again.collect(upTo: 1 << 20) == body)
@@ -68,7 +68,7 @@ import Testing
         #expect(try await store.entries(for: old.components.target).isEmpty)
         let second = try await store.revise(entry, Self.withoutQuery)
         #expect(second.examined == 1 && second.isUnchanged)
-        // A 304 for what had the old key finds nothing.
+        // A 304 for the former key finds nothing.
         #expect(
             try await store.responses.freshen(
                 before,
@@ -82,7 +82,7 @@ import Testing
         #expect(try await isWhole())
     }
 
-    @Test func memoryAndWatchersLearnOfIt() async throws {
+    @Test func revisionReachesMemoryAndWatchers() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let (old, new) = (try cacheKey("/a?b=1"), try cacheKey("/a"))
         try await store.store(draft(old, at: clock.now()), "text")
@@ -101,7 +101,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func ofTwoThatMeetTheOneReceivedLastStaysAndIsPinnedIfEitherWas() async throws {
+    @Test func collidingResponsesKeepTheNewestAndAnyPin() async throws {
         let store = try await openStore(folder.store, clock: clock)
         for (name, isNewerLast) in [("/first", true), ("/second", false)] {
             var received = [clock.now(), clock.now().adding(.seconds(5))]
@@ -110,7 +110,7 @@ import Testing
                 let text = instant == received.max() ? "newer" : "older"
                 try await store.store(draft(try cacheKey("\(name)?n=\(index)"), at: instant), text)
             }
-            // The one that goes is pinned.
+            // The one that is removed is pinned.
             for try await entry in store.entries(.response) {
                 guard case .response(let key) = entry.key, key.components.target.path == name else { continue }
                 if try await store.text(of: key) == "older" { _ = try await store.setPinned(true, entry) }
@@ -128,7 +128,7 @@ import Testing
         #expect(try await isWhole())
     }
 
-    @Test func aDamagedOneGivesWayToAWholeOne() async throws {
+    @Test func damagedResponseYieldsToAnIntactOne() async throws {
         var store = try await openStore(folder.store, clock: clock)
         try await store.store(draft(try cacheKey("/a?n=1"), at: clock.now()), "whole")
         try await store.store(draft(try cacheKey("/a?n=2"), at: clock.now().adding(.seconds(9))), "damaged")
@@ -145,7 +145,7 @@ import Testing
         #expect(try await isWhole())
     }
 
-    @Test func variantsStayApartAndDroppedFieldsBringThemTogether() async throws {
+    @Test func droppedSelectingFieldsMergeVariants() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/a?x=1")
         for agent in ["agent-one", "agent-two"] {
@@ -178,7 +178,7 @@ import Testing
         #expect(try await isWhole())
     }
 
-    @Test func theIndexOfExpiryFollows() async throws {
+    @Test func revisionUpdatesTheExpiryIndex() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/a")
         try await store.store(draft(key, at: clock.now()), "text")
@@ -198,10 +198,10 @@ import Testing
 
     // MARK: Invalidations
 
-    /// Whether what an invalidation is about counts for what has another key by then: it does,
-    /// whether its sweep has come on or not.
+    /// An invalidation also applies to a response that has another key by then, whether or not its
+    /// sweep has progressed.
     @Test(arguments: [true, false])
-    func whatWasInvalidatedStaysSo(isKept: Bool) async throws {
+    func invalidatedResponseStaysInvalidated(isKept: Bool) async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/a?b=1")
         let now = clock.now()
@@ -213,7 +213,7 @@ import Testing
             try await store.removeAll()
             try await store.store(draft(key, at: now, tags: ["t"]), "text")
             let entry = try #require(try await store.entries(for: key.components.target).first)
-            // In one transaction, so that no sweep comes between.
+            // In one transaction, so that no sweep comes in between.
             let summary = try await store.core.write { context in
                 _ = try context.invalidate(scope, keepingForOffline: isKept, at: now)
                 return try context.revise(entry.id, Self.withoutQuery).summary
@@ -229,7 +229,7 @@ import Testing
         #expect(try await isWhole())
     }
 
-    @Test func anUnfinishedInvalidationOfAPrefixIsNotAboutKeysThatCameUnderItLater() async throws {
+    @Test func unfinishedPrefixPurgeSkipsKeysMovedThereLater() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/a?session=1&b=2")
         let now = clock.now()
@@ -246,7 +246,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aFillThatBeganBeforeIsStoredUnderTheKeyItHas() async throws {
+    @Test func earlierFillIsStoredUnderItsOwnKey() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let old = try cacheKey("/a?b=1")
         try await store.store(draft(old, at: clock.now()), "first")
@@ -263,9 +263,9 @@ import Testing
         try await store.close()
     }
 
-    // MARK: What is left
+    // MARK: Remains
 
-    @Test func whatAKeyHeldIsInNoRowAndWithSecureDeletionInNoFile() async throws {
+    @Test func formerKeyIsInNoRowAndWithSecureDeletionInNoFile() async throws {
         let secret = "0d9ab1f4-session-value"
         let store = try await openStore(folder.store, clock: clock) { $0.securelyDeletes = true }
         for index in 0..<300 {
@@ -284,7 +284,7 @@ import Testing
         #expect(try await isWhole())
     }
 
-    @Test func aFullStoreStaysWithinItsBudgetAndKeepsNearlyAll() async throws {
+    @Test func fullStoreStaysWithinItsBudgetAndKeepsNearlyAll() async throws {
         let budget = CacheManager.Configuration.minimumBudget
         let store = try await openStore(folder.store, clock: clock, budget: budget)
         for index in 0..<600 {
@@ -305,7 +305,7 @@ import Testing
         #expect(try rows(with: "session") == 0)
     }
 
-    @Test func anOriginsQuotaCountsWhatCameToIt() async throws {
+    @Test func originQuotaIncludesResponsesMovedToIt() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.quotas = [.everyOrigin(bytes: 1 << 20)] }
         let (old, new) = (
             CacheKey(target: try TargetURI("http://old.example/a")),
@@ -321,7 +321,7 @@ import Testing
         #expect(try await isWhole())
     }
 
-    @Test func aStoreThatIsReadAloneIsNotRevised() async throws {
+    @Test func readOnlyStoreIsNotRevised() async throws {
         try await (try await openStore(folder.store, clock: clock)).close()
         let store = try await openReadOnly(folder.store, clock: clock)
         #expect(await code { _ = try await store.reviseResponses(Self.withoutQuery) } == .readOnly)

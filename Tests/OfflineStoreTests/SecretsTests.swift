@@ -14,18 +14,18 @@ import Testing
     import Darwin
 #endif
 
-/// What is on disk, and who may read it.
+/// The files on disk, and who may read them.
 ///
-/// One after the other: the mask for new files is the process's.
+/// One test after another: the mask for new files belongs to the process.
 @Suite(.serialized) struct SecretsTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
-    /// Occurs in what must not be on disk, and nowhere else.
+    /// Occurs in content that must not be on disk, and nowhere else.
     static let marker = "hunter2-marker"
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Answers every request at once: with `no-store` where the path says so.
+    /// Responds to every request at once, with `no-store` if the path asks for it.
     private struct Origin: Transport {
         func send(_ request: TransportRequest) async throws -> TransportResponse {
             let isSecret = request.head.path?.hasPrefix("/secret") == true
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// The store's files in which some text is, and unnamed files that this process has open.
+    /// Returns the store's files that contain a text, and unnamed files that this process has open.
     private func files(with text: String) throws -> [String] {
         var found: [String] = []
         var paths = TemporaryFolder.names(folder.store).map { folder.store + "/" + $0 }
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func whatMustNotBeStoredReachesNoFile() async throws {
+    @Test func forbiddenContentReachesNoFile() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let engine = CacheEngine(
             store: store.responses,
@@ -99,7 +99,7 @@ import Testing
         }
         while engine.fillCount > 0 { await Task.yield() }
         #expect(try files(with: Self.marker) == [])
-        // The search finds what is there.
+        // The search finds content that is there.
         let whatIsThere = try files(with: "what may be stored")
         #expect(!whatIsThere.isEmpty)
         try await store.settle()
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: ["object", "response", "large", "tag", "all", "replaced"])
-    func whatIsRemovedSecurelyIsInNoFile(_ how: String) async throws {
+    func securelyRemovedContentIsInNoFile(_ how: String) async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.securelyDeletes = true }
         let key = try cacheKey("/x")
         var secret = ByteBuffer()
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: [0o000, 0o022, 0o077] as [mode_t])
-    func everyFileIsItsOwnersAlone(_ mask: mode_t) async throws {
+    func everyFileIsRestrictedToItsOwner(_ mask: mode_t) async throws {
         let before = umask(mask)
         defer { umask(before) }
         let store = try await openStore(folder.store, clock: clock)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import OfflineStore
 
-/// What other openings, slow readers and large heads do to a store that is open.
+/// The effects of other openings, slow readers and large heads on an open store.
 @Suite struct SharedFileTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -16,11 +16,11 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     #if os(Linux)
-        /// Closing a descriptor of a file lets go of all locks that the process holds on it
-        /// (POSIX); the next program that opens and closes the database would then take itself for
-        /// the last one and remove the log under the writer.
+        /// Closing a descriptor of a file releases all locks that the process holds on it (POSIX).
+        /// The next program that opens and closes the database would then consider itself the last
+        /// user, and remove the log under the writer.
         @Test(arguments: [true, false])
-        func openingAgainDoesNotLetGoOfTheLocks(_ isReader: Bool) async throws {
+        func openingAgainKeepsTheLocks(_ isReader: Bool) async throws {
             let store = try await openStore(folder.store, clock: clock)
             try await store.setObject(1, forKey: "n")
             try await store.settle()
@@ -35,7 +35,7 @@ import Testing
             try await store.close()
         }
 
-        /// How many locks this process holds on a file.
+        /// Returns the number of locks that this process holds on a file.
         private func locks(_ path: String) throws -> Int {
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             let inode = try #require(attributes[.systemFileNumber] as? Int)
@@ -45,7 +45,7 @@ import Testing
         }
     #endif
 
-    @Test func aHeadThatIsTooLargeIsDeclinedAndEvictsNothing() async throws {
+    @Test func tooLargeHeadIsDeclinedAndEvictsNothing() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 4 << 20)
         for number in 0..<30 { try await store.setObject(number, forKey: "\(number)") }
         let name = try #require(HTTPField.Name("X-Large"))
@@ -63,9 +63,9 @@ import Testing
         try await store.close()
     }
 
-    /// A reader that never ends keeps the log from being used anew: what is stored stays, and
-    /// passing responses are declined.
-    @Test func aReaderThatDoesNotEndDoesNotEmptyTheStore() async throws {
+    /// A reader that never ends keeps the log from being reused. Stored entries stay, and new
+    /// responses are declined.
+    @Test func endlessReaderDoesNotEmptyTheStore() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 16 << 20)
         for number in 0..<100 { try await store.setObject(String(repeating: "x", count: 20_000), forKey: "\(number)") }
         var reader: OpaquePointer?
@@ -83,7 +83,7 @@ import Testing
         #expect(declined > 0)
         #expect(try await store.statistics().objects == 100)
         #expect(sqlite3_exec(reader, "COMMIT", nil, nil, nil) == SQLITE_OK)
-        // The reader has ended. What passes finds that out itself, and is stored again soon.
+        // The reader has ended. New responses find that out, and are stored again soon.
         var again: StoredResponse?
         for _ in 0..<100_000 where again == nil {
             again = try await store.store(draft(try cacheKey("/after"), at: clock.now()), "after")
@@ -93,9 +93,9 @@ import Testing
         try await store.close()
     }
 
-    /// What is asked for explicitly waits for nobody, and is refused before the log of a reader
-    /// that does not end fills the disk.
-    @Test func aReaderThatDoesNotEndBoundsTheLog() async throws {
+    /// Explicit calls wait for no reader. They are rejected before the log of a reader that does
+    /// not end fills the disk.
+    @Test func logStaysBoundedUnderAnEndlessReader() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 16 << 20) {
             $0.checkpointThreshold = 256 << 10
         }
@@ -118,7 +118,7 @@ import Testing
                 refused += 1
                 #expect(text.contains("does not end"), "\(text)")
             }
-            // Noting what was used is no reason for the log to grow either.
+            // Recording uses must not make the log grow either.
             for number in 0..<1200 where refused > 0 && refused < 5 {
                 #expect(try await store.object(Int.self, forKey: "\(number)") == number)
             }
@@ -135,14 +135,13 @@ import Testing
         try await store.close()
     }
 
-    @Test func aReaderFollowsAStoreThatWasRemovedAndMadeAnew() async throws {
+    @Test func readerFollowsAStoreThatWasCreatedAgain() async throws {
         let old = try await openStore(folder.store, clock: clock)
         try await old.setObject("old", forKey: "n")
         try await old.close()
         let reader = try await openReadOnly(folder.store, clock: clock)
         #expect(try await reader.object(String.self, forKey: "n") == "old")
-        // Kept under another name, so that the file system has no reason to give its number to the
-        // new one.
+        // Kept under another name, so that the file system has no reason to reuse its inode.
         #expect(rename(folder.store, folder.path + "/before") == 0)
         let new = try await openStore(folder.store, clock: clock)
         try await new.setObject("new", forKey: "n")
@@ -151,7 +150,7 @@ import Testing
         try await new.close()
     }
 
-    @Test func whatNeedsNoRoomWaitsBehindNobody() async throws {
+    @Test func reservationOfNoSpaceNeverWaits() async throws {
         let room = SpaceReservation(limit: 10)
         #expect(room.reserve(10))
         let waiting = Task { await room.reserveInTurn(5) }
@@ -162,7 +161,7 @@ import Testing
         await waiting.value
     }
 
-    @Test func twoInvalidationsAtATimeDoNotWriteOverTheNewestSlot() throws {
+    @Test func concurrentInvalidationsKeepTheNewestSlot() throws {
         let path = folder.path + "/sequence"
         let sidecar = try SequenceSidecar(path: path)
         for number in stride(from: Int64(2), through: 10, by: 2) { try sidecar.write(number) }
@@ -179,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: ["", "/tmp/a\u{0}b"])
-    func whatIsNoPathIsRefused(path: String) async {
+    func invalidPathsAreRejected(path: String) async {
         #expect(await code { _ = try await openStore(path, clock: clock) } == .invalidConfiguration)
         #expect(await code { _ = try await openReadOnly(path, clock: clock) } == .invalidConfiguration)
     }

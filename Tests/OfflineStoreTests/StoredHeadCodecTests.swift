@@ -25,7 +25,7 @@ import Testing
         )
     }
 
-    @Test func aHeadComesBackAsItWas() throws {
+    @Test func headRoundTrips() throws {
         let head = try Self.head()
         let decoded = try #require(
             StoredHeadCodec.decode(StoredHeadCodec.encode(head, binding: Self.binding), binding: Self.binding)
@@ -36,12 +36,12 @@ import Testing
         #expect(Array(decoded.fields)[3].withUnsafeBytesOfValue { Array($0) } == [0xff, 0x41, 0xfe])
     }
 
-    /// Values that are text as HTTP wants it take a shorter way than others.
+    /// Plain text values take a shorter path than others.
     @Test(arguments: [
         "", "x", "12345678", "text/html; charset=utf-8", " leading", "trailing ", "\ttab", "in\tside", "del\u{7f}",
         "f\u{fc}r", "\u{1}\u{2}34567890",
     ])
-    func aValueComesBackByteByByte(_ value: String) throws {
+    func valueRoundTripsByteByByte(_ value: String) throws {
         var head = try Self.head()
         head.fields = HTTPFields([HTTPField(name: .server, lenientValue: Array(value.utf8))])
         let decoded = try #require(
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: ["content-type", "Content-Type", "CONTENT-TYPE", "eTag", "X-Frame-Options", "x-unheard-of", "a"])
-    func aNameComesBackAsItWasSpelt(_ rawName: String) throws {
+    func nameKeepsItsSpelling(_ rawName: String) throws {
         var head = try Self.head()
         head.fields = [try #require(HTTPField.Name(rawName)): "1"]
         let decoded = try #require(
@@ -64,8 +64,8 @@ import Testing
         #expect(decoded.fields.first?.name.canonicalName == rawName.lowercased())
     }
 
-    /// Fields are made when they are asked for; that there is something to make is known before.
-    @Test func aNameThatIsNoneIsNoticedAtOnce() throws {
+    /// Fields are decoded when they are read; whether they can be decoded is known before.
+    @Test func invalidNameIsDetectedAtOnce() throws {
         let head = try Self.head()
         var content = Array(StoredHeadCodec.encode(head, binding: Self.binding).dropLast(8))
         let name = try #require(content.indices.first { Array(content[$0...].prefix(5)) == Array("X-Two".utf8) })
@@ -73,7 +73,7 @@ import Testing
         #expect(StoredHeadCodec.decode(Self.sealed(content), binding: Self.binding) == nil)
     }
 
-    @Test func aCopyOfAHeadChangesForItself() throws {
+    @Test func copyOfAHeadChangesIndependently() throws {
         let head = try Self.head()
         let decoded = try #require(
             StoredHeadCodec.decode(StoredHeadCodec.encode(head, binding: Self.binding), binding: Self.binding)
@@ -85,7 +85,7 @@ import Testing
         #expect(other != decoded)
     }
 
-    @Test func everyFlippedBitIsNoticed() throws {
+    @Test func everyFlippedBitIsDetected() throws {
         var bytes = StoredHeadCodec.encode(try Self.head(), binding: Self.binding)
         for bit in 0..<bytes.count * 8 {
             bytes[bit / 8] ^= 1 << (bit % 8)
@@ -94,14 +94,14 @@ import Testing
         }
     }
 
-    @Test func everyTruncationIsNoticed() throws {
+    @Test func everyTruncationIsDetected() throws {
         let bytes = StoredHeadCodec.encode(try Self.head(), binding: Self.binding)
         for count in 0..<bytes.count {
             #expect(StoredHeadCodec.decode(Array(bytes[..<count]), binding: Self.binding) == nil)
         }
     }
 
-    @Test func aHeadOfAnotherPlaceIsRefused() throws {
+    @Test func headOfAnotherRowIsRejected() throws {
         let bytes = StoredHeadCodec.encode(try Self.head(), binding: Self.binding)
         for change in [\HeadBinding.entryID, \.keyHash, \.bodyID, \.bodyLength] {
             var other = Self.binding
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    /// Garbage under a right checksum reaches the decoder itself.
+    /// Garbage with a correct checksum reaches the decoder itself.
     @Test func garbageNeverTraps() throws {
         var generator = SeededGenerator(seed: 42)
         let whole = StoredHeadCodec.encode(try Self.head(), binding: Self.binding)
@@ -146,7 +146,7 @@ import Testing
         return content + withUnsafeBytes(of: checksum.littleEndian) { Array($0) }
     }
 
-    @Test func variantsAreToldApartByNamesAndValues() {
+    @Test func variantsDifferByNamesAndValues() {
         func variant(_ vary: String, _ selecting: HTTPFields) -> [UInt8] {
             VariantKey.bytes(
                 of: StoredResponseHead(

@@ -42,7 +42,7 @@ final class TemporaryFolder: Sendable {
 
     deinit { Self.remove(path) }
 
-    /// A path in it where nothing is yet.
+    /// A path in the folder at which nothing exists yet.
     var store: String { path + "/store" }
 
     static func remove(_ path: String) {
@@ -93,7 +93,7 @@ func writeFile(_ path: String, _ bytes: [UInt8], at offset: Int? = nil) throws {
     }
 }
 
-/// What a killed process leaves: the files as they are at this moment.
+/// Copies the files as they are now, which is what a killed process leaves.
 func copyFolder(_ from: String, to destination: String) throws {
     mkdir(destination, 0o700)
     for name in TemporaryFolder.names(from) where !name.hasSuffix("-shm") {
@@ -111,7 +111,7 @@ func fileSize(_ path: String) -> Int64 {
     return stat(path, &status) == 0 ? Int64(status.st_size) : -1
 }
 
-/// Size, modification time and content of files, to tell whether anything changed.
+/// Returns size, modification time and content of files, to show whether anything changed.
 func fingerprint(_ folder: String, _ isIncluded: (String) -> Bool = { _ in true }) throws -> [String: [Int64]] {
     var fingerprint: [String: [Int64]] = [:]
     for name in TemporaryFolder.names(folder) where isIncluded(name) {
@@ -128,7 +128,7 @@ func fingerprint(_ folder: String, _ isIncluded: (String) -> Bool = { _ in true 
     return fingerprint
 }
 
-/// Runs SQL on a file with a connection of its own, as a program would that is not ours.
+/// Runs SQL on a file through a connection of its own, like another program.
 func runSQL(_ path: String, _ sql: String) throws {
     var connection: OpaquePointer?
     guard sqlite3_open(path, &connection) == SQLITE_OK else { throw TestFailure("sqlite3_open \(path)") }
@@ -139,7 +139,7 @@ func runSQL(_ path: String, _ sql: String) throws {
     }
 }
 
-/// Holds SQLite's lock for writing meanwhile.
+/// Holds SQLite's write lock during `body`.
 func withWriterStopped(_ path: String, _ body: () throws -> Void) throws {
     var connection: OpaquePointer?
     guard sqlite3_open(path, &connection) == SQLITE_OK else { throw TestFailure("sqlite3_open \(path)") }
@@ -221,7 +221,7 @@ func draft(
     )
 }
 
-/// What a 304 makes of a stored response.
+/// Returns the draft that a 304 makes of a stored response.
 func renewed(
     _ response: StoredResponse,
     _ head: StoredResponseHead? = nil,
@@ -258,7 +258,7 @@ extension CacheManager {
         try await store(draft, [ByteBuffer(string: text)], fence: fence)
     }
 
-    /// The body of a key's only response as text; `nil` when there is none.
+    /// Returns the body of a key's only response as text; `nil` if there is none.
     func text(of key: CacheKey) async throws -> String? {
         guard let response = try await responses.lookup(key).first else { return nil }
         guard let body = try await responses.openBody(of: response) else { return nil }
@@ -266,7 +266,7 @@ extension CacheManager {
     }
 }
 
-/// Bytes that are not all alike, the same for the same seed; no two stretches of 4 KiB are equal.
+/// Returns varied bytes, the same for the same seed; no two stretches of 4 KiB are equal.
 func pattern(_ count: Int, seed: UInt64 = 1) -> ByteBuffer {
     var buffer = ByteBuffer()
     buffer.reserveCapacity(count + 4096)

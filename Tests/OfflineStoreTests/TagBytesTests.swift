@@ -7,7 +7,7 @@ import Testing
 @testable import OfflineStore
 
 @Suite struct TagBytesTests {
-    @Test func aTagIsWrittenOnce() {
+    @Test func eachTagIsWrittenOnce() {
         var bytes = TagBytes()
         bytes.add(10, to: 2)
         bytes.add(5, to: 1)
@@ -19,7 +19,7 @@ import Testing
         #expect(bytes.isEmpty && bytes.take().isEmpty)
     }
 
-    @Test func aNumberThatIsGivenAgainBeginsAnew() {
+    @Test func reusedTagNumberStartsAtZero() {
         var bytes = TagBytes()
         bytes.add(-10, to: 1)
         bytes.forget(1)
@@ -31,10 +31,10 @@ import Testing
         #expect(bytes.take().map(\.tagID) == [2])
     }
 
-    /// Whatever was done, in whichever transactions it was done together, each tag's bytes are the
-    /// sum of its carriers' sizes.
+    /// After any operations in any transactions, each tag's bytes are the sum of its entries'
+    /// sizes.
     @Test(arguments: [1, 2, 3])
-    func theSumsAreExactAfterRandomWork(seed: UInt64) async throws {
+    func sumsAreExactAfterRandomWork(seed: UInt64) async throws {
         let folder = try TemporaryFolder()
         let clock = ManualClock()
         let path = folder.store + "/0001.sqlite"
@@ -110,7 +110,7 @@ import Testing
     }
 }
 
-/// Tags whose bytes are not the sum of their carriers' sizes.
+/// Counts the tags whose bytes are not the sum of their entries' sizes.
 func wrongTags(_ path: String) throws -> Int64 {
     try queryInteger(
         path,

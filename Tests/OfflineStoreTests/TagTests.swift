@@ -18,7 +18,7 @@ import Testing
 
     private func count(_ table: String) throws -> Int64 { try queryInteger(path, "SELECT count(*) FROM \(table)") }
 
-    @Test func aTagIsInvalidatedInAllPartitionsAndAlone() async throws {
+    @Test func tagIsInvalidatedAloneAndInAllPartitions() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.store(draft(try cacheKey("/a"), at: clock.now(), tags: ["feed", "user-1"]), "a")
         let alice = try cacheKey("/a", partition: .principal("alice"))
@@ -42,7 +42,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func whatIsStoredAfterwardsIsNotConcerned() async throws {
+    @Test func laterResponsesAreNotAffected() async throws {
         let store = try await openStore(folder.store, clock: clock)
         for isSoft in [true, false] {
             try await store.store(draft(try cacheKey("/a"), at: clock.now(), tags: ["t"]), "old")
@@ -57,10 +57,10 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aFillWithTheTagThatBeganBeforeIsNotStored(_ isSoft: Bool) async throws {
+    func earlierFillWithTheTagIsNotStored(_ isSoft: Bool) async throws {
         let store = try await openStore(folder.store, clock: clock)
         let fence = store.responses.invalidationSequence
-        // Nobody carries it yet: the log alone knows.
+        // No entry has the tag yet: only the log knows it.
         try await store.responses.invalidate(.tag("t"), keepingForOffline: isSoft, at: clock.now())
         func fill(_ tags: [String]) async throws -> StoredResponse? {
             try await store.store(draft(try cacheKey("/x"), at: clock.now(), tags: tags), "x", fence: fence)
@@ -71,7 +71,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func freshenReplacesTheTagsAndMindsOldAndNewOnes() async throws {
+    @Test func freshenReplacesTagsAndChecksOldAndNewOnes() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let old = try #require(
             try await store.store(draft(try cacheKey("/x"), at: clock.now(), tags: ["a", "b"]), "x")
@@ -100,7 +100,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func whatWasRemovedByItsTagIsNotFreshenedBack() async throws {
+    @Test func responseRemovedByItsTagIsNotFreshened() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let old = try #require(try await store.store(draft(try cacheKey("/x"), at: clock.now(), tags: ["t"]), "x"))
         try await store.responses.invalidate(.tag("t"), keepingForOffline: false, at: clock.now())
@@ -114,7 +114,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func moreTagsThanAreKeptAreDeclined() async throws {
+    @Test func tooManyTagsAreDeclined() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let many = (0..<64).map { "tag-\($0)" }
         let long = String(repeating: "x", count: 1024)
@@ -141,7 +141,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func tagsWithOneHashAreToldApart() async throws {
+    @Test func tagsWithEqualHashesAreDistinct() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.keyHash = { _ in 5 } }
         for name in ["a", "b", "c"] {
             try await store.store(draft(try cacheKey("/" + name), at: clock.now(), tags: [name]), name)
@@ -156,7 +156,7 @@ import Testing
 
     // MARK: No growth
 
-    @Test func tagsGoWithTheLastEntryThatCarriesThem() async throws {
+    @Test func tagIsRemovedWithItsLastEntry() async throws {
         let store = try await openStore(folder.store, clock: clock)
         for round in 0..<40 {
             let tags = ["all", "round-\(round)", "by-key-\(round % 3)"]
@@ -176,7 +176,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func evictionTakesTheTagsAlong() async throws {
+    @Test func evictionRemovesTags() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 8 << 20)
         for index in 0..<60 {
             let tags = (0..<4).map { "tag-\(index)-\($0)" }
@@ -190,7 +190,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func namesCountAgainstTheBudget() async throws {
+    @Test func tagNamesCountAgainstTheBudget() async throws {
         let budget: Int64 = 8 << 20
         let store = try await openStore(folder.store, clock: clock, budget: budget)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -211,8 +211,8 @@ import Testing
 
     // MARK: Many entries, crashes, other processes
 
-    /// Puts an invalidation into the database as it is before the sweep has begun, and opens the
-    /// store again.
+    /// Puts an invalidation into the database as it is before the sweep begins, and opens the store
+    /// again.
     private func withPending(_ marked: Int64, _ removed: Int64, sequence: Int64) throws {
         try runSQL(
             path,
@@ -224,13 +224,13 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func anInvalidationIsInForceBeforeItIsSwept(_ isSoft: Bool) async throws {
+    func invalidationIsInForceBeforeTheSweep(_ isSoft: Bool) async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.store(draft(try cacheKey("/a"), at: clock.now(), tags: ["t"]), "a")
         try await store.store(draft(try cacheKey("/b"), at: clock.now(), tags: ["u"]), "b")
         try await store.close()
         try withPending(isSoft ? 1 : 0, isSoft ? 0 : 1, sequence: 1)
-        // Nobody sweeps for a process that reads alone.
+        // No process sweeps for one that reads alone.
         let reader = try await openReadOnly(folder.store, clock: clock)
         #expect(try await isMarked("/a", in: reader) == (isSoft ? true : nil))
         #expect(try await isMarked("/b", in: reader) == false)
@@ -254,17 +254,17 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aCrashInTheMiddleOfTheSweepLosesNothing(_ isSoft: Bool) async throws {
+    func crashDuringTheSweepLosesNothing(_ isSoft: Bool) async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 256 << 20)
         let entries = 3000
         try await fill(store, entries)
-        // Copies of the files while the sweep goes on: what a process killed at that moment leaves.
+        // Copies of the files during the sweep: what a process killed at that moment leaves.
         let before = store.responses.invalidationSequence.number
         try await store.responses.invalidate(.tag("t"), keepingForOffline: isSoft, at: clock.now())
         let copies = try (0..<4).map { number in
             let copy = folder.path + "/copy\(number)"
-            // Nobody writes while it is copied: else the parts of the copy would be of different
-            // moments, which no crash leaves.
+            // Nothing is written while it is copied. Otherwise the parts of the copy would be of
+            // different moments, which no crash leaves.
             try withWriterStopped(path) { try copyFolder(folder.store, to: copy) }
             return copy
         }
@@ -285,7 +285,7 @@ import Testing
         }
     }
 
-    @Test func thousandsUnderOneTagAreInvalidAtOnceAndMarkedInTheEnd() async throws {
+    @Test func thousandsUnderATagAreInvalidAtOnceAndMarkedLater() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 256 << 20)
         try await fill(store, 8000)
         try await store.responses.invalidate(.tag("t"), keepingForOffline: true, at: clock.now())
@@ -311,9 +311,9 @@ import Testing
         try await store.store(draft(try cacheKey("/other"), at: now, tags: ["u"]), "x")
     }
 
-    /// What is freshened while the sweep is on its way is judged by its new number, and a second
+    /// An entry that is freshened during the sweep is judged by its new number, and a second
     /// invalidation finds it again.
-    @Test func aSecondInvalidationReachesWhatTheFirstSweepHasPassed() async throws {
+    @Test func secondInvalidationReachesEntriesAlreadySwept() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await fill(store, 2000)
         let first = try #require(try await store.responses.lookup(try cacheKey("/0")).first)

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// A store with something of everything, closed.
+    /// Makes a closed store with something of every kind.
     private func filled() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 256 << 20)
         try await fill(store)
@@ -57,7 +57,7 @@ import Testing
         Set(try await CacheManager.verify(at: folder.store, isFull: isFull).findings.map(\.kind.description)).sorted()
     }
 
-    @Test func aWholeStoreHasNoFindingsAndStaysAsItIs() async throws {
+    @Test func intactStoreHasNoFindingsAndIsUnchanged() async throws {
         try await filled()
         let before = try fingerprint(folder.store) { !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal") }
         for isFull in [false, true] {
@@ -96,14 +96,14 @@ import Testing
         ("UPDATE tag SET name_hash = 1 WHERE id = 1", ["tag"]),
         ("UPDATE entry SET is_damaged = 1, recency = -1 WHERE kind = 1", []),
     ])
-    func whatWasChangedIsFound(_ sql: String, _ kinds: [String]) async throws {
+    func findsEveryKindOfChange(_ sql: String, _ kinds: [String]) async throws {
         try await filled()
         #expect(try await findings() == [])
         try runSQL(database, sql)
         #expect(try await findings() == kinds)
     }
 
-    @Test func theSameVariantTwiceIsFound() async throws {
+    @Test func findsADuplicateVariant() async throws {
         try await filled()
         try runSQL(
             database,
@@ -112,17 +112,17 @@ import Testing
         #expect(try await findings() == ["duplicate", "key"])
     }
 
-    @Test func anIndexThatLostARowIsFoundByEitherWay() async throws {
+    @Test func findsARowMissingFromAnIndexEitherWay() async throws {
         try await filled()
-        // As long as the index is said to be of other rows, changing these does not change it.
+        // The index is declared for other rows, so that changing these does not change it.
         let schema =
             "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE INDEX entry_by_recency ON entry (recency) WHERE is_pinned = "
         try runSQL(database, schema + "7' WHERE name = 'entry_by_recency'")
         try runSQL(database, "UPDATE entry SET recency = recency + 1000 WHERE id = (SELECT max(id) FROM entry)")
         try runSQL(database, schema + "0' WHERE name = 'entry_by_recency'")
         #expect(try await findings() == ["structure"])
-        // Beside a writer, and with a database that is too large for SQLite's own check, indexes
-        // are compared in batches.
+        // Beside a writer, and for a database too large for SQLite's own check, indexes are
+        // compared in batches.
         let store = try await openStore(folder.store, clock: clock, budget: 256 << 20)
         let verification = try await CacheManager.verify(at: folder.store, isFull: true, structureLimit: 0)
         #expect(!verification.isStructureExamined)
@@ -130,14 +130,14 @@ import Testing
         try await store.close()
     }
 
-    @Test func damageThatIsRememberedIsFoundQuickly() async throws {
+    @Test func quickVerificationFindsRecordedDamage() async throws {
         try await filled()
         try runSQL(database, "UPDATE entry SET is_damaged = 1, recency = -1 WHERE kind = 1")
         #expect(try await findings(isFull: false) == ["known"])
     }
 
     @Test(arguments: [true, false])
-    func theFolderAndItsFilesAreExamined(_ isFull: Bool) async throws {
+    func examinesTheFolderAndItsFiles(_ isFull: Bool) async throws {
         try await filled()
         #expect(unlink(folder.store + "/sequence") == 0)
         #expect(try await findings(isFull: isFull) == ["sequence"])
@@ -155,7 +155,7 @@ import Testing
         #expect(try await findings(isFull: isFull) == ["database"])
     }
 
-    @Test func pagesThatCannotBeReadAreFound() async throws {
+    @Test func findsUnreadablePages() async throws {
         try await filled()
         for page in [3, 4, 5, 40] {
             let before = Array(try readFile(database)[page * 8192..<page * 8192 + 8192])
@@ -166,7 +166,7 @@ import Testing
         #expect(try await findings() == [])
     }
 
-    @Test func findingsAreCountedBeyondTheLimitAndSayWhatTheyAreAbout() async throws {
+    @Test func findingsBeyondTheLimitAreCountedAndNameTheirEntries() async throws {
         try await filled()
         try runSQL(database, "UPDATE entry SET size = size + 1")
         let verification = try await CacheManager.verify(at: folder.store, isFull: true, maximumFindings: 3)
@@ -175,7 +175,7 @@ import Testing
         #expect(finding.redactedURI == "https://api.example/0" && finding.shortID?.count == 16)
     }
 
-    @Test func databasesThatWereSetAsideAreTold() async throws {
+    @Test func listsDatabasesThatWereSetAside() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try store.setAsideForTesting()
         try await store.close()
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: ["schema-1", "schema-2"])
-    func storesOfOlderSchemasAreWhole(_ name: String) async throws {
+    func olderSchemasHaveNoFindings(_ name: String) async throws {
         let copy = folder.path + "/copy"
         try copyFolder(
             "/\(#filePath.split(separator: "/").dropLast(2).joined(separator: "/"))/Fixtures/stores/" + name,
@@ -196,13 +196,13 @@ import Testing
         #expect(verification.entries == 4)
     }
 
-    @Test func whatIsNoStoreIsAnError() async throws {
+    @Test func folderWithoutAStoreIsAnError() async throws {
         #expect(await code { _ = try await CacheManager.verify(at: folder.store) } == .notAStore)
         #expect(await code { _ = try await CacheManager.verify(at: folder.path) } == .notAStore)
         #expect(TemporaryFolder.names(folder.path).isEmpty)
     }
 
-    @Test func aBusyWriterCausesNoFindings() async throws {
+    @Test func busyWriterCausesNoFindings() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 32 << 20)
         let flag = Flag()
         let clock = clock
@@ -246,7 +246,7 @@ import Testing
     }
 }
 
-/// Something that has happened, for those who run beside it.
+/// A flag for tasks that run beside each other.
 private final class Flag: Sendable {
     private let state = Atomic(false)
     private let counter = Atomic(0)

@@ -5,7 +5,8 @@ import Testing
 
 @testable import OfflineStore
 
-/// How a store that is open for reading alone hears of its writer, and that it looks for nobody.
+/// How a store that is open for reading alone learns of its writer's commits, and that it does not
+/// poll without watchers.
 @Suite(.timeLimit(.minutes(20))) struct WriterWatchTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -26,7 +27,7 @@ import Testing
 
     private func isLooking(_ store: CacheManager) -> Bool { store.core.writerWatch?.isLooking ?? false }
 
-    @Test func thirtyWatchersHearOfEachKindOfChange() async throws {
+    @Test func thirtyWatchersSeeEachKindOfChange() async throws {
         let writer = try await openStore(folder.store, clock: clock)
         let reader = try await openReader()
         let key = try cacheKey("/x")
@@ -64,8 +65,8 @@ import Testing
         try await writer.close()
     }
 
-    /// Nobody watches, nothing is looked at; whoever comes later hears of what comes after that.
-    @Test func itLooksOnlyWhileSomebodyWatches() async throws {
+    /// Without watchers there is no polling; a later watcher gets later changes.
+    @Test func pollsOnlyWhileThereAreWatchers() async throws {
         let writer = try await openStore(folder.store, clock: clock)
         let reader = try await openReader()
         #expect(!isLooking(reader))
@@ -87,8 +88,8 @@ import Testing
         try await writer.close()
     }
 
-    /// The writer went on with another database: everything may be another.
-    @Test func anotherDatabaseIsAChangeOfEverything() async throws {
+    /// The writer continued with another database: everything may have changed.
+    @Test func anotherDatabaseIsPublishedAsAChangeOfEverything() async throws {
         let writer = try await openStore(folder.store, clock: clock)
         try await writer.setObject(1, forKey: "n")
         let reader = try await openReader()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import OfflineStore
 
-/// A disk that takes no more, told from one that takes everything: the value alone.
+/// Tests the state that separates a disk that accepts no writes from one that does.
 @Suite struct WritingTroubleTests {
     private let start = Timestamp(seconds: 1000)
 
@@ -11,7 +11,7 @@ import Testing
 
     private func failed(_ bytes: Int64 = 100_000, free: Int64? = 0, times: Int = 1) -> WritingTrouble {
         var trouble = WritingTrouble()
-        for _ in 0..<times { trouble.failed(bytes: bytes, free: free, at: start) }
+        for _ in 0..<times { trouble.recordFailure(bytes: bytes, free: free, at: start) }
         return trouble
     }
 
@@ -19,20 +19,20 @@ import Testing
         var trouble = WritingTrouble()
         #expect(trouble.isOver)
         #expect(trouble.admit(free: 0, at: start) == .accept)
-        trouble.succeeded(bytes: 1)
+        trouble.recordSuccess(bytes: 1)
         #expect(trouble.isOver)
     }
 
-    @Test func declinesWhileThereIsNoRoomForWhatFailed() {
+    @Test func declinesWhileThereIsNoSpaceForTheFailedBytes() {
         var trouble = failed()
         let room: Int64 = 2 * 100_000 + 262_144
         #expect(trouble.admit(free: 0, at: at(1)) == .decline(triesAgain: nil))
         #expect(trouble.admit(free: room - 1, at: at(2)) == .decline(triesAgain: nil))
         #expect(trouble.admit(free: room, at: at(3)) == .accept)
-        // It is over when as much was written as was not, and not before.
-        trouble.succeeded(bytes: 99_999)
+        // It ends when as many bytes were written as failed, and not before.
+        trouble.recordSuccess(bytes: 99_999)
         #expect(!trouble.isOver)
-        trouble.succeeded(bytes: 100_000)
+        trouble.recordSuccess(bytes: 100_000)
         #expect(trouble.isOver)
         #expect(trouble.admit(free: 0, at: at(4)) == .accept)
     }
@@ -45,20 +45,20 @@ import Testing
             case .accept: Issue.record("accepted at \(millisecond)")
             case .decline(let bytes?):
                 trials.append(millisecond)
-                trouble.failed(bytes: bytes, free: free, at: at(millisecond))
+                trouble.recordFailure(bytes: bytes, free: free, at: at(millisecond))
             case .decline(nil): break
             }
         }
         return trials
     }
 
-    /// What is in the database may have made room there.
-    @Test func triesFromTimeToTimeWhateverTheFileSystemTells() {
+    /// Content in the database may have freed space there.
+    @Test func triesAtIntervalsRegardlessOfFreeSpace() {
         #expect(trials(failed(), free: 0) == [1000, 3000, 7000, 15_000, 31_000, 63_000, 123_000, 183_000])
     }
 
-    /// A fault that passes is over with it; a quota of which the file system does not tell is not.
-    @Test func believesAFileSystemThatHasRoomForSomeFailuresAlone() {
+    /// A passing fault ends by itself; a quota that the file system does not report does not.
+    @Test func trustsReportedFreeSpaceForSomeFailuresOnly() {
         let limit = WritingTrouble.contradictionLimit
         for free in [1 << 40, nil] as [Int64?] {
             var trouble = failed(free: free, times: limit)
@@ -67,14 +67,14 @@ import Testing
         #expect(trials(failed(free: 1 << 40, times: limit + 1), free: 1 << 40) == [60_000, 120_000, 180_000])
     }
 
-    @Test func aClockThatIsSetBackDelaysNoTrialForEver() {
+    @Test func clockSetBackDoesNotDelayTrialsForEver() {
         var trouble = failed()
         #expect(trouble.admit(free: 0, at: at(-3_600_000)) == .decline(triesAgain: 100_000))
     }
 
-    @Test func whatFailsAgainIsTriedWithTheMostThatFailed() {
+    @Test func trialsUseTheLargestFailedSize() {
         var trouble = failed(500_000)
-        trouble.failed(bytes: 1, free: 0, at: at(10))
+        trouble.recordFailure(bytes: 1, free: 0, at: at(10))
         #expect(trouble.admit(free: 1_262_143, at: at(11)) == .decline(triesAgain: nil))
         #expect(trouble.admit(free: 1_262_144, at: at(11)) == .accept)
     }

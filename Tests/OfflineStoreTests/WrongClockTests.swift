@@ -6,10 +6,10 @@ import Testing
 
 @testable import OfflineStore
 
-/// What is stored while the clock is ahead is not live for the whole difference: one model, and
-/// every door of the store, for steps of the clock in both directions.
+/// Entries stored while the clock is ahead are not live for the whole difference: one model and
+/// every call of the store, for steps of the clock in both directions.
 @Suite struct WrongClockTests {
-    /// One thing that is stored, and what must be true of it.
+    /// A stored entry, and what must be true of it.
     private struct Stored {
         let name: String
         let storedAt: Timestamp
@@ -28,8 +28,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Milliseconds, from a moment to years, in both directions, the tolerance and its neighbours
-    /// among them.
+    /// A step in milliseconds, from a moment to years, in both directions, including the tolerance
+    /// and its neighbours.
     private static func step(_ random: inout SeededGenerator) -> Int64 {
         let sizes: [Int64] = [1, 1000, 4999, 5000, 5001, 60_000, 3_600_000, 86_400_000, 31_536_000_000]
         let size = sizes[Int.random(in: 0..<sizes.count, using: &random)]
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [0, 64 << 20], [1, 2, 3] as [UInt64])
-    func liveIsWhatTheModelSays(memory: Int, seed: UInt64) async throws {
+    func livenessMatchesTheModel(memory: Int, seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = memory }
         let reader = try await openReadOnly(folder.store, clock: clock)
@@ -95,8 +95,8 @@ import Testing
         try await store.close()
     }
 
-    /// The next process has not seen the clock ahead: what was stored last tells it.
-    @Test func theNextProcessCountsAndRemovesWhatIsAhead() async throws {
+    /// The next process has not seen the clock ahead: the newest entries show it.
+    @Test func nextProcessCountsAndRemovesEntriesStoredAhead() async throws {
         clock.advance(by: .seconds(86_400))
         var store = try await openStore(folder.store, clock: clock)
         for index in 0..<10 {
@@ -115,9 +115,9 @@ import Testing
         try await store.close()
     }
 
-    /// A clock that is set back by a second, as NTP does, makes nothing stale: nobody asks the
-    /// origin.
-    @Test func aSmallCorrectionMakesNothingStale() async throws {
+    /// A clock that is set back by a second, as NTP does, makes nothing stale: the origin gets no
+    /// request.
+    @Test func smallClockCorrectionMakesNothingStale() async throws {
         let store = try await openStore(folder.store, clock: clock)
         for index in 0..<50 { try await store.setObject(index, forKey: "\(index)", expiry: .after(.seconds(60))) }
         let keys = (0..<50).map(String.init)
@@ -131,8 +131,8 @@ import Testing
         try await store.close()
     }
 
-    /// A 304 that came while the clock was ahead is as much ahead as what it renewed.
-    @Test(arguments: [0, 64 << 20]) func whatWasFreshenedAheadIsNotLive(memory: Int) async throws {
+    /// A 304 that came while the clock was ahead is as far ahead as the response it renewed.
+    @Test(arguments: [0, 64 << 20]) func responseFreshenedAheadIsNotLive(memory: Int) async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = memory }
         let key = try cacheKey("/x")
         let response = try #require(try await store.store(draft(key, at: clock.now()), "x"))
@@ -150,10 +150,10 @@ import Testing
         try await store.close()
     }
 
-    /// What was stored ahead and is of no use offline goes before what is fresh, although it says
-    /// that it expires last.
+    /// Entries that were stored ahead and are useless offline are evicted before fresh ones,
+    /// although their expiry is last.
     @Test(arguments: [[], [.tag("t", bytes: 3_000_000)]] as [[CacheManager.Quota]])
-    func evictionTakesWhatWasStoredAheadFirst(_ quotas: [CacheManager.Quota]) async throws {
+    func evictionRemovesEntriesStoredAheadFirst(_ quotas: [CacheManager.Quota]) async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 8 << 20) {
             $0.evictionOrder = .keepingOfflineCopies
             $0.quotas = quotas

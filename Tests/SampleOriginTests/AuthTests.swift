@@ -22,21 +22,21 @@ struct AuthTests {
         try await RawClient.get("/auth/me", fields: [("Authorization", "Bearer \(token)")], to: origin)
     }
 
-    @Test func refreshGivesANumberedTokenThatNamesThePrincipal() async throws {
+    @Test func refreshReturnsNumberedTokenOfPrincipal() async throws {
         try await SampleOrigin.withOrigin { origin in
             let token = try await refresh(to: origin)
             #expect(token.status == 200)
             #expect(token["Cache-Control"] == "no-store")
             #expect(token.text == #"{"access_token":"access-harbour-1","expires_in":3600,"token_type":"Bearer"}"#)
-            let answer = try await me("access-harbour-1", to: origin)
-            #expect(answer.status == 200)
-            #expect(answer["Cache-Control"] == "private, max-age=60")
-            #expect(answer.text == #"{"principal":"harbour","token":1}"#)
+            let response = try await me("access-harbour-1", to: origin)
+            #expect(response.status == 200)
+            #expect(response["Cache-Control"] == "private, max-age=60")
+            #expect(response.text == #"{"principal":"harbour","token":1}"#)
         }
     }
 
-    @Test func jsonIsAsGoodAsAForm() async throws {
-        let answer = try await SampleOrigin.withOrigin {
+    @Test func acceptsJSONLikeAForm() async throws {
+        let response = try await SampleOrigin.withOrigin {
             try await RawClient.send(
                 "POST",
                 "/auth/token",
@@ -45,24 +45,24 @@ struct AuthTests {
                 to: $0
             )
         }
-        #expect(answer.text.contains("access-tides-1"))
+        #expect(response.text.contains("access-tides-1"))
     }
 
-    @Test func withoutAValidTokenTheChallengeSaysWhy() async throws {
+    @Test func challengeNamesReasonWithoutValidToken() async throws {
         try await SampleOrigin.withOrigin { origin in
             let none = try await RawClient.get("/auth/me", to: origin)
             #expect(none.status == 401)
             #expect(none["WWW-Authenticate"] == #"Bearer realm="sample-origin""#)
             for token in ["access-harbour-0", "access-harbour-1", "refresh-harbour"] {
-                let answer = try await me(token, to: origin)
-                #expect(answer.status == 401)
-                #expect(answer["WWW-Authenticate"] == #"Bearer realm="sample-origin", error="invalid_token""#)
-                #expect(answer["Cache-Control"] == "no-store")
+                let response = try await me(token, to: origin)
+                #expect(response.status == 401)
+                #expect(response["WWW-Authenticate"] == #"Bearer realm="sample-origin", error="invalid_token""#)
+                #expect(response["Cache-Control"] == "no-store")
             }
         }
     }
 
-    @Test func nextTokenEndsTheOneBeforeOfThatUserOnly() async throws {
+    @Test func newTokenInvalidatesOnlyThatUsersLast() async throws {
         try await SampleOrigin.withOrigin { origin in
             _ = try await refresh(to: origin)
             _ = try await refresh("refresh-tides", to: origin)
@@ -117,7 +117,7 @@ struct AuthTests {
         }
     }
 
-    @Test func refreshesAreCountedAndRefusalsAreNot() async throws {
+    @Test func countsRefreshesButNotRejections() async throws {
         try await SampleOrigin.withOrigin { origin in
             _ = try await refresh(to: origin)
             _ = try await refresh("refresh-nobody", to: origin)
@@ -135,8 +135,8 @@ struct AuthTests {
         ("", "invalid_request"), ("grant_type=refresh_token", "invalid_request"),
         ("grant_type=password&refresh_token=refresh-harbour", "unsupported_grant_type"),
     ])
-    func otherGrantsAreRefused(body: String, error: String) async throws {
-        let answer = try await SampleOrigin.withOrigin {
+    func rejectsOtherGrants(body: String, error: String) async throws {
+        let response = try await SampleOrigin.withOrigin {
             try await RawClient.send(
                 "POST",
                 "/auth/token",
@@ -145,8 +145,8 @@ struct AuthTests {
                 to: $0
             )
         }
-        #expect(answer.status == 400)
-        #expect(answer.text.contains(#""error":"\#(error)""#))
+        #expect(response.status == 400)
+        #expect(response.text.contains(#""error":"\#(error)""#))
     }
 }
 

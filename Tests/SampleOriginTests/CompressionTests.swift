@@ -39,13 +39,13 @@ struct CompressionTests {
         #expect(accepts("gzip", field: field) == isAccepted)
     }
 
-    @Test func textAtAnOffsetIsThatOfTheWhole() {
+    @Test func textAtOffsetMatchesWholeText() {
         let whole = DeterministicText().bytes(0..<500)
         #expect(DeterministicText().bytes(77..<301) == Array(whole[77..<301]))
         #expect(String(decoding: whole.prefix(38), as: UTF8.self) == "0000000000 is the number of this line\n")
     }
 
-    @Test func codingCanBeForcedMistakenAndBrokenOff() async throws {
+    @Test func codingCanBeForcedRawOrTruncated() async throws {
         try await SampleOrigin.withOrigin { origin in
             let always = try await RawClient.get("/gzip/0?always=true", to: origin)
             #expect(always["Content-Encoding"] == "gzip")
@@ -66,7 +66,7 @@ struct CompressionTests {
         }
     }
 
-    @Test func bombIsSmallAndInflatesToAllItAnnounces() async throws {
+    @Test func bombIsSmallAndInflatesToAnnouncedSize() async throws {
         try await SampleOrigin.withOrigin { origin in
             let bomb = try await RawClient.get("/bomb", to: origin)
             #expect(bomb["Content-Encoding"] == "gzip")
@@ -77,14 +77,14 @@ struct CompressionTests {
             let inflated = try Inflater(Inflater.gzip).inflate(smaller.body)
             #expect(inflated.bytes == [UInt8](repeating: 0, count: 5 << 20))
             #expect(inflated.isComplete)
-            // The same segment, so the large one is as much larger as it says.
+            // Both repeat the same segment, so their lengths have the ratio of their contents.
             #expect((bomb.body.count - 20) / 1024 == (smaller.body.count - 20) / 5)
             #expect(bomb.body.suffix(4) == [0, 0, 0, 0x40])
         }
     }
 }
 
-/// Inflates what was received, whole or broken off.
+/// Inflates the received bytes, whole or cut off.
 private final class Inflater {
     static let gzip: Int32 = 31
     static let zlib: Int32 = 15

@@ -5,19 +5,19 @@ import Testing
 struct ConditionalRequestTests {
     private let feed = "/moments?userID=harbour"
 
-    @Test func currentTagIsAnsweredWith304AndItsFields() async throws {
+    @Test func currentTagGets304WithItsFields() async throws {
         try await SampleOrigin.withOrigin { origin in
             let full = try await RawClient.get(feed, to: origin)
             let tag = try #require(full["ETag"])
             for field in [tag, "W/\(tag)", "\"other\", \(tag)", "*"] {
-                let answer = try await RawClient.get(feed, fields: [("If-None-Match", field)], to: origin)
-                #expect(answer.status == 304, "\(field)")
-                #expect(answer.body.isEmpty)
-                #expect(answer["ETag"] == tag)
-                #expect(answer["Cache-Control"] == "max-age=60")
-                #expect(answer["Date"] != nil)
-                #expect(answer["Content-Length"] == nil)
-                #expect(answer["Content-Type"] == nil)
+                let response = try await RawClient.get(feed, fields: [("If-None-Match", field)], to: origin)
+                #expect(response.status == 304, "\(field)")
+                #expect(response.body.isEmpty)
+                #expect(response["ETag"] == tag)
+                #expect(response["Cache-Control"] == "max-age=60")
+                #expect(response["Date"] != nil)
+                #expect(response["Content-Length"] == nil)
+                #expect(response["Content-Type"] == nil)
             }
         }
     }
@@ -26,21 +26,21 @@ struct ConditionalRequestTests {
         try await SampleOrigin.withOrigin { origin in
             let full = try await RawClient.get("/greeting", fields: [("Accept-Language", "de")], to: origin)
             let tag = try #require(full["ETag"])
-            let answer = try await RawClient.get(
+            let response = try await RawClient.get(
                 "/greeting",
                 fields: [("Accept-Language", "de"), ("If-None-Match", tag)],
                 to: origin
             )
-            #expect(answer.status == 304)
-            #expect(answer["Vary"] == "Accept-Language")
+            #expect(response.status == 304)
+            #expect(response["Vary"] == "Accept-Language")
         }
     }
 
-    @Test func ifNoneMatchDecidesAloneWhenBothAreThere() async throws {
+    @Test func ifNoneMatchTakesPrecedence() async throws {
         try await SampleOrigin.withOrigin { origin in
             let fields = [("If-None-Match", "\"other\""), ("If-Modified-Since", "Thu, 01 Jan 2026 00:00:00 GMT")]
-            let answer = try await RawClient.get(feed, fields: fields, to: origin)
-            #expect(answer.status == 200)
+            let response = try await RawClient.get(feed, fields: fields, to: origin)
+            #expect(response.status == 200)
         }
     }
 
@@ -49,10 +49,10 @@ struct ConditionalRequestTests {
         ("Wed, 31 Dec 2025 23:59:59 GMT", 200), ("yesterday", 200),
     ])
     func ifModifiedSince(date: String, status: Int) async throws {
-        let answer = try await SampleOrigin.withOrigin {
+        let response = try await SampleOrigin.withOrigin {
             try await RawClient.get(feed, fields: [("If-Modified-Since", date)], to: $0)
         }
-        #expect(answer.status == status)
+        #expect(response.status == status)
     }
 
     @Test func headHasTheFieldsOfGetAndNoBody() async throws {
@@ -68,7 +68,7 @@ struct ConditionalRequestTests {
         }
     }
 
-    @Test func postIsNeverAnsweredWith304() async throws {
+    @Test func postNeverGets304() async throws {
         try await SampleOrigin.withOrigin { origin in
             let body = #"{"query":"{ getMomentsDetailsByUserID(userID: \"tides\") { page } }"}"#
             let first = try await RawClient.send("POST", "/graphql", body: body, to: origin)

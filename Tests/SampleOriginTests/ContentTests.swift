@@ -9,35 +9,35 @@ struct ContentTests {
         ("de", "Guten Tag"), ("de-AT, en;q=0.5", "Guten Tag"), ("en;q=0.5, fr", "Bonjour"), ("sv", "Good day"),
         ("fr;q=0, de;q=0.1", "Guten Tag"), ("", "Good day"),
     ])
-    func greetingDependsOnLanguageAndSaysSo(accepted: String, text: String) async throws {
-        let answer = try await SampleOrigin.withOrigin {
+    func greetingVariesByLanguage(accepted: String, text: String) async throws {
+        let response = try await SampleOrigin.withOrigin {
             try await RawClient.get("/greeting", fields: [("Accept-Language", accepted)], to: $0)
         }
-        #expect(answer.text == text + "\n")
-        #expect(answer["Vary"] == "Accept-Language")
+        #expect(response.text == text + "\n")
+        #expect(response["Vary"] == "Accept-Language")
     }
 
     @Test(arguments: [0, 1, 7, 8, 65_535, 65_536, 65_537, 1_000_003])
-    func bytesAreWhatTheyShouldBe(count: Int) async throws {
-        let answer = try await SampleOrigin.withOrigin { try await RawClient.get("/bytes/\(count)?seed=3", to: $0) }
-        #expect(answer["Content-Length"] == "\(count)")
-        #expect(answer.body == DeterministicBytes(seed: 3).bytes(0..<Int64(count)))
+    func bytesAreDeterministic(count: Int) async throws {
+        let response = try await SampleOrigin.withOrigin { try await RawClient.get("/bytes/\(count)?seed=3", to: $0) }
+        #expect(response["Content-Length"] == "\(count)")
+        #expect(response.body == DeterministicBytes(seed: 3).bytes(0..<Int64(count)))
     }
 
-    @Test func bytesAtAnOffsetAreThoseOfTheWhole() {
+    @Test func bytesAtOffsetMatchWholeBody() {
         let whole = DeterministicBytes(seed: 1).bytes(0..<100)
         #expect(DeterministicBytes(seed: 1).bytes(13..<57) == Array(whole[13..<57]))
         #expect(DeterministicBytes(seed: 2).bytes(0..<100) != whole)
     }
 
     @Test func bytesWithoutLengthAreChunked() async throws {
-        let answer = try await SampleOrigin.withOrigin { try await RawClient.get("/bytes/5?chunked=true", to: $0) }
-        #expect(answer["Transfer-Encoding"] == "chunked")
-        #expect(answer["Content-Length"] == nil)
+        let response = try await SampleOrigin.withOrigin { try await RawClient.get("/bytes/5?chunked=true", to: $0) }
+        #expect(response["Transfer-Encoding"] == "chunked")
+        #expect(response["Content-Length"] == nil)
         var expected = Array("5\r\n".utf8)
         expected += DeterministicBytes().bytes(0..<5)
         expected += Array("\r\n0\r\n\r\n".utf8)
-        #expect(answer.body == expected)
+        #expect(response.body == expected)
     }
 
     @Test(arguments: [
@@ -45,13 +45,13 @@ struct ContentTests {
         ("/must-revalidate", "max-age=60, must-revalidate"), ("/no-cache", "no-cache"),
         ("/stale-if-error", "max-age=60, stale-if-error=600"),
     ])
-    func freshnessRoutesSayWhatTheirNameSays(path: String, cacheControl: String) async throws {
-        let answer = try await SampleOrigin.withOrigin { try await RawClient.get(path, to: $0) }
-        #expect(answer.status == 200)
-        #expect(answer["Cache-Control"] == cacheControl)
+    func freshnessRoutesSendNamedDirective(path: String, cacheControl: String) async throws {
+        let response = try await SampleOrigin.withOrigin { try await RawClient.get(path, to: $0) }
+        #expect(response.status == 200)
+        #expect(response["Cache-Control"] == cacheControl)
     }
 
-    @Test func heuristicRouteHasNoLifetimeAndUncacheableVariesOnEverything() async throws {
+    @Test func heuristicHasNoLifetimeAndUncacheableVariesOnAll() async throws {
         try await SampleOrigin.withOrigin { origin in
             let heuristic = try await RawClient.get("/heuristic", to: origin)
             #expect(heuristic["Cache-Control"] == nil)
@@ -69,24 +69,24 @@ struct ContentTests {
         }
     }
 
-    @Test func respondAnswersWithWhatTheQueryAsksFor() async throws {
+    @Test func respondBuildsResponseFromQuery() async throws {
         let target =
             "/respond?status=203&field=Cache-Control:%20max-age%3D5&field=X-A:1&field=X-A:2"
             + "&field=Content-Type:text/plain&body=a%26b"
         try await SampleOrigin.withOrigin { origin in
-            let answer = try await RawClient.get(target, to: origin)
-            #expect(answer.status == 203)
-            #expect(answer["Cache-Control"] == "max-age=5")
-            #expect(answer.fields.filter { $0.name == "X-A" }.map(\.value) == ["1", "2"])
-            #expect(answer.fields.filter { $0.name == "Content-Type" }.map(\.value) == ["text/plain"])
-            #expect(answer.text == "a&b")
+            let response = try await RawClient.get(target, to: origin)
+            #expect(response.status == 203)
+            #expect(response["Cache-Control"] == "max-age=5")
+            #expect(response.fields.filter { $0.name == "X-A" }.map(\.value) == ["1", "2"])
+            #expect(response.fields.filter { $0.name == "Content-Type" }.map(\.value) == ["text/plain"])
+            #expect(response.text == "a&b")
             for wrong in ["nonsense", "Content-Length:3", "X-A:%0D%0AX-B:1", "%20:x"] {
                 #expect(try await RawClient.get("/respond?field=\(wrong)", to: origin).status == 400, "\(wrong)")
             }
         }
     }
 
-    @Test func echoTellsTheRequestAsItWasReceived() async throws {
+    @Test func echoReturnsRequestAsReceived() async throws {
         struct Echo: Decodable {
             struct Body: Decodable {
                 let length: Int
@@ -101,9 +101,9 @@ struct ContentTests {
                 let raw =
                     "PUT \(target) HTTP/1.1\r\nX-First: 1\r\nhOST: a.example\r\nCookie: a=1; b=2\r\nX-Twice: 1\r\n"
                     + "x-twice: 2\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc"
-                let answer = try await RawClient.send(raw: raw, to: origin)
-                #expect(answer.status == 200)
-                let echo = try JSONDecoder().decode(Echo.self, from: Data(answer.body))
+                let response = try await RawClient.send(raw: raw, to: origin)
+                #expect(response.status == 200)
+                let echo = try JSONDecoder().decode(Echo.self, from: Data(response.body))
                 #expect(echo.method == "PUT")
                 #expect(echo.target == target)
                 #expect(

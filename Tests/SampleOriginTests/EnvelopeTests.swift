@@ -29,17 +29,17 @@ struct EnvelopeTests {
         ("nested-failure", #"{"error":{"errCode":1001,"errMsg":"The moments are closed."},"result":null}"#),
         ("ids", #"{"code":0,"data":{"id":9223372036854775807,"parentID":"9223372036854775806"},"msg":"ok"}"#),
     ])
-    func envelopeIsWhatIsAskedFor(target: String, text: String) async throws {
-        let answer = try await SampleOrigin.withOrigin { try await RawClient.get("/envelope/\(target)", to: $0) }
-        // A failure of this kind is a success to HTTP, and must not be kept.
-        #expect(answer.status == 200)
-        #expect((answer["Cache-Control"] == "no-store") == (target.contains("failure") || target == "bare"))
-        #expect(answer.text == text)
+    func envelopeHasRequestedShape(target: String, text: String) async throws {
+        let response = try await SampleOrigin.withOrigin { try await RawClient.get("/envelope/\(target)", to: $0) }
+        // A failure of this kind is a success in HTTP, and must not be stored.
+        #expect(response.status == 200)
+        #expect((response["Cache-Control"] == "no-store") == (target.contains("failure") || target == "bare"))
+        #expect(response.text == text)
     }
 
     @Test func nestedSuccessHasItsItemsBelowTheResult() async throws {
-        let answer = try await SampleOrigin.withOrigin { try await RawClient.get("/envelope/nested", to: $0) }
-        #expect(answer.text.hasPrefix(#"{"error":{"errCode":0,"errMsg":"ok"},"result":{"items":[{"#))
+        let response = try await SampleOrigin.withOrigin { try await RawClient.get("/envelope/nested", to: $0) }
+        #expect(response.text.hasPrefix(#"{"error":{"errCode":0,"errMsg":"ok"},"result":{"items":[{"#))
     }
 
     @Test(arguments: [
@@ -67,8 +67,8 @@ struct EnvelopeTests {
         ("list", "application/x-www-form-urlencoded", "page=0", 400), ("object?as=float", "", "", 400),
         ("object?code=x", "", "", 400), ("other", "", "", 404),
     ])
-    func wrongRequestIsRefused(target: String, type: String, body: String, status: Int) async throws {
-        let answer = try await SampleOrigin.withOrigin {
+    func rejectsWrongRequest(target: String, type: String, body: String, status: Int) async throws {
+        let response = try await SampleOrigin.withOrigin {
             try await RawClient.send(
                 "POST",
                 "/envelope/\(target)",
@@ -77,6 +77,6 @@ struct EnvelopeTests {
                 to: $0
             )
         }
-        #expect(answer.status == status)
+        #expect(response.status == status)
     }
 }

@@ -5,9 +5,9 @@ import Testing
 @Suite("Faults")
 struct FaultTests {
     @Test(arguments: [("/failing", 503), ("/failing?status=404", 404), ("/failing?status=200", 400)])
-    func failingFailsAsAsked(target: String, status: Int) async throws {
-        let answer = try await SampleOrigin.withOrigin { try await RawClient.get(target, to: $0) }
-        #expect(answer.status == status)
+    func failingReturnsRequestedStatus(target: String, status: Int) async throws {
+        let response = try await SampleOrigin.withOrigin { try await RawClient.get(target, to: $0) }
+        #expect(response.status == status)
     }
 
     @Test func flakyFailsTheFirstTimesUnderEachName() async throws {
@@ -22,15 +22,15 @@ struct FaultTests {
 
     @Test func truncatedAnnouncesMoreThanItSends() async throws {
         try await SampleOrigin.withOrigin { origin in
-            let answer = try await RawClient.get("/truncated?announced=100000&sent=70000", to: origin)
-            #expect(answer["Content-Length"] == "100000")
-            #expect(answer.body == DeterministicBytes().bytes(0..<70_000))
+            let response = try await RawClient.get("/truncated?announced=100000&sent=70000", to: origin)
+            #expect(response["Content-Length"] == "100000")
+            #expect(response.body == DeterministicBytes().bytes(0..<70_000))
             let chunked = try await RawClient.get("/truncated?announced=10&sent=5&chunked=true", to: origin)
             #expect(chunked.text.hasSuffix("0\r\n\r\n") == false)
         }
     }
 
-    @Test func hangupClosesWithoutAnAnswer() async throws {
+    @Test func hangupClosesWithoutResponse() async throws {
         try await SampleOrigin.withOrigin { origin in
             await #expect(throws: RawClient.Failure.closedWithoutAnswer) {
                 try await RawClient.get("/hangup", to: origin)
@@ -42,7 +42,7 @@ struct FaultTests {
         }
     }
 
-    @Test func slowAnswersLate() async throws {
+    @Test func slowRespondsLate() async throws {
         try await SampleOrigin.withOrigin { origin in
             let slow = try await RawClient.get("/slow?milliseconds=1", to: origin)
             #expect(slow.status == 200)
@@ -52,9 +52,9 @@ struct FaultTests {
 
     @Test func redirectStaysOnThisOrigin() async throws {
         try await SampleOrigin.withOrigin { origin in
-            let answer = try await RawClient.get("/redirect?to=/moments&status=307", to: origin)
-            #expect(answer.status == 307)
-            #expect(answer["Location"] == "/moments")
+            let response = try await RawClient.get("/redirect?to=/moments&status=307", to: origin)
+            #expect(response.status == 307)
+            #expect(response["Location"] == "/moments")
             #expect(try await RawClient.get("/redirect?to=https://x.example", to: origin).status == 400)
         }
     }
@@ -71,24 +71,24 @@ struct FaultTests {
         }
     }
 
-    @Test func endlessBehaviourEndsWhenTold() async throws {
+    @Test func endlessBehaviourEndsOnCommand() async throws {
         try await SampleOrigin.withOrigin { origin in
             origin.force(.hangUp, times: .max)
             for _ in 0..<3 {
                 await #expect(throws: RawClient.Failure.self) { try await RawClient.get("/counter", to: origin) }
             }
             origin.behaveNormally()
-            let answer = try await RawClient.get("/counter", to: origin)
-            #expect(answer.text == #"{"request":4}"#)
+            let response = try await RawClient.get("/counter", to: origin)
+            #expect(response.text == #"{"request":4}"#)
         }
     }
 
     @Test func forcedFieldsReplaceAndRemove() async throws {
         try await SampleOrigin.withOrigin { origin in
             origin.force(.setFields([("Cache-Control", "no-cache"), ("ETag", "")]))
-            let answer = try await RawClient.get("/users/tides", to: origin)
-            #expect(answer["Cache-Control"] == "no-cache")
-            #expect(answer["ETag"] == nil)
+            let response = try await RawClient.get("/users/tides", to: origin)
+            #expect(response["Cache-Control"] == "no-cache")
+            #expect(response["ETag"] == nil)
         }
     }
 
@@ -102,7 +102,7 @@ struct FaultTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(20))) func heldRequestIsAnsweredWhenTheGateOpens() async throws {
+    @Test(.timeLimit(.minutes(20))) func heldRequestGetsResponseWhenGateOpens() async throws {
         try await SampleOrigin.withOrigin { origin in
             let gate = Gate()
             origin.force(.hold(gate), times: 2)

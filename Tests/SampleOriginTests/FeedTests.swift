@@ -34,10 +34,10 @@ struct FeedTests {
             let userDetails: User
             let moments: [Moment]
         }
-        let answer = try await SampleOrigin.withOrigin { try await RawClient.get(feed, to: $0) }
+        let response = try await SampleOrigin.withOrigin { try await RawClient.get(feed, to: $0) }
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
-        let details = try decoder.decode(Details.self, from: Data(answer.body))
+        let details = try decoder.decode(Details.self, from: Data(response.body))
         #expect(details.userDetails.id == "harbour")
         #expect(details.moments.count == 10)
         #expect(Set(details.moments.map(\.type)) == ["URL", "PHOTOS"])
@@ -64,7 +64,7 @@ struct FeedTests {
     }
 
     @Test(arguments: ["PUT", "POST"])
-    func likeAsAStateIsTheSameHoweverOftenItIsSent(method: String) async throws {
+    func repeatedLikeAsStateChangesNothing(method: String) async throws {
         try await SampleOrigin.withOrigin { origin in
             let before = try await RawClient.get("/moments/tides-2", to: origin)
             #expect(before.text.contains(#""isLiked":false"#))
@@ -90,24 +90,24 @@ struct FeedTests {
         ("/moments/harbour-26", 404), ("/users/tides", 200), ("/users/nobody", 404),
         ("/images/harbour-avatar.svg", 200), ("/images/other.svg", 404), ("/nowhere", 404),
     ])
-    func answersWithStatus(target: String, status: Int) async throws {
-        let answer = try await SampleOrigin.withOrigin { try await RawClient.get(target, to: $0) }
-        #expect(answer.status == status)
-        #expect((status == 200) != answer.text.contains(#"{"error":{"code":"#))
-        #expect(answer["X-Origin-Request"] == "1")
+    func respondsWithStatus(target: String, status: Int) async throws {
+        let response = try await SampleOrigin.withOrigin { try await RawClient.get(target, to: $0) }
+        #expect(response.status == status)
+        #expect((status == 200) != response.text.contains(#"{"error":{"code":"#))
+        #expect(response["X-Origin-Request"] == "1")
     }
 
-    @Test func maxAgeIsTheConfiguredOne() async throws {
-        let answer = try await SampleOrigin.withOrigin(OriginConfiguration(maxAge: 7)) {
+    @Test func maxAgeIsConfigurable() async throws {
+        let response = try await SampleOrigin.withOrigin(OriginConfiguration(maxAge: 7)) {
             try await RawClient.get(feed, to: $0)
         }
-        #expect(answer["Cache-Control"] == "max-age=7")
+        #expect(response["Cache-Control"] == "max-age=7")
     }
 
     @Test func everyPhotoOfTheFeedExists() async throws {
         try await SampleOrigin.withOrigin { origin in
-            let answer = try await RawClient.get(feed, to: origin)
-            let photos = answer.text.matches(of: /\/images\/[a-z0-9.-]+/).map { String($0.output) }
+            let response = try await RawClient.get(feed, to: origin)
+            let photos = response.text.matches(of: /\/images\/[a-z0-9.-]+/).map { String($0.output) }
             #expect(photos.count > 10)
             for photo in Set(photos) {
                 #expect(try await RawClient.get(photo, to: origin).status == 200, "\(photo)")

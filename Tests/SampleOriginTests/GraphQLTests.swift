@@ -16,11 +16,11 @@ struct GraphQLTests {
         return try await RawClient.send("POST", "/graphql", body: String(decoding: body, as: UTF8.self), to: origin)
     }
 
-    private func object(_ answer: ReceivedResponse) throws -> [String: Any] {
-        try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
+    private func object(_ response: ReceivedResponse) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any])
     }
 
-    @Test func restAndGraphQLAnswerWithTheSameFeed() async throws {
+    @Test func restAndGraphQLReturnSameFeed() async throws {
         try await SampleOrigin.withOrigin { origin in
             let rest = try await RawClient.get("/moments?userID=tides&page=2", to: origin)
             let query = """
@@ -40,28 +40,28 @@ struct GraphQLTests {
     @Test func mutationLikesAndIsNotStored() async throws {
         try await SampleOrigin.withOrigin { origin in
             let before = try await RawClient.get("/moments/tides-2", to: origin)
-            let answer = try await post(
+            let response = try await post(
                 "mutation Like($id: ID!) { likeMoment(momentID: $id) { likes } }",
                 variables: ["id": "tides-2"],
                 to: origin
             )
             let after = try await RawClient.get("/moments/tides-2", to: origin)
-            #expect(answer["Cache-Control"] == "no-store")
+            #expect(response["Cache-Control"] == "no-store")
             #expect(before["ETag"] != after["ETag"])
-            #expect(answer.text == #"{"data":{"likeMoment":\#(after.text)}}"#)
+            #expect(response.text == #"{"data":{"likeMoment":\#(after.text)}}"#)
         }
     }
 
-    @Test func unlikeTakesTheLikeBack() async throws {
+    @Test func unlikeRemovesLike() async throws {
         try await SampleOrigin.withOrigin { origin in
             let before = try await RawClient.get("/moments/tides-2", to: origin)
             _ = try await post(#"mutation { likeMoment(momentID: "tides-2") { likes } }"#, to: origin)
-            let answer = try await post(#"mutation { unlikeMoment(momentID: "tides-2") { likes } }"#, to: origin)
-            #expect(answer.text == #"{"data":{"unlikeMoment":\#(before.text)}}"#)
+            let response = try await post(#"mutation { unlikeMoment(momentID: "tides-2") { likes } }"#, to: origin)
+            #expect(response.text == #"{"data":{"unlikeMoment":\#(before.text)}}"#)
         }
     }
 
-    @Test func updateMomentLikeSetsAStateHoweverOftenItIsSent() async throws {
+    @Test func repeatedUpdateMomentLikeSetsState() async throws {
         try await SampleOrigin.withOrigin { origin in
             let like = """
                 {"query": "mutation Like($id: ID!, $isLiked: Boolean!) \
@@ -73,21 +73,21 @@ struct GraphQLTests {
             let liked = try await RawClient.get("/moments/tides-2", to: origin)
             #expect(first.text == #"{"data":{"updateMomentLike":\#(liked.text)}}"#)
             #expect(again.text == first.text && liked.text.contains(#""isLiked":true"#))
-            let answer = try await post(
+            let response = try await post(
                 #"mutation { updateMomentLike(momentID: "tides-2", isLiked: false) { isLiked } }"#,
                 to: origin
             )
-            #expect(answer.text.contains(#""isLiked":false"#))
+            #expect(response.text.contains(#""isLiked":false"#))
         }
     }
 
-    @Test func updateMomentLikeWithoutATruthValueIsAnError() async throws {
+    @Test func updateMomentLikeRequiresBoolean() async throws {
         try await SampleOrigin.withOrigin { origin in
-            let answer = try await post(
+            let response = try await post(
                 #"mutation { updateMomentLike(momentID: "tides-2", isLiked: "yes") { isLiked } }"#,
                 to: origin
             )
-            #expect(answer.text.contains("BAD_INPUT") && answer.text.contains("'isLiked'"))
+            #expect(response.text.contains("BAD_INPUT") && response.text.contains("'isLiked'"))
         }
     }
 
@@ -106,23 +106,23 @@ struct GraphQLTests {
 
     @Test func unknownOperationIsAnErrorInA200() async throws {
         try await SampleOrigin.withOrigin { origin in
-            let answer = try await post("{ weather { today } }", to: origin)
-            let errors = try #require(try object(answer)["errors"] as? [[String: Any]])
-            #expect(answer.status == 200)
-            #expect(answer["Cache-Control"] == "no-store")
+            let response = try await post("{ weather { today } }", to: origin)
+            let errors = try #require(try object(response)["errors"] as? [[String: Any]])
+            #expect(response.status == 200)
+            #expect(response["Cache-Control"] == "no-store")
             #expect(errors.count == 1)
             #expect(errors[0]["path"] as? [String] == ["weather"])
             #expect((errors[0]["message"] as? String)?.contains("'weather'") == true)
         }
     }
 
-    @Test func failedFieldDoesNotTakeTheOthersWithIt() async throws {
+    @Test func failedFieldLeavesOtherFields() async throws {
         try await SampleOrigin.withOrigin { origin in
-            let answer = try await post(
+            let response = try await post(
                 #"{ a: getMomentsDetailsByUserID(userID: "tides") { page } b: getMomentsDetailsByUserID(userID: "x") { page } }"#,
                 to: origin
             )
-            let data = try #require(try object(answer)["data"] as? [String: Any])
+            let data = try #require(try object(response)["data"] as? [String: Any])
             #expect(data["a"] is [String: Any])
             #expect(data["b"] is NSNull)
         }
@@ -131,23 +131,23 @@ struct GraphQLTests {
     @Test(arguments: [
         "", "{", "{}", "query", "{ a(", "{ a(b: ) }", "\"", "{ ...F }", "{ a } }", "?", "{ a(b: \"\\q\") }",
     ])
-    func unreadableQueryIsA400ThatSaysWhy(query: String) async throws {
+    func unreadableQueryGets400WithReason(query: String) async throws {
         try await SampleOrigin.withOrigin { origin in
-            let answer = try await post(query, to: origin)
-            #expect(answer.status == 400)
-            #expect(answer.text.contains("The query cannot be read: "))
+            let response = try await post(query, to: origin)
+            #expect(response.status == 400)
+            #expect(response.text.contains("The query cannot be read: "))
         }
     }
 
-    @Test func stringThatSpansLinesIsA400() async throws {
-        let answer = try await SampleOrigin.withOrigin { try await post("{ a(b: \"\n\") }", to: $0) }
-        #expect(answer.status == 400)
+    @Test func stringAcrossLinesGets400() async throws {
+        let response = try await SampleOrigin.withOrigin { try await post("{ a(b: \"\n\") }", to: $0) }
+        #expect(response.status == 400)
     }
 
-    @Test func bodyThatIsNoJSONIsA400() async throws {
-        let answer = try await SampleOrigin.withOrigin {
+    @Test func bodyThatIsNotJSONGets400() async throws {
+        let response = try await SampleOrigin.withOrigin {
             try await RawClient.send("POST", "/graphql", body: "query=x", to: $0)
         }
-        #expect(answer.status == 400)
+        #expect(response.status == 400)
     }
 }

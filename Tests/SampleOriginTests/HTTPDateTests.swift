@@ -19,7 +19,7 @@ struct HTTPDateTests {
     }
 
     @Test(arguments: ["", "yesterday", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Now 1994 08:49:37 GMT"])
-    func anythingElseIsNoDate(text: String) {
+    func rejectsOtherText(text: String) {
         #expect(HTTPDate.parse(text) == nil)
     }
 }

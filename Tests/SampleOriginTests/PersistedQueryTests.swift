@@ -19,7 +19,7 @@ struct PersistedQueryTests {
         return ("extensions", #"{"persistedQuery":{"version":\#(version),"sha256Hash":"\#(hash)"}}"#)
     }
 
-    @Test func queryOverGetIsThatOverPost() async throws {
+    @Test func queryOverGetEqualsQueryOverPost() async throws {
         try await SampleOrigin.withOrigin { origin in
             let variables = ("variables", #"{"id":"tides"}"#)
             let got = try await RawClient.get(target([("query", Self.query), variables]), to: origin)
@@ -30,7 +30,7 @@ struct PersistedQueryTests {
         }
     }
 
-    @Test func hashIsFoundOnceTheTextCameWithIt() async throws {
+    @Test func hashIsFoundAfterItsTextWasSent() async throws {
         try await SampleOrigin.withOrigin { origin in
             let variables = ("variables", #"{"id":"tides"}"#)
             let short = target([variables, extensions(Self.query)])
@@ -54,7 +54,7 @@ struct PersistedQueryTests {
         }
     }
 
-    @Test func textIsRegisteredByPostToo() async throws {
+    @Test func postRegistersTextToo() async throws {
         try await SampleOrigin.withOrigin { origin in
             let text = #"{ getMomentsDetailsByUserID(userID: \"tides\") { page } }"#
             let plain = text.replacing("\\", with: "")
@@ -69,7 +69,7 @@ struct PersistedQueryTests {
         }
     }
 
-    @Test func hashOfAnotherTextIsRefusedAndNotRegistered() async throws {
+    @Test func rejectsHashOfAnotherText() async throws {
         try await SampleOrigin.withOrigin { origin in
             let other = extensions("{ other }")
             let wrong = try await RawClient.get(target([("query", Self.query), other]), to: origin)
@@ -82,22 +82,22 @@ struct PersistedQueryTests {
         try await SampleOrigin.withOrigin { origin in
             let before = try await RawClient.get("/moments/tides-2", to: origin)
             let mutation = #"mutation { likeMoment(momentID: "tides-2") { likes } }"#
-            let answer = try await RawClient.get(target([("query", mutation)]), to: origin)
-            #expect(answer.status == 405)
-            #expect(answer["Allow"] == "POST")
+            let response = try await RawClient.get(target([("query", mutation)]), to: origin)
+            #expect(response.status == 405)
+            #expect(response["Allow"] == "POST")
             #expect(try await RawClient.get("/moments/tides-2", to: origin).body == before.body)
         }
     }
 
-    @Test func whatCannotBeReadIsA400() async throws {
+    @Test func unreadableRequestGets400() async throws {
         try await SampleOrigin.withOrigin { origin in
             let targets = [
                 "/graphql", target([("query", Self.query), ("variables", "x")]),
                 target([extensions(Self.query, version: 2)]), target([("query", "{")]),
             ]
             for target in targets {
-                let answer = try await RawClient.get(target, to: origin)
-                #expect(answer.status == 400, "\(target)")
+                let response = try await RawClient.get(target, to: origin)
+                #expect(response.status == 400, "\(target)")
             }
         }
     }

@@ -20,7 +20,7 @@ struct RangeTests {
     }
 
     @Test(arguments: ["/bytes/100000?seed=3", "/bytes/100000?seed=3&chunked=true"])
-    func partHasItsBytesItsPlaceAndTheTagOfTheWhole(target: String) async throws {
+    func partHasItsBytesRangeAndWholeTag(target: String) async throws {
         try await SampleOrigin.withOrigin { origin in
             let whole = try await RawClient.get(target, to: origin)
             let part = try await RawClient.get(target, fields: [("Range", "bytes=70000-79999")], to: origin)
@@ -34,15 +34,15 @@ struct RangeTests {
         }
     }
 
-    @Test func rangeBeyondTheEndIsA416WithTheLength() async throws {
-        let answer = try await SampleOrigin.withOrigin {
+    @Test func rangeBeyondEndGets416WithLength() async throws {
+        let response = try await SampleOrigin.withOrigin {
             try await RawClient.get("/bytes/10", fields: [("Range", "bytes=10-")], to: $0)
         }
-        #expect(answer.status == 416)
-        #expect(answer["Content-Range"] == "bytes */10")
+        #expect(response.status == 416)
+        #expect(response["Content-Range"] == "bytes */10")
     }
 
-    @Test func ifRangeServesThePartOnlyOfTheSameContent() async throws {
+    @Test func ifRangeServesPartOnlyOfSameContent() async throws {
         try await SampleOrigin.withOrigin { origin in
             let tag = try #require(try await RawClient.get("/bytes/10", to: origin)["ETag"])
             let conditions = [
@@ -50,9 +50,9 @@ struct RangeTests {
             ]
             for (condition, status) in conditions {
                 let fields = [("Range", "bytes=5-"), ("If-Range", condition)]
-                let answer = try await RawClient.get("/bytes/10", fields: fields, to: origin)
-                #expect(answer.status == status, "\(condition)")
-                #expect(answer.body == DeterministicBytes().bytes(status == 206 ? 5..<10 : 0..<10))
+                let response = try await RawClient.get("/bytes/10", fields: fields, to: origin)
+                #expect(response.status == status, "\(condition)")
+                #expect(response.body == DeterministicBytes().bytes(status == 206 ? 5..<10 : 0..<10))
             }
         }
     }
@@ -77,15 +77,15 @@ struct RangeTests {
             var tag: String?
             for attempt in 1...3 {
                 let fields = [("Range", "bytes=\(received.count)-")] + (tag.map { [("If-Range", $0)] } ?? [])
-                let answer = try await RawClient.get(target, fields: fields, to: origin)
-                #expect(answer.status == 206)
-                #expect(answer["Content-Length"] == "\(1000 - received.count)")
-                tag = answer["ETag"]
-                received += answer.body
+                let response = try await RawClient.get(target, fields: fields, to: origin)
+                #expect(response.status == 206)
+                #expect(response["Content-Length"] == "\(1000 - received.count)")
+                tag = response["ETag"]
+                received += response.body
                 #expect(received.count == [300, 600, 1000][attempt - 1])
             }
             #expect(received == DeterministicBytes().bytes(0..<1000))
-            // Each key has attempts of its own.
+            // Each key has its own attempts.
             let other = try await RawClient.get("/bytes/1000?key=b&cut=300", to: origin)
             #expect(other.body.count == 300)
         }
@@ -97,7 +97,7 @@ struct RangeTests {
             let announced = try await RawClient.send("HEAD", target, to: origin)
             let first = try await RawClient.get(target, to: origin)
             let tag = try #require(first["ETag"])
-            // HEAD tells of the same content and does not use the attempt up.
+            // HEAD describes the same content and does not count as an attempt.
             #expect(announced["ETag"] == tag)
             #expect(first.body == DeterministicBytes().bytes(0..<300))
             let fields = [("Range", "bytes=300-"), ("If-Range", tag)]

@@ -2,16 +2,16 @@ import NIOCore
 import NIOPosix
 import SampleOrigin
 
-/// What came over one connection, byte for byte, until the origin closed it.
+/// The bytes of one connection until the origin closed it.
 struct ReceivedResponse {
     let status: Int
     let fields: [(name: String, value: String)]
-    /// What followed the head, still chunked if it was.
+    /// The bytes after the head, still chunked if they were.
     let body: [UInt8]
 
     var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The body, its chunks put together; what was cut off is missing.
+    /// The body, its chunks put together; cut bytes are missing.
     var content: [UInt8] {
         guard self["Transfer-Encoding"] == "chunked" else { return body }
         var content: [UInt8] = []
@@ -31,7 +31,7 @@ struct ReceivedResponse {
     }
 }
 
-/// A client that adds nothing, removes nothing and understands as little of HTTP as possible.
+/// A client that adds nothing, removes nothing and interprets as little of HTTP as possible.
 enum RawClient {
     enum Failure: Error, Equatable {
         case closedWithoutAnswer
@@ -101,8 +101,8 @@ enum RawClient {
         return try await channel.executeThenClose { inbound, outbound in try await body(inbound, outbound) }
     }
 
-    /// Sends one request and hands over what arrives, step by step: each step is told all that has
-    /// come after the head.
+    /// Sends one request and reads the response step by step. Each step gets all bytes after the
+    /// head so far.
     static func read(
         _ target: String,
         to origin: RunningOrigin,
@@ -120,7 +120,7 @@ enum RawClient {
                 while body.count < length, let part = try await iterator.next() {
                     received.append(contentsOf: part.readableBytesView)
                 }
-                // No more than that may have come: what follows is behind a gate.
+                // No more may have arrived: the rest waits behind a gate.
                 guard body.count == length else { throw Failure.unexpectedLength(body.count) }
                 try await step(length)
             }

@@ -24,7 +24,7 @@ struct RunningOriginTests {
         }
     }
 
-    @Test func stoppedOriginRefusesConnectionsAndComesBackOnItsPort() async throws {
+    @Test func stoppedOriginRestartsOnItsPort() async throws {
         let origin = try await SampleOrigin.start()
         let port = origin.port
         _ = try await RawClient.send("POST", "/moments/tides-1/likes", to: origin)
@@ -42,7 +42,7 @@ struct RunningOriginTests {
         await origin.stop()
     }
 
-    @Test func portOfAStoppedOriginIsGivenToNobodyElse() async throws {
+    @Test func portOfStoppedOriginIsReserved() async throws {
         let stopped = try await SampleOrigin.start()
         await stopped.stop()
         for _ in 0..<20 {
@@ -51,7 +51,7 @@ struct RunningOriginTests {
         await #expect(throws: (any Error).self) { try await RawClient.get("/users/tides", to: stopped) }
     }
 
-    @Test(.timeLimit(.minutes(20))) func stopEndsWhatIsHeldSlowOrIdle() async throws {
+    @Test(.timeLimit(.minutes(20))) func stopEndsHeldSlowAndIdleRequests() async throws {
         let origin = try await SampleOrigin.start()
         let gate = Gate()
         origin.force(.hold(gate), path: "/users/tides")
@@ -73,7 +73,7 @@ struct RunningOriginTests {
         #expect(origin.openConnections == 0)
     }
 
-    @Test(.timeLimit(.minutes(20))) func cancelledRequestIsSeenAsAClosedConnection() async throws {
+    @Test(.timeLimit(.minutes(20))) func cancelledRequestClosesItsConnection() async throws {
         try await SampleOrigin.withOrigin { origin in
             let gate = Gate()
             origin.force(.hold(gate))
@@ -86,7 +86,7 @@ struct RunningOriginTests {
         }
     }
 
-    @Test func takenPortIsAClearError() async throws {
+    @Test func rejectsPortInUse() async throws {
         try await SampleOrigin.withOrigin { origin in
             let error = await #expect(throws: OriginError.self) { try await SampleOrigin.start(port: origin.port) }
             #expect(error?.code == .bind)
@@ -94,7 +94,7 @@ struct RunningOriginTests {
         }
     }
 
-    @Test func configurationOutOfRangeIsAClearError() async throws {
+    @Test func rejectsConfigurationOutOfRange() async throws {
         for configuration in [OriginConfiguration(port: 65_536), OriginConfiguration(maxAge: -1)] {
             let error = await #expect(throws: OriginError.self) { try await SampleOrigin.start(configuration) }
             #expect(error?.code == .configuration)
@@ -102,19 +102,19 @@ struct RunningOriginTests {
     }
 
     @Test func dateFieldFollowsTheConfiguredClock() async throws {
-        let answer = try await SampleOrigin.withOrigin(OriginConfiguration(date: { 784_111_777 })) {
+        let response = try await SampleOrigin.withOrigin(OriginConfiguration(date: { 784_111_777 })) {
             try await RawClient.get("/users/tides", to: $0)
         }
-        #expect(answer.fields.filter { $0.name == "Date" }.map(\.value) == ["Sun, 06 Nov 1994 08:49:37 GMT"])
+        #expect(response.fields.filter { $0.name == "Date" }.map(\.value) == ["Sun, 06 Nov 1994 08:49:37 GMT"])
     }
 
-    @Test func pipelinedRequestsAreRecordedAndAnsweredInOrder() async throws {
+    @Test func pipelinedRequestsKeepTheirOrder() async throws {
         try await SampleOrigin.withOrigin { origin in
             let requests = (1...20).map { number in
                 "GET /counter?n=\(number) HTTP/1.1\r\nHost: x\r\n\(number == 20 ? "Connection: close\r\n" : "")\r\n"
             }
-            let answer = try await RawClient.send(raw: requests.joined(), to: origin)
-            let numbers = answer.text.matches(of: /"request":(\d+)/).compactMap { Int($0.output.1) }
+            let response = try await RawClient.send(raw: requests.joined(), to: origin)
+            let numbers = response.text.matches(of: /"request":(\d+)/).compactMap { Int($0.output.1) }
             #expect(numbers == Array(1...20))
             #expect(origin.requests.map(\.target) == (1...20).map { "/counter?n=\($0)" })
             #expect(origin.acceptedConnections == 1)

@@ -17,8 +17,8 @@ struct SlowBodyTests {
 
     @Test(arguments: ["count=0", "count=1001", "size=65537", "pause=30001", "count=100&pause=301"])
     func dripIsBounded(query: String) async throws {
-        let answer = try await SampleOrigin.withOrigin { try await RawClient.get("/drip?\(query)", to: $0) }
-        #expect(answer.status == 400)
+        let response = try await SampleOrigin.withOrigin { try await RawClient.get("/drip?\(query)", to: $0) }
+        #expect(response.status == 400)
     }
 
     @Test func gatedBodyWaitsForItsGate() async throws {
@@ -32,7 +32,7 @@ struct SlowBodyTests {
         }
     }
 
-    @Test func gateIsOpenedFromOutsideToo() async throws {
+    @Test func gateOpensByRequestToo() async throws {
         try await SampleOrigin.withOrigin { origin in
             let body = try await RawClient.read("/gated/b?before=0&after=6", to: origin, until: [0]) { _ in
                 await origin.gate("b").waitForArrivals(1)
@@ -49,7 +49,7 @@ struct SlowBodyTests {
         }
     }
 
-    @Test func heldBodyGoesOnStepByStep() async throws {
+    @Test func heldBodyArrivesStepByStep() async throws {
         try await SampleOrigin.withOrigin { origin in
             let gates = [Gate(), Gate(), Gate()]
             origin.force(.holdBody(every: 4, gates))

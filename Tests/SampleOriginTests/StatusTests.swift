@@ -4,12 +4,12 @@ import Testing
 @Suite("Statuses and retries")
 struct StatusTests {
     @Test(arguments: [200, 201, 204, 205, 304, 400, 401, 404, 405, 407, 410, 418, 426, 429, 500, 503, 599])
-    func anyStatusIsAnswered(code: Int) async throws {
+    func returnsAnyStatus(code: Int) async throws {
         try await SampleOrigin.withOrigin { origin in
             for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
-                let answer = try await RawClient.send(method, "/status/\(code)", to: origin)
-                #expect(answer.status == code)
-                #expect(answer.text == ([204, 205, 304].contains(code) ? "" : "{\"status\":\(code)}"))
+                let response = try await RawClient.send(method, "/status/\(code)", to: origin)
+                #expect(response.status == code)
+                #expect(response.text == ([204, 205, 304].contains(code) ? "" : "{\"status\":\(code)}"))
             }
         }
     }
@@ -22,11 +22,11 @@ struct StatusTests {
         ] as [(Int, String, String?)]
     )
     func statusHasTheFieldItMustHave(code: Int, name: String, value: String?) async throws {
-        let answer = try await SampleOrigin.withOrigin { try await RawClient.get("/status/\(code)", to: $0) }
-        #expect(answer[name] == value)
+        let response = try await SampleOrigin.withOrigin { try await RawClient.get("/status/\(code)", to: $0) }
+        #expect(response[name] == value)
     }
 
-    @Test func bodyIsTheOneAskedForAlsoNone() async throws {
+    @Test func bodyIsTheRequestedOneEvenEmpty() async throws {
         try await SampleOrigin.withOrigin { origin in
             #expect(try await RawClient.get("/status/410?body=gone%21", to: origin).text == "gone!")
             let empty = try await RawClient.get("/status/200?body=", to: origin)
@@ -38,13 +38,13 @@ struct StatusTests {
         }
     }
 
-    @Test func flakyKeyFailsAsAskedAndThenNoMore() async throws {
+    @Test func flakyKeyFailsRequestedTimesThenSucceeds() async throws {
         try await SampleOrigin.withOrigin { origin in
             let target = "/flaky/a?fail=2&status=429&retry-after=7"
             for method in ["GET", "POST"] {
-                let answer = try await RawClient.send(method, target, to: origin)
-                #expect(answer.status == 429)
-                #expect(answer["Retry-After"] == "7")
+                let response = try await RawClient.send(method, target, to: origin)
+                #expect(response.status == 429)
+                #expect(response["Retry-After"] == "7")
             }
             let last = try await RawClient.get(target, to: origin)
             #expect(last.status == 200)
@@ -56,9 +56,9 @@ struct StatusTests {
     @Test func retryAfterIsADateOnTheOriginsClock() async throws {
         try await SampleOrigin.withOrigin(OriginConfiguration(date: { 784_111_770 })) { origin in
             for target in ["/flaky/a?status=429&retry-after=7&as=date", "/failing?retry-after=7&as=date"] {
-                let answer = try await RawClient.get(target, to: origin)
-                #expect(answer["Retry-After"] == "Sun, 06 Nov 1994 08:49:37 GMT")
-                #expect(answer["Date"] == "Sun, 06 Nov 1994 08:49:30 GMT")
+                let response = try await RawClient.get(target, to: origin)
+                #expect(response["Retry-After"] == "Sun, 06 Nov 1994 08:49:37 GMT")
+                #expect(response["Date"] == "Sun, 06 Nov 1994 08:49:30 GMT")
             }
         }
     }

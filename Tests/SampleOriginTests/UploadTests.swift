@@ -29,28 +29,28 @@ struct UploadTests {
         + Array("\r\n--a b'c\r\nContent-Disposition: form-data; name=\"\"\r\n\r\n\r\n--a b'c--\r\n".utf8)
 
     @Test(arguments: ["PUT", "POST"])
-    func rawUploadIsTold(method: String) async throws {
+    func rawUploadIsDescribed(method: String) async throws {
         let body = DeterministicBytes(seed: 5).bytes(0..<300_000)
-        let answer = try await SampleOrigin.withOrigin {
+        let response = try await SampleOrigin.withOrigin {
             try await RawClient.send(method, "/upload?a=1&a=%26", fields: [("Content-Type", "x/y")], body: body, to: $0)
         }
-        #expect(answer.status == 200)
-        #expect(answer["Cache-Control"] == "no-store")
+        #expect(response.status == 200)
+        #expect(response["Cache-Control"] == "no-store")
         #expect(
-            answer.text
+            response.text
                 == #"{"bytes":300000,"contentType":"x/y","query":[["a","1"],["a","&"]],"sha256":"\#(hex(body))"}"#
         )
     }
 
-    @Test func chunkedUploadOfUnknownLengthIsTold() async throws {
-        let answer = try await SampleOrigin.withOrigin {
+    @Test func chunkedUploadIsDescribed() async throws {
+        let response = try await SampleOrigin.withOrigin {
             try await RawClient.send(
                 raw: "POST /upload HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
                     + "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
                 to: $0
             )
         }
-        #expect(answer.text == #"{"bytes":5,"query":[],"sha256":"\#(hex(Array("abcde".utf8)))"}"#)
+        #expect(response.text == #"{"bytes":5,"query":[],"sha256":"\#(hex(Array("abcde".utf8)))"}"#)
     }
 
     @Test func uploadBeyondTheLimitIsA413() async throws {
@@ -68,8 +68,8 @@ struct UploadTests {
         }
     }
 
-    @Test func formIsToldPartByPart() async throws {
-        let answer = try await SampleOrigin.withOrigin {
+    @Test func formIsDescribedPartByPart() async throws {
+        let response = try await SampleOrigin.withOrigin {
             try await RawClient.send(
                 "POST",
                 "/upload/multipart?album=1",
@@ -79,9 +79,9 @@ struct UploadTests {
             )
         }
         let text = Array("Grüße".utf8)
-        #expect(answer.status == 200)
+        #expect(response.status == 200)
         #expect(
-            try JSONDecoder().decode(Form.self, from: Data(answer.body))
+            try JSONDecoder().decode(Form.self, from: Data(response.body))
                 == Form(
                     parts: [
                         Form.Part(name: "ti\"tle", bytes: text.count, sha256: hex(text)),
@@ -100,7 +100,7 @@ struct UploadTests {
     }
 
     @Test(arguments: [1, 2, 3, 7, 64, 4_096])
-    func formIsTheSameHoweverItArrives(step: Int) throws {
+    func formIsSameForAnyChunking(step: Int) throws {
         var parser = try #require(MultipartParser(contentType: Self.formType.1))
         var contents: [[UInt8]] = []
         for first in stride(from: 0, to: Self.form.count, by: step) {
@@ -122,11 +122,11 @@ struct UploadTests {
         "multipart/mixed; boundary=a",
         "multipart/form-data; boundary=\(String(repeating: "a", count: 71))", "multipart/form-data; boundary=\"a", "",
     ])
-    func boundaryThatIsNoneIsA415(type: String) async throws {
-        let answer = try await SampleOrigin.withOrigin {
+    func invalidBoundaryGets415(type: String) async throws {
+        let response = try await SampleOrigin.withOrigin {
             try await RawClient.send("POST", "/upload/multipart", fields: [("Content-Type", type)], body: "x", to: $0)
         }
-        #expect(answer.status == 415)
+        #expect(response.status == 415)
     }
 
     @Test(arguments: [
@@ -148,11 +148,11 @@ struct UploadTests {
             "--x\r\nContent-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: base64\r\n\r\nA\r\n--x--\r\n",
             "transfer encoding 'base64'"
         ),
-        ("--x\r\nno field\r\n\r\nA\r\n--x--\r\n", "no header field"),
+        ("--x\r\nno field\r\n\r\nA\r\n--x--\r\n", "not a header field"),
         ("--x\r\nX: \(String(repeating: "a", count: 9_000))", "longer than"),
     ])
-    func brokenFormIsA400ThatSaysWhy(body: String, reason: String) async throws {
-        let answer = try await SampleOrigin.withOrigin {
+    func brokenFormGets400WithReason(body: String, reason: String) async throws {
+        let response = try await SampleOrigin.withOrigin {
             try await RawClient.send(
                 "POST",
                 "/upload/multipart",
@@ -161,8 +161,8 @@ struct UploadTests {
                 to: $0
             )
         }
-        #expect(answer.status == 400)
-        #expect(answer.text.contains(reason), "\(answer.text)")
+        #expect(response.status == 400)
+        #expect(response.text.contains(reason), "\(response.text)")
     }
 
     private func hex(_ bytes: [UInt8]) -> String { hexadecimal(SHA256.hash(data: bytes)) }

@@ -1,41 +1,41 @@
 import Foundation
 import Testing
 
-/// Random workloads that a seed decides, judged by an oracle of its own.
+/// Random workloads, which a seed determines, judged by an independent oracle.
 ///
 /// A failure prints its seed. Replay it with `HOLDFAST_SEED=<seed> SWIFT_DETERMINISTIC_HASHING=1
 /// swift test --filter SimulationTests`; `HOLDFAST_SEEDS=<count>` runs more of them (`make simulate
-/// SEEDS=<count>`); `HOLDFAST_TRACE=<file>` writes down what origins and callers did in the last
-/// failing run.
+/// SEEDS=<count>`); `HOLDFAST_TRACE=<file>` names a file for the actions of origins and callers in
+/// the last failing run.
 ///
-/// Each test runs in a process of its own: the runtime's hook (see ``SerialThread``) is one for a
-/// whole process, and what other tests do beside it must not reach in.
+/// Each test runs in a separate process: the runtime's hook (see ``SerialThread``) belongs to the
+/// whole process, and other tests must not interfere.
 ///
-/// It can fail. Each of these changes to the engine was tried, and found by the fixed seeds, unless
-/// said otherwise:
+/// It can fail: the fixed seeds found each of these changes to the engine, unless the table states
+/// otherwise.
 ///
 /// | Change | Found by |
 /// |---|---|
-/// | the fence is not compared | what was invalidated comes back |
-/// | `standard` serves what is to be validated | stale without permission |
+/// | the fence is not compared | an invalidated response is served |
+/// | `standard` skips a required validation | stale without permission |
 /// | `Vary` is ignored | another variant |
-/// | an older fill replaces what a younger one stored | not found: no invariant speaks of it |
+/// | an older fill replaces what a younger one stored | not found: no invariant covers it |
 /// | a body that broke off is stored | bytes of another length; the store's bodies at the end |
-/// | every request is in the shared partition | somebody else's answer |
-/// | a 304 is taken whatever its validators | entity tag of one version on the body of another |
+/// | every request is in the shared partition | another principal's response |
+/// | a 304 is accepted with any validators | entity tag of one version on the body of another |
 /// | `must-revalidate` does not forbid stale use | stale without permission |
-/// | a failed fetch forgets one who waits | a caller never ends |
-/// | `no-store` is stored | the store's content; another call's answer |
+/// | a failed fetch forgets a waiting call | a caller never ends |
+/// | `no-store` is stored | the store's content; another call's response |
 /// | an unsafe method invalidates nothing | success without invalidation |
 /// | a stored response does not age | `Age` and `ttl` |
 /// | mode `offline` does not bound the preference | a socket in mode `offline` |
-/// | a body under way is joined however old | an answer that was there before |
-/// | nobody joins a fill | a group that makes more than one request |
-/// | a place at an origin is not given back | found before a shutdown had a word of its own for who waits; not tried since |
+/// | a body under way is joined at any age | a response that had started before |
+/// | no call joins a fill | a group that makes more than one request |
+/// | a place at an origin is not given back | found by an earlier version; not tried since |
 /// | the wrong bytes of a stored part are opened | not found by the fixed seeds |
 /// | a 304's private fields are kept | the store's content |
 /// | an error replaces a success stored meanwhile | the store's commits |
-/// | a guest's private response answers users | a guest's answer |
+/// | a guest's private response answers users | a guest's response |
 @Suite struct SimulationTests {
     static let exchanges = 300
 
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func theSameSeedIsTheSameRun() async {
+    @Test func sameSeedGivesSameRun() async {
         await #expect(processExitsWith: .success) { await Self.compareTwoRuns() }
     }
 
@@ -91,9 +91,9 @@ import Testing
         #expect(first.hits == second.hits)
     }
 
-    /// What waits for its turn while it is on an actor is nobody else's to run. Often, because the
-    /// runtime's pool is not always quick enough to take it.
-    @Test func anActorsTaskStaysOnTheThread() async {
+    /// A task that waits for its turn on an actor stays on this thread. The test repeats it,
+    /// because the runtime's pool is not always quick enough to take the task.
+    @Test func actorTasksStayOnTheThread() async {
         await #expect(processExitsWith: .success) { await Self.waitOnAnActor() }
     }
 
@@ -116,12 +116,12 @@ import Testing
         }
     }
 
-    /// The runs do what they are about: callers, requests, and stored responses that answer.
-    @Test func theRunsHaveSomethingToJudge() async {
-        await #expect(processExitsWith: .success) { await Self.countWhatIsJudged() }
+    /// The runs contain callers, requests, and hits.
+    @Test func runsContainRequestsHitsAndFetches() async {
+        await #expect(processExitsWith: .success) { await Self.countJudgedCalls() }
     }
 
-    private static func countWhatIsJudged() async {
+    private static func countJudgedCalls() async {
         var (exchanges, requests, hits) = (0, 0, 0)
         for seed in UInt64(100)..<105 {
             let report = await Simulation.run(seed: seed, exchanges: 100)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Processes started with `posix_spawn`: Foundation's `Process` crashes now and then on Linux
-/// beside busy threads.
+/// Processes started with `posix_spawn`: Foundation's `Process` sometimes crashes on Linux beside
+/// busy threads.
 enum ChildProcess {
     /// - Parameter errorsTo: a file, to whose end the standard error goes.
     static func spawn(_ path: String, _ arguments: [String], output: Int32, errorsTo log: String) throws -> pid_t {
@@ -11,7 +11,7 @@ enum ChildProcess {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        // A connection that a child inherited would not end when it is closed here.
+        // A connection that a child inherits would not end when this process closes it.
         for descriptor in 3..<CInt(1_024) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Harms the gateway and the honest origin while clients go on.
+/// Kills and stops the gateway and the honest origin while clients continue.
 struct Faults {
     let world: World
     let gateway: GatewayProcess
@@ -32,7 +32,8 @@ struct Faults {
 
     /// One fault after the other until the run is over.
     mutating func run() throws {
-        // A kill takes what the others try to see with it: the others come first, and more often.
+        // A kill destroys the evidence of the other faults, so the others come first, and more
+        // often.
         var choices: [Part] = []
         for part in [Part.outage, .outage, .outage, .reload, .pause, .dump, .kill] where parts.contains(part) {
             choices.append(part)
@@ -44,11 +45,11 @@ struct Faults {
             let part = random.pick(choices)
             counts[part, default: 0] += 1
             switch part {
-            case .outage: try takeOriginAway()
+            case .outage: try stopOrigin()
             case .reload: gateway.signal(SIGHUP)
-            case .pause: stopForAWhile()
+            case .pause: pauseGateway()
             case .kill: try killAndStart()
-            case .dump: try look(["list", gateway.store, "--format", "json"])
+            case .dump: try inspectStore(["list", gateway.store, "--format", "json"])
             default: break
             }
         }
@@ -59,18 +60,18 @@ struct Faults {
         while Clock.now() < end, !world.isOver { Clock.pause(0.05) }
     }
 
-    private mutating func takeOriginAway() throws {
+    private mutating func stopOrigin() throws {
         let started = Clock.now()
         world.tell { $0.troubleBegins(.origin, at: started) }
         origin.stop()
         wait(Double(random.number(200...1_500)) / 1_000)
-        // The run goes on to its end with an origin.
+        // The run needs an origin until its end.
         try origin.start()
         let ended = Clock.now()
         world.tell { $0.troubleEnds(.origin, at: ended) }
     }
 
-    private mutating func stopForAWhile() {
+    private mutating func pauseGateway() {
         let started = Clock.now()
         world.tell { $0.troubleBegins(.gateway, at: started) }
         gateway.signal(SIGSTOP)
@@ -89,8 +90,8 @@ struct Faults {
         world.tell { $0.troubleEnds(.gateway, at: ended) }
     }
 
-    /// Reads the store beside the gateway, which must find nothing wrong with it.
-    func look(_ arguments: [String]) throws {
+    /// Reads the store beside the gateway with a tool, which must find no damage.
+    func inspectStore(_ arguments: [String]) throws {
         let sink = open("/dev/null", O_WRONLY)
         defer { close(sink) }
         let log = gateway.folder + "/dump.log"

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// `holdfast serve` as a process of its own, before the origins.
+/// `holdfast serve` as a separate process, in front of the origins.
 final class GatewayProcess: Sendable {
     private let world: World
     private let binary: String
@@ -10,7 +10,7 @@ final class GatewayProcess: Sendable {
 
     private struct State {
         var identifier: pid_t = 0
-        /// The harness ends it: its end is no finding.
+        /// Whether the harness ends it: then its end is not a finding.
         var isEnding = false
         var hasEnded = false
         var status: Int32 = 0
@@ -63,12 +63,12 @@ final class GatewayProcess: Sendable {
         var line = ""
         while !line.hasSuffix("\n") {
             guard let data = try output.read(upToCount: 1), let byte = data.first else {
-                throw SocketFailure.broken("the gateway did not start: '\(line)'; it said:\n\(lastWords)")
+                throw SocketFailure.broken("the gateway did not start: '\(line)'; its output:\n\(lastWords)")
             }
             line.unicodeScalars.append(Unicode.Scalar(byte))
         }
         guard let port = line.dropLast().split(separator: ":").last.flatMap({ Int($0) }) else {
-            throw SocketFailure.broken("the gateway said '\(line)' in place of where it listens")
+            throw SocketFailure.broken("the gateway printed '\(line)' instead of its address")
         }
         world.gatewayPort = port
     }
@@ -86,19 +86,19 @@ final class GatewayProcess: Sendable {
         )
     }
 
-    /// Kills it, which loses what it had in memory.
+    /// Kills the process, which loses the data in memory.
     func killAndWait() throws {
         world.gatewayPort = 0
         state.withLock { $0.isEnding = true }
         signal(SIGKILL)
-        guard waitForEnd(30) != nil else { throw SocketFailure.broken("a killed gateway that lives") }
+        guard waitForEnd(30) != nil else { throw SocketFailure.broken("a killed gateway that still runs") }
     }
 
     func signal(_ signal: Int32) { kill(identifier, signal) }
 
-    /// Asks it to end.
+    /// Sends a signal to end.
     ///
-    /// - Returns: its exit status, or `nil` where it did not end in time and was killed.
+    /// - Returns: its exit status, or `nil` if it did not end in time and was killed.
     func end(within seconds: Double) -> Int32? {
         state.withLock { $0.isEnding = true }
         signal(SIGCONT)
@@ -118,15 +118,15 @@ final class GatewayProcess: Sendable {
         return nil
     }
 
-    /// The end of what it wrote to its log.
+    /// The end of its log.
     var lastWords: String {
         let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").suffix(20).joined(separator: "\n")
     }
 
-    // MARK: What it takes
+    // MARK: Resources
 
-    /// Kibibytes in memory; zero where the system does not say.
+    /// Kibibytes in memory; zero if the system does not report it.
     var memory: Int {
         let text = (try? String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8)) ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }

@@ -8,7 +8,7 @@ struct Options: Sendable {
     var clients = 64
     var gateway = ""
     var dump = ""
-    /// Prints only what is found, and a line at the end.
+    /// Prints only findings, and a line at the end.
     var isQuiet = false
 
     static let usage = """
@@ -19,7 +19,7 @@ struct Options: Sendable {
 
     struct Wrong: Error { var what: String }
 
-    /// - Parameter folder: where the tools are that are not named.
+    /// - Parameter folder: the folder of the tools that have no option.
     init(_ arguments: [String], folder: String) throws {
         gateway = folder + "/holdfast"
         dump = folder + "/cache-dump"
@@ -43,25 +43,27 @@ struct Options: Sendable {
             case "--clients": clients = try Self.number(value)
             case "--gateway": gateway = value
             case "--dump": dump = value
-            default: throw Wrong(what: "'\(word)' is no option")
+            default: throw Wrong(what: "'\(word)' is not an option")
             }
         }
         if let first = numbers.first { seconds = Double(try Self.number(first)) }
         if numbers.count > 1 { seed = UInt64(try Self.number(numbers[1])) }
-        guard numbers.count <= 2 else { throw Wrong(what: "'\(numbers[2])' is one number too many") }
-        guard parts.contains(where: { !$0.isFault }) else { throw Wrong(what: "no habit is left to ask anything") }
-        guard (1...256).contains(clients) else { throw Wrong(what: "\(clients) clients: 1 to 256 are possible") }
+        guard numbers.count <= 2 else { throw Wrong(what: "'\(numbers[2])' is a surplus number") }
+        guard parts.contains(where: { !$0.isFault }) else { throw Wrong(what: "no habit is left that sends requests") }
+        guard (1...256).contains(clients) else { throw Wrong(what: "\(clients) clients: choose 1 to 256") }
     }
 
     private static func number(_ text: String) throws -> Int {
-        guard let number = Int(text), number >= 0 else { throw Wrong(what: "'\(text)' is no number") }
+        guard let number = Int(text), number >= 0 else { throw Wrong(what: "'\(text)' is not a number") }
         return number
     }
 
     private static func parts(_ text: String) throws -> Set<Part> {
         var parts: Set<Part> = []
         for word in text.split(separator: ",") {
-            guard let part = Part(rawValue: String(word)) else { throw Wrong(what: "'\(word)' is no part of the load") }
+            guard let part = Part(rawValue: String(word)) else {
+                throw Wrong(what: "'\(word)' is not a part of the load")
+            }
             parts.insert(part)
         }
         return parts

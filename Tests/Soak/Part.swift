@@ -1,5 +1,4 @@
-/// A part of the load that can be asked for, or left out, by name: the habits of clients, and
-/// faults.
+/// A part of the load that can be selected or excluded by name: the habits of clients, and faults.
 enum Part: String, CaseIterable, Sendable {
     // Habits.
     case plain, pipeline, discard, early, head, invalidate, behind, cut, range, conditional, principal, slow, abort
@@ -9,12 +8,12 @@ enum Part: String, CaseIterable, Sendable {
 
     static let faults: Set<Part> = [.change, .outage, .kill, .reload, .pause, .dump]
 
-    /// The habits that come in bursts: thirty clients at one moment.
+    /// The habits in bursts: thirty clients at one moment.
     static let burstHabits: Set<Part> = [.early, .burst]
 
     var isFault: Bool { Self.faults.contains(self) }
 
-    /// The faults without which the habit shows nothing.
+    /// The faults that the habit needs to show anything.
     var needed: Set<Part> {
         switch self {
         case .invalidate: [.outage]

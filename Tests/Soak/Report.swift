@@ -11,9 +11,9 @@ struct Report {
         self.options = options
         self.started = started
         guard !options.isQuiet else { return }
-        say("soak: \(Int(options.seconds)) s, seed \(options.seed), \(options.clients) clients")
+        writeLine("soak: \(Int(options.seconds)) s, seed \(options.seed), \(options.clients) clients")
         let names = "time req/s hits stale failed ended p50/ms p99/ms MiB files origin"
-        say(Self.row(names.split(separator: " ").map(String.init)))
+        writeLine(Self.row(names.split(separator: " ").map(String.init)))
     }
 
     private static func row(_ cells: [String]) -> String {
@@ -31,19 +31,19 @@ struct Report {
             counts.failures, counts.ended, counts.latency(0.5), counts.latency(0.99), memory, descriptors,
             origin.connections,
         ]
-        say(Self.row(numbers.map { "\($0)" }))
+        writeLine(Self.row(numbers.map { "\($0)" }))
     }
 
     func end(_ total: Statistics.Counts, faults: [Part: Int], unexplained: Int) {
         let seconds = Clock.now() - started
         if !options.isQuiet {
             let habits = total.habits.sorted { $0.key.rawValue < $1.key.rawValue }
-            say("habits: " + habits.map { "\($0.key.rawValue) \($0.value)" }.joined(separator: ", "))
+            writeLine("habits: " + habits.map { "\($0.key.rawValue) \($0.value)" }.joined(separator: ", "))
             let faults = faults.sorted { $0.key.rawValue < $1.key.rawValue }
-            say("faults: " + faults.map { "\($0.key.rawValue) \($0.value)" }.joined(separator: ", "))
-            say("interim responses \(total.interim), unexplained failures \(unexplained)")
+            writeLine("faults: " + faults.map { "\($0.key.rawValue) \($0.value)" }.joined(separator: ", "))
+            writeLine("interim responses \(total.interim), unexplained failures \(unexplained)")
         }
-        say(
+        writeLine(
             "soak: \(total.exchanges) exchanges in \(Int(seconds)) s (\(Int(Double(total.exchanges) / seconds)) a second), "
                 + "p99 \(total.latency(0.99)) ms, at most \(peakMemory) MiB and \(peakDescriptors) descriptors, "
                 + "seed \(options.seed)"
@@ -53,8 +53,8 @@ struct Report {
     /// Prints the findings, and the commands that show them again.
     func findings(_ findings: [Finding], log: String) {
         for finding in findings.prefix(3) {
-            say("")
-            for line in finding.lines { say(line) }
+            writeLine("")
+            for line in finding.lines { writeLine(line) }
         }
         var command = "make soak SECONDS=\(Int(options.seconds)) SEED=\(options.seed)"
         let (taken, left) = (options.parts, Part.allCases.filter { !options.parts.contains($0) })
@@ -63,13 +63,13 @@ struct Report {
         } else if !left.isEmpty {
             command += " WITHOUT=" + left.map(\.rawValue).joined(separator: ",")
         }
-        say("\nAgain: \(command)")
+        writeLine("\nAgain: \(command)")
         if let habit = findings.compactMap({ $0.exchange?.request.habit }).first {
-            say("Alone: make soak SECONDS=60 SEED=\(options.seed) ONLY=\(habit.rawValue)")
+            writeLine("Alone: make soak SECONDS=60 SEED=\(options.seed) ONLY=\(habit.rawValue)")
         }
-        if !log.isEmpty { say("The gateway's log ends:\n\(log)") }
+        if !log.isEmpty { writeLine("The gateway's log ends:\n\(log)") }
     }
 }
 
-/// Writes a line at once: who watches a run does not wait for a full buffer.
-func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+/// Writes a line at once, without a buffer, so that a run can be watched.
+func writeLine(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -10,7 +10,7 @@ struct Soak {
         signal(SIGPIPE, SIG_IGN)
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
         guard !CommandLine.arguments.contains("--help") else {
-            say(Options.usage)
+            writeLine(Options.usage)
             exit(0)
         }
         do {
@@ -33,13 +33,13 @@ struct Soak {
         world = World(seed: options.seed)
     }
 
-    /// - Returns: whether nothing was found.
+    /// - Returns: whether there are no findings.
     private func run() throws -> Bool {
         var template = Array((NSTemporaryDirectory() + "/holdfast-soak.XXXXXX").utf8CString)
         guard mkdtemp(&template) != nil else { throw SocketFailure.broken("no temporary folder: \(Socket.reason)") }
         let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // Apart, since the gateway takes an origin that hangs up for one that is unreachable.
+        // Separate, because the gateway treats an origin that closes connections as unreachable.
         let (honest, liars, quitters) = (Origin(world), Origin(world), Origin(world))
         for origin in [honest, liars, quitters] { try origin.start() }
         let gateway = GatewayProcess(world, binary: options.gateway, folder: folder)
@@ -49,12 +49,12 @@ struct Soak {
         let threads = start(gateway, honest)
         watch(&report, gateway, honest)
         world.end()
-        // Clients end with the exchange that they are in, and where something is found need not.
+        // Clients end with their current exchange. After a finding, they need not.
         let areAllOver = threads.end(within: world.findings.isEmpty ? ClientConnection.patience + 15 : 1)
         if world.findings.isEmpty {
             finish(gateway.end(within: 30), areAllOver, gateway)
         } else {
-            // There is nothing more to learn from it.
+            // The gateway is of no more use.
             try gateway.killAndWait()
         }
         for origin in [honest, liars, quitters] { origin.stop() }
@@ -80,7 +80,7 @@ struct Soak {
             do {
                 try faults.run()
             } catch {
-                world.report(Finding(rule: .ended, expected: "faults that can be made", got: "\(error)"))
+                world.report(Finding(rule: .ended, expected: "faults that succeed", got: "\(error)"))
             }
             counts.set(faults.counts)
         }
@@ -105,18 +105,18 @@ struct Soak {
         if counts.exchanges > 0 { report.line(counts, over: Clock.now() - last, gateway, origin) }
     }
 
-    /// Checks the end: the gateway's exit status, its store, and that no client hangs.
+    /// Checks the end: the gateway's exit status, its store, and that no client is stuck.
     private func finish(_ status: Int32?, _ areAllOver: Bool, _ gateway: GatewayProcess) {
         if status != 0 {
             let got = status.map { "status \($0)" } ?? "it had to be killed"
-            world.report(Finding(rule: .ended, expected: "a gateway that ends when asked, status 0", got: got))
+            world.report(Finding(rule: .ended, expected: "a gateway that ends on a signal, with status 0", got: got))
         }
         if !areAllOver {
-            world.report(Finding(rule: .timeOut, expected: "clients that come to an end", got: "some do not"))
+            world.report(Finding(rule: .timeOut, expected: "clients that end", got: "some do not"))
         }
         let faults = Faults(world, gateway, Origin(world), parts: [], dump: options.dump)
         do {
-            try faults.look(["verify", gateway.store, "--full"])
+            try faults.inspectStore(["verify", gateway.store, "--full"])
         } catch {
             world.report(Finding(rule: .store, expected: "a store that can be examined", got: "\(error)"))
         }
@@ -124,8 +124,8 @@ struct Soak {
         // a defect.
         let total = world.statistics.total.exchanges
         if world.unexplained > 20, world.unexplained * 100 > total {
-            let got = "\(world.unexplained) of \(total) without a reason"
-            world.report(Finding(rule: .unavailable, expected: "responses while the origin can be reached", got: got))
+            let got = "\(world.unexplained) of \(total) without a cause"
+            world.report(Finding(rule: .unavailable, expected: "responses while the origin is reachable", got: got))
         }
     }
 }
@@ -142,7 +142,7 @@ final class RunningThreads: Sendable {
         }
     }
 
-    /// - Returns: whether all have ended within so many seconds.
+    /// - Returns: whether all have ended within this number of seconds.
     func end(within seconds: Double) -> Bool {
         let end = Clock.now() + seconds
         while count.withLock({ $0 > 0 }) {

@@ -2,31 +2,31 @@ import Testing
 
 @testable import soak
 
-/// The oracle finds what it is for: each test tells it a history that must not be, beside the one
-/// that may.
+/// The oracle finds violations: each test gives it a history that is a violation, beside a correct
+/// one.
 @Suite struct OracleTests {
-    @Test func acceptsWhatTheOriginSaid() throws {
+    @Test func acceptsOriginsResponse() throws {
         var story = try Story("/page/1")
         story.origin(version: 1, at: 10)
         #expect(story.get(version: 1, "fwd=uri-miss; stored", at: 9.9) == [])
         #expect(story.get(version: 1, "hit; ttl=1", age: 1, at: 11) == [])
     }
 
-    @Test func findsAnotherByte() throws {
+    @Test func findsChangedByte() throws {
         var story = try Story("/page/1")
         story.origin(version: 1, at: 10)
         story.alter = { $0.content[$0.content.count - 1] ^= 1 }
         #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [.content])
     }
 
-    @Test func findsABodyThatEndsEarly() throws {
+    @Test func findsTruncatedBody() throws {
         var story = try Story("/page/1")
         story.origin(version: 1, at: 10)
         story.alter = { $0.content.removeLast() }
         #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [.content])
     }
 
-    @Test func findsTheBodyOfAnotherVersion() throws {
+    @Test func findsBodyOfAnotherVersion() throws {
         // A HEAD without validators put new fields before an old body.
         var story = try Story("/plain/1")
         story.origin(version: 1, at: 10)
@@ -36,21 +36,21 @@ import Testing
         #expect(story.get(version: 2, "hit; ttl=3600", age: 0, at: 12).contains(.content))
     }
 
-    @Test func findsAHeadThatFreshensWithoutAValidator() throws {
+    @Test func findsFresheningWithoutValidator() throws {
         var story = try Story("/plain/1")
         story.origin(version: 1, at: 10)
         story.origin(version: 1, at: 5_000, confirms: false)
         #expect(story.get(version: 1, "hit; ttl=3599", age: 1, at: 5_001) == [.freshness])
     }
 
-    @Test func findsAResponseToAnotherRequest() throws {
+    @Test func findsResponseToAnotherRequest() throws {
         var story = try Story("/page/1")
         story.origin(version: 1, at: 10)
         story.alter = { $0.set("x-soak-target", "/page/2") }
         #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [.otherResource])
     }
 
-    @Test func findsTheResponseToAnotherUniqueRequest() throws {
+    @Test func findsResponseToAnotherUniqueRequest() throws {
         var story = try Story("/once/1")
         story.alter = { $0.set("x-soak-number", "other") }
         #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [.otherResource])
@@ -80,16 +80,16 @@ import Testing
         #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [.status])
     }
 
-    @Test func findsAVersionThatNoOriginSent() throws {
+    @Test func findsVersionThatNoOriginSent() throws {
         var story = try Story("/page/1")
         story.origin(version: 1, at: 10)
         #expect(story.get(version: 2, "fwd=uri-miss", at: 9.9) == [.unknownVersion])
     }
 }
 
-/// Which versions may come from the store at which time.
+/// Judges which versions may be served from the store at which time.
 @Suite struct ValidityTests {
-    @Test(arguments: [(11.5, false), (14.0, true)]) func findsAStaleResponseSaidToBeFresh(at: Double, isWrong: Bool)
+    @Test(arguments: [(11.5, false), (14.0, true)]) func findsStaleResponseReportedAsFresh(at: Double, isWrong: Bool)
         throws
     {
         var story = try Story("/page/1")
@@ -99,7 +99,7 @@ import Testing
         #expect(story.get(version: 1, "hit; ttl=0", age: age, at: at) == (isWrong ? [.freshness] : []))
     }
 
-    @Test func findsAPositiveTimeToLiveOfAStaleResponse() throws {
+    @Test func findsPositiveTimeToLiveOfStaleResponse() throws {
         var story = try Story("/page/1")
         story.origin(version: 1, at: 10)
         #expect(story.get(version: 1, "hit; ttl=-9; detail=offline", age: 10, at: 20) == [])
@@ -107,7 +107,7 @@ import Testing
         #expect(story.get(version: 1, "hit; ttl=-9", age: 10, at: 10.5) == [.freshness])
     }
 
-    @Test func findsAnAgeThatIsTooLowOrTooHigh() throws {
+    @Test func findsWrongAge() throws {
         var story = try Story("/ware/1")
         story.origin(version: 1, at: 10)
         #expect(story.get(version: 1, "hit; ttl=3580", age: 20, at: 30) == [])
@@ -115,7 +115,7 @@ import Testing
         #expect(story.get(version: 1, "hit; ttl=3500", age: 100, at: 30) == [.age])
     }
 
-    @Test(arguments: ["PUT", "POST", "DELETE"]) func findsWhatAChangeInvalidated(method: String) throws {
+    @Test(arguments: ["PUT", "POST", "DELETE"]) func findsInvalidatedResponse(method: String) throws {
         var story = try Story("/ware/1")
         story.origin(version: 1, at: 10)
         story.origin(version: 2, at: 20, confirms: false)
@@ -128,7 +128,7 @@ import Testing
         #expect(story.get(version: 1, "hit; ttl=3590", age: 10, at: 19.95) == [])
     }
 
-    @Test func findsWhatCameFromAConnectionThatLied() throws {
+    @Test func findsResponseFromLyingConnection() throws {
         var story = try Story("/lie/head/1")
         story.origin(version: 2, at: 10)
         story.oracle.originLies(story.resource, story.name(version: 2), how: "", at: 10.1)
@@ -137,7 +137,7 @@ import Testing
         #expect(story.get(version: 2, "hit; ttl=57", age: 3, at: 13) == [.tainted])
     }
 
-    @Test func excusesALieThatCrossedWithARequest() throws {
+    @Test func excusesLieThatCrossedWithRequest() throws {
         var story = try Story("/lie/own/1")
         story.origin(version: 2, at: 10)
         story.oracle.originLies(story.resource, story.name(version: 2), how: "", at: 10.1)
@@ -145,7 +145,7 @@ import Testing
         #expect(story.get(version: 2, "hit; ttl=57", age: 3, at: 13) == [])
     }
 
-    @Test func excusesALieThatAKilledGatewayDidNotRead() throws {
+    @Test func excusesLieThatKilledGatewayDidNotRead() throws {
         var story = try Story("/lie/idle/1")
         story.origin(version: 2, at: 10)
         story.oracle.originLies(story.resource, story.name(version: 2), how: "", at: 10.1)
@@ -154,14 +154,14 @@ import Testing
         #expect(story.get(version: 2, "hit; ttl=57", age: 3, at: 13) == [])
     }
 
-    @Test func findsAResponseThatWasForwardedBeforeItsRequest() throws {
+    @Test func findsResponseSentBeforeItsRequest() throws {
         var story = try Story("/page/1")
         story.origin(version: 1, at: 10)
         #expect(story.get(version: 1, "fwd=stale; fwd-status=304; ttl=2", age: 0, at: 10.5) == [.forwarded])
         #expect(story.get(version: 1, "fwd=uri-miss; collapsed", at: 10.5) == [])
     }
 
-    @Test func findsASmuggledResponseOnceItCouldBeTold() throws {
+    @Test func findsSmuggledResponseOnceDetectable() throws {
         var story = try Story("/lie/second/1")
         story.oracle.originSmuggles(7, at: 10)
         story.origin(version: 2, at: 9)
@@ -170,21 +170,21 @@ import Testing
             $0.set("x-soak-smuggled", "7")
         }
         #expect(story.get(version: 2, "fwd=uri-miss", at: 11) == [.otherResource])
-        // Under way when it was written: no gateway can tell.
+        // Under way when it was written: no gateway can detect that.
         #expect(story.get(version: 2, "fwd=uri-miss", at: 9.5) == [])
     }
 }
 
 /// Connections and interim responses.
 @Suite struct ConnectionTests {
-    @Test func findsARequestThatVanishes() throws {
+    @Test func findsLostRequest() throws {
         var story = try Story("/page/1")
         #expect(story.judge(.ended("closed"), at: 10) == [.vanished])
         #expect(story.judge(.timedOut, at: 10) == [.timeOut])
         #expect(story.judge(.malformed("no status"), at: 10) == [.malformed])
     }
 
-    @Test func findsRequestsThatAClosedConnectionLeavesBehind() throws {
+    @Test func findsRequestsLostByClosedConnection() throws {
         var story = try Story("/page/1")
         story.origin(version: 1, at: 10)
         story.alter = { $0.set("connection", "close") }
@@ -193,7 +193,7 @@ import Testing
         #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [.vanished])
     }
 
-    @Test func excusesAConnectionOfAKilledGateway() throws {
+    @Test func excusesConnectionOfKilledGateway() throws {
         var story = try Story("/page/1")
         story.oracle.troubleBegins(.gateway, at: 9)
         story.oracle.troubleEnds(.gateway, at: 10.1)
@@ -201,13 +201,13 @@ import Testing
         #expect(story.judge(.ended("reset"), at: 20) == [.vanished])
     }
 
-    @Test(arguments: [400, 404, 408, 431, 500]) func findsAnErrorThatNothingAskedFor(status: Int) throws {
+    @Test(arguments: [400, 404, 408, 431, 500]) func findsErrorWithoutCause(status: Int) throws {
         var story = try Story("/page/1")
         let response = ReceivedResponse(status: status, fields: [])
         #expect(story.judge(.response(response), at: 10) == [.refused])
     }
 
-    @Test func countsAnOriginThatIsSaidToBeUnreachableForNoReason() throws {
+    @Test func countsUnreachableOriginsWithoutCause() throws {
         var story = try Story("/page/1")
         let response = ReceivedResponse(status: 504, fields: [])
         #expect(story.judge(.response(response), at: 10) == [])
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test(arguments: [(0, [Finding.Rule.interim]), (1, []), (2, [.interim])])
-    func findsAnInterimResponseThatIsLostOrDoubled(count: Int, findings: [Finding.Rule]) throws {
+    func findsLostOrDoubledInterimResponse(count: Int, findings: [Finding.Rule]) throws {
         var story = try Story("/early/1")
         story.alter = { response in
             response.interim = (0..<count).map { _ in .init(status: 103, fields: [("x-soak-number", "n")]) }
@@ -232,7 +232,7 @@ import Testing
         #expect(story.get(version: 1, "fwd=uri-miss", at: 10) == [.interim])
     }
 
-    @Test func findsContentThatTheOriginDidNotGet() throws {
+    @Test func findsContentThatOriginDidNotReceive() throws {
         var story = try Story("/upload/1")
         story.content = [1, 2, 3]
         let digest = [UInt8]([1, 2, 3]).digest

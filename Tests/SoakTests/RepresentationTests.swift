@@ -9,13 +9,13 @@ import Testing
         Representation(try #require(Resource(target)), version: version, selector: selector, noise: noise)
     }
 
-    @Test func everyVersionAndPrincipalHasBytesOfItsOwn() throws {
+    @Test func everyVersionAndPrincipalHasItsOwnBytes() throws {
         let all = try [
             make("/plain/0", 1), make("/plain/0", 2), make("/plain/1", 1), make("/mine/0", 1, "p1"),
             make("/mine/0", 1, "p2"),
         ]
         #expect(Set(all.map(\.bytes)).count == all.count)
-        // The noise differs as well, so that a part without the first line tells them apart.
+        // The noise differs as well, so that a part without the first line distinguishes them.
         #expect(Set(all.map { $0.bytes.suffix(100) }).count == all.count)
     }
 
@@ -46,12 +46,12 @@ import Testing
 }
 
 @Suite struct OptionsTests {
-    @Test func takesSecondsAndSeed() throws {
+    @Test func acceptsSecondsAndSeed() throws {
         let options = try Options(["600", "7"], folder: "/tools")
         #expect(options.seconds == 600 && options.seed == 7 && options.gateway == "/tools/holdfast")
     }
 
-    @Test func onlyBringsWhatTheHabitNeeds() throws {
+    @Test func onlyAddsNeededFaults() throws {
         #expect(try Options(["--only", "invalidate"], folder: "").parts == [.invalidate, .outage])
         #expect(try Options(["--without", "kill"], folder: "").parts == Set(Part.allCases).subtracting([.kill]))
     }
@@ -59,7 +59,7 @@ import Testing
     @Test(arguments: [
         ["x"], ["--only", "nothing"], ["--only"], ["--only", "kill"], ["1", "2", "3"], ["--clients", "0"],
     ])
-    func refusesWhatItDoesNotKnow(arguments: [String]) {
+    func rejectsUnknownOptions(arguments: [String]) {
         #expect(throws: Options.Wrong.self) { try Options(arguments, folder: "") }
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import soak
 
-/// A history of one resource, told to an oracle without any process.
+/// A history of one resource, given to an oracle without any process.
 struct Story {
     var oracle = Oracle(seed: 1)
     let resource: Resource
@@ -10,7 +10,7 @@ struct Story {
     var content: [UInt8]?
     /// Requests that wait behind.
     var behind = 0
-    /// Makes the response that a right gateway would give a wrong one.
+    /// Alters a correct gateway's response into a wrong one.
     var alter: (inout ReceivedResponse) -> Void = { _ in }
 
     init(_ target: String) throws { resource = try #require(Resource(target)) }

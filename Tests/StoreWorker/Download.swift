@@ -3,7 +3,7 @@ import Holdfast
 
 /// One download into a file, with a fault at one of the file operations in its folder.
 ///
-/// A line `progress BYTES` for each bit that came; then `done LENGTH RESUMED-FROM` or `failed
+/// It writes a line `progress BYTES` for each part, then `done LENGTH RESUMED-FROM` or `failed
 /// CODE`, and `calls COUNT`.
 struct Download {
     private struct Film: Endpoint {
@@ -24,7 +24,7 @@ struct Download {
         }
         folder = words[1]
         url = words[2]
-        // A disk that is full stays so.
+        // A full disk stays full.
         plan = fault_plan(
             mode: mode,
             error: error,
@@ -36,7 +36,7 @@ struct Download {
 
     func run() async {
         do {
-            // The store is not what this is about.
+            // This test does not concern the store.
             let client = try await CachingClient.open(store: folder + "/store")
             let files = folder + "/files"
             fault_watch(files, plan.mode == FAULT_CUT ? 1 : 0)

@@ -1,11 +1,12 @@
 import Foundation
 import Holdfast
 
-/// A process that reads a store which another one writes, and follows it.
+/// A process that follows a store which another process writes.
 ///
-/// A line `open`, then `value TEXT` for each value that a stream which follows the store brings, or
-/// `change KIND OBJECT` for each change with the object of the key `n` as it is then. It ends after
-/// so many values, or when the object is that number.
+/// It writes a line `open`. With a URL, it writes `value TEXT` for each value of a stream that
+/// follows the store. Without one, it writes `change KIND OBJECT` for each change, with the value
+/// of the object `n` at that time. It ends after the given number of values, or when the object has
+/// that number.
 struct Follow {
     private struct Page: Endpoint {
         typealias Response = String
@@ -15,12 +16,12 @@ struct Follow {
 
     private struct NoNetwork: Transport {
         func send(_ request: TransportRequest) async throws -> TransportResponse {
-            throw TransportError(code: .connect, message: "This process asks nobody.")
+            throw TransportError(code: .connect, message: "This process has no network.")
         }
     }
 
     let folder: String
-    /// What is followed; `nil`: everything, without a client.
+    /// The URL to follow; `nil` follows all changes without a client.
     let url: String?
     let count: Int
 

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// Lines on standard output, each written at once: what was written survives the process.
+/// Lines on standard output, each written at once, so that they survive the process.
 enum Line {
     static func write(_ text: String) {
         let bytes = Array((text.map { $0 == "\n" ? " " : $0 } + "\n").map(String.init).joined().utf8)

@@ -2,11 +2,11 @@ import FaultShim
 import FaultWorkload
 import OfflineStore
 
-/// Lanes of operations at the same time, and a line `try LANE NUMBER` before each and `ack LANE
-/// NUMBER` or `fail LANE NUMBER CODE` after it.
+/// Concurrent lanes of operations, with a line `try LANE NUMBER` before each, and `ack LANE NUMBER`
+/// or `fail LANE NUMBER CODE` after it.
 ///
-/// The operations follow from the seed, so the lines need not say what they are. `open` comes
-/// first, `end` last, `wrong …` when something was read that was never stored.
+/// The operations follow from the seed, so the lines do not describe them. `open` is the first line
+/// and `end` the last; `wrong …` reports bytes that were never stored.
 struct Load {
     let folder: String
     let seed: UInt64

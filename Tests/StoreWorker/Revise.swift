@@ -10,11 +10,11 @@ import OfflineStore
     import Darwin
 #endif
 
-/// Revises what is in a store, with a fault at one of its file operations.
+/// Revises the responses of a store, with a fault at one of its file operations.
 ///
-/// `end` with the number of operations struck, and of those counted, when it came to its end, after
-/// `wrong …` for each thing that must not be. A fault that fails operations instead of taking the
-/// process ends before a second revision, which finds the store in the same process and goes on.
+/// At its end it writes `end` with the numbers of struck and counted operations, after `wrong …`
+/// for each finding. A fault that fails operations ends before a second revision, which continues
+/// in the same process.
 struct Revise {
     let folder: String
     let mode: fault_mode

@@ -10,22 +10,22 @@ import OfflineStore
     import Darwin
 #endif
 
-/// The tour through a store of its own for each file operation that can fail: the fault begins
-/// there, lasts for some operations, and ends.
+/// Runs the tour on a new store for each file operation that can fail. The fault begins there,
+/// lasts for some operations, and ends.
 ///
-/// One line for each: `at N` before it, `done N` with the struck call after it, `wrong N …` for
-/// each thing that must not be. `end` when a fault came too late to strike.
+/// It writes `at N` before each, `done N` with the struck call after it, and `wrong N …` for each
+/// finding. `end` means that the fault came too late to strike.
 struct Sweep {
     let folder: String
     let seed: UInt64
     let mode: fault_mode
     let error: Int32
-    /// File operations struck in a row.
+    /// The file operations struck in a row.
     let length: Int64
     let from: Int64
     let stride: Int64
     let limit: Int64
-    /// Whether the store is there before the fault begins.
+    /// Whether the store exists before the fault begins.
     let isPrepared: Bool
 
     init?(_ words: [String]) {
@@ -80,7 +80,7 @@ struct Sweep {
     }
 }
 
-/// One store, one fault.
+/// One store with one fault.
 private struct Round {
     let path: String
     let seed: UInt64
@@ -90,7 +90,7 @@ private struct Round {
     var findings: [String] = []
     var strikes: Int64 = 0
     var struckCall = ""
-    /// Operations that failed while the fault lasted.
+    /// Operations that failed during the fault.
     var failures = 0
 
     init(path: String, seed: UInt64, isPrepared: Bool) {
@@ -126,7 +126,7 @@ private struct Round {
         }
     }
 
-    /// Opens the store; if the fault prevents it, then after the fault.
+    /// Opens the store; if the fault prevents that, opens it after the fault.
     private mutating func open() async throws -> CacheManager {
         do {
             return try await CacheManager.openForFaults(path)
@@ -146,15 +146,16 @@ private struct Round {
         struckCall = String(cString: fault_last_call())
     }
 
-    /// While the fault may strike: an error is an error, and what is read is right or nothing.
+    /// Performs an operation while the fault may strike: it may fail, but it must not read anything
+    /// wrong.
     private mutating func attempt(_ operation: FaultWorkload.Operation, on store: CacheManager) async {
-        let certain = model.tried(operation)
+        let certain = model.begin(operation)
         do {
             let version = try await store.perform(operation)
             if case .read(let place) = operation, let version, !model.allows(version, at: place, .init()) {
                 findings.append("read \(version) at \(place)")
             }
-            model.acknowledged(operation, certain)
+            model.acknowledge(operation, certain)
         } catch let error as StoreError {
             failures += 1
             check(error, "\(operation)")
@@ -172,14 +173,14 @@ private struct Round {
 
     private mutating func perform(_ operations: [FaultWorkload.Operation], on store: CacheManager) async throws {
         for operation in operations {
-            let certain = model.tried(operation)
+            let certain = model.begin(operation)
             do {
                 try await store.perform(operation)
             } catch {
                 findings.append("\(operation) failed without a fault: \(error)")
                 continue
             }
-            model.acknowledged(operation, certain)
+            model.acknowledge(operation, certain)
         }
     }
 }

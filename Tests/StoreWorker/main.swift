@@ -2,17 +2,22 @@ import FaultShim
 import FaultWorkload
 import OfflineStore
 
-// A process that uses a store, for tests that take its life, its disk or its power:
+// A process that uses a store, for tests that end its life, its disk or its power:
 //
-//   store-worker load FOLDER SEED COUNT LANES BUDGET [MODE AT]   a seeded workload; one line before
-//   and after each operation store-worker sweep FOLDER SEED MODE ERROR LENGTH FROM STRIDE LIMIT
-//   the tour again and again, each time with a fault at another file operation store-worker revise
-//   FOLDER MODE AT   other keys for what is stored store-worker follow FOLDER URL COUNT   a store
-//   that another process writes; one line for each change that it hears of store-worker download
-//   FOLDER URL MODE ERROR AT   a file, by the request layer
+//     store-worker load FOLDER SEED COUNT LANES BUDGET [MODE AT]
+//         runs a seeded workload, with a line before and after each operation
+//     store-worker sweep FOLDER SEED MODE ERROR LENGTH FROM STRIDE LIMIT AGE
+//         runs the tour again and again, each time with a fault at another file operation
+//     store-worker revise FOLDER MODE AT
+//         moves stored responses to other keys
+//     store-worker follow FOLDER URL COUNT
+//         follows a store that another process writes, with a line for each change
+//     store-worker download FOLDER URL MODE ERROR AT
+//         downloads a file through the request layer
 //
-// MODE is 'kill', 'torn' or 'cut' with 'load', 'error' or 'short' with 'sweep', any of them but
-// 'short', or 'none', with 'revise' and 'download'.
+// AGE is 'old' for a store that is filled before the fault, else 'new'. MODE is 'kill', 'torn' or
+// 'cut' with 'load', and 'error' or 'short' with 'sweep'. With 'revise' and 'download' it is
+// 'none', or any of these except 'short'.
 
 let words = Array(CommandLine.arguments.dropFirst())
 switch words.first {

@@ -1,7 +1,7 @@
 import Benchmark
 import Cases
 
-/// What the semantics cost, a thousand times over: a result divided by that is one operation.
+/// Measures the semantics, a thousand operations at a time: divide a result by a thousand for one.
 let benchmarks: @Sendable () -> Void = {
     Benchmark.defaultConfiguration = Benchmark.Configuration(
         metrics: [.wallClock, .throughput],

@@ -1,20 +1,20 @@
 /// One operation that is measured.
 public struct Case: Sendable {
-    /// What it is, for people; unique.
+    /// The case's unique name, for people.
     public let name: String
-    /// Does it so many times.
+    /// Does the operation that many times.
     ///
-    /// The loop is in here so that what surrounds the operation is one call, which nothing can be
-    /// optimised across.
+    /// The loop is in here so that its caller makes one call, across which nothing can be
+    /// optimised.
     public let run: @Sendable (Int) -> Void
 
-    /// All of them, in the order in which they are shown.
+    /// All cases, in the order in which they are shown.
     public static let all: [Case] = policyCases() + keyCases() + fieldCases()
 }
 
 extension Array where Element == Case {
-    /// Adds a case; what it answers is kept, so that it is not optimised away.
-    mutating func measure<Answer>(_ name: String, _ body: @escaping @Sendable () -> Answer) {
+    /// Adds a case. Its result is kept, so that the work is not optimised away.
+    mutating func measure<Result>(_ name: String, _ body: @escaping @Sendable () -> Result) {
         append(
             Case(name: name) { count in
                 for _ in 0..<count { keep(body()) }
@@ -23,7 +23,7 @@ extension Array where Element == Case {
     }
 }
 
-/// Where an answer ends: the optimiser may not know that nothing is done with it.
+/// Takes a result, so that the optimiser does not know that it is unused.
 @inline(never)
 @_optimize(none)
-private func keep<Answer>(_ answer: Answer) {}
+private func keep<Result>(_ result: Result) {}

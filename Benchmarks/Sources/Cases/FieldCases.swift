@@ -1,8 +1,8 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// The parsers of the fields that caching depends on, through whatever of the API does little else:
-/// what is measured is what ships.
+/// The parsers of the fields that caching depends on, measured through API that does little else,
+/// as users call them.
 func fieldCases() -> [Case] {
     var cases: [Case] = []
     let policy = CachePolicy(kind: .shared)

@@ -5,9 +5,9 @@ import HTTPTypes
 enum Messages {
     /// 2026-03-01T12:00:00Z: when the response was received.
     static let noon = Timestamp(seconds: 1_772_366_400)
-    /// Half a minute later it is fresh.
+    /// Half a minute later: the response is fresh.
     static let soon = noon.adding(milliseconds: 30_000)
-    /// An hour later it is stale.
+    /// An hour later: the response is stale.
     static let late = noon.adding(milliseconds: 3_600_000)
 
     static let request = HTTPRequest(

@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// What every request that a stored response might answer goes through.
+/// The decisions for every request that a stored response might serve.
 func policyCases() -> [Case] {
     var cases: [Case] = []
     let policy = CachePolicy(kind: .shared)

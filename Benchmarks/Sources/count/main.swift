@@ -1,7 +1,7 @@
 import Cases
 
-// count CASE TIMES: does one operation so many times, for a tool that counts instructions; 'count'
-// alone lists the cases.
+// count CASE TIMES: does one operation that many times, for a tool that counts instructions.
+// 'count' alone lists the cases.
 
 let arguments = CommandLine.arguments.dropFirst()
 if let name = arguments.first, let times = arguments.dropFirst().first.flatMap({ Int($0) }) {

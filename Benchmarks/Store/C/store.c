@@ -1,11 +1,14 @@
-// The same work on the same rows through SQLite's own API: what the store is measured beside. One
-// line of JSON each.
+// The peer of the store: the same work on the same rows through SQLite's own API. Each command
+// prints one line of JSON.
 //
-//   store lookup DATABASE KIND READS BATCH SEED   metadata by key hash, body by number; BATCH reads
-//   in a transaction, 0: none store insert SOURCE DATABASE ROWS STEPS...    entries and chunks of
-//   SOURCE into a new database, ROWS in a transaction, 0: all store chunks DATABASE LENGTH STEPS...
-//   a body of LENGTH bytes, 64 KiB a row, 4 MiB a transaction, checkpoints every 16 MiB store read
-//   DATABASE                           every chunk of the database, in order
+//   store lookup DATABASE KIND READS BATCH SEED
+//       reads metadata by key hash and bodies by number; BATCH reads a transaction, 0: none
+//   store insert SOURCE DATABASE ROWS STEPS...
+//       copies entries and chunks of SOURCE into a new database; ROWS a transaction, 0: all
+//   store chunks DATABASE LENGTH STEPS...
+//       writes a body of LENGTH bytes: 64 KiB a row, 4 MiB a transaction, a checkpoint every 16 MiB
+//   store read DATABASE
+//       reads every chunk of the database, in order
 //
 // STEPS are the files of the schema, in order.
 #include <sqlite3.h>
@@ -39,7 +42,7 @@ static void report(double count, double bytes) {
            count, w, p, count / w, count / p, bytes);
 }
 
-// The same order in every run (SplitMix64).
+// The same random order in every run (SplitMix64).
 static uint64_t seed;
 static uint64_t next_random(void) {
     uint64_t z = seed += 0x9e3779b97f4a7c15;
@@ -65,7 +68,7 @@ static sqlite3 *open_database(const char *path, int flags) {
     return db;
 }
 
-// As the store opens its writer; what is faster would not be the same work.
+// Opens the database like the store's writer; anything faster would not be the same work.
 static sqlite3 *create_database(const char *path, char **steps, int count) {
     sqlite3 *db = open_database(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     run(db, "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL");
@@ -119,7 +122,7 @@ static int lookup(int argc, char **argv) {
     volatile int64_t sum = 0;
     double bytes = 0;
     for (int round = 0; round < 2; round++) {
-        // First a tenth, which nobody times.
+        // A tenth first, which is not timed.
         int n = round == 0 ? reads / 10 : reads;
         bytes = 0;
         start();
@@ -250,7 +253,7 @@ static int write_chunks(int argc, char **argv) {
             if (sqlite3_step(commit) != SQLITE_DONE) fail("commit", db);
             sqlite3_reset(commit);
         }
-        // The store does so too, or the log would be as long as the body.
+        // The store does this too; otherwise the log would be as long as the body.
         if (written % (16 << 20) == 0) sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     }
     report(length, length);
@@ -261,7 +264,7 @@ static int read_chunks(int argc, char **argv) {
     if (argc < 3) fail("read DATABASE", NULL);
     sqlite3 *db = open_database(argv[2], SQLITE_OPEN_READONLY);
     run(db, "PRAGMA mmap_size = 0; PRAGMA cache_size = -4096");
-    // The longest body is the one to be read; a statement for each chunk, as the store does it.
+    // Reads the longest body, with a statement for each chunk, as the store does.
     sqlite3_stmt *longest = prepare(db, "SELECT body_id, body_length FROM entry ORDER BY body_length DESC LIMIT 1");
     if (sqlite3_step(longest) != SQLITE_ROW) fail("there are no entries", db);
     int64_t body_id = sqlite3_column_int64(longest, 0), length = sqlite3_column_int64(longest, 1), bytes = 0;

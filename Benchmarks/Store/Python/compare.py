@@ -1,7 +1,9 @@
-"""Runs both sides of every line of the store's aims in turn, A B A B A B, and prints them beside their limits.
+"""Runs both sides of every measurement of the store in turn, A B A B A B, and prints the results
+beside their limits.
 
-Each measurement is a process of its own. A ratio is the median of the ratios of neighbouring runs, so that what else goes on on the machine meets both sides alike. Called by
-scripts/benchmark-store, whose head says what the options are.
+Each measurement is a process of its own. A ratio is the median of the ratios of neighbouring runs,
+so that other load on the machine affects both sides alike. scripts/benchmark-store calls this
+program; its head describes the options.
 """
 
 import argparse
@@ -19,7 +21,7 @@ MIB = 1 << 20
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
 SQL = os.path.join(ROOT, "Migrations", "sql")
-# The other parts of the results stay as they are.
+# The other parts of the results do not change.
 sys.path.insert(0, os.path.join(ROOT, "Benchmarks"))
 from sections import replace  # noqa: E402
 
@@ -27,7 +29,7 @@ STEPS = sorted(os.path.join(SQL, name) for name in os.listdir(SQL) if name.endsw
 
 
 class Row:
-    """One line: what is measured, both figures, their ratio, and the limit that the issue sets."""
+    """One row: the measurement, both figures, their ratio, and the limit."""
 
     def __init__(self, section, name, ours="", theirs="", value=None, limit=None, text=None, processor=None):
         self.section, self.name, self.ours, self.theirs = section, name, ours, theirs
@@ -83,7 +85,7 @@ class Comparison:
         return max(200, count // self.shrink)
 
     def folder(self):
-        """A name where nothing is yet."""
+        """A path that does not exist yet."""
         self.number += 1
         return os.path.join(self.options.folder, f"data-{self.number}")
 
@@ -116,14 +118,14 @@ class Comparison:
             return os.path.join(folder, file.read().strip())
 
     def alternate(self, *sides):
-        """The reports of each side, which run in turn."""
+        """The reports of the sides, which run in turn."""
         rounds = [[side() for side in sides] for _ in range(self.rounds)]
         return [list(reports) for reports in zip(*rounds)]
 
     # MARK: Rows
 
     def rate(self, section, name, limit, ours, theirs, text=per_second):
-        """Ours and theirs a second; the ratio is ours by theirs."""
+        """Adds both rates for each second; the ratio is ours divided by theirs."""
         mine, others = self.alternate(ours, theirs)
         self.add(
             Row(
@@ -142,7 +144,7 @@ class Comparison:
         self.rows.append(row)
         print("  " + "   ".join(cell for cell in row.cells if cell), flush=True)
 
-    # MARK: Lines of the aims
+    # MARK: Measurements
 
     def reading(self):
         section = "Reading from disk, values of 2 KiB"
@@ -158,7 +160,7 @@ class Comparison:
                 lambda: self.ours("read", folder=folder, kind=kind, count=count, reads=reads),
                 lambda: self.c("lookup", self.database(folder), code, reads, 0, 1),
             )
-            # Reading writes nothing itself; noting what was used does.
+            # Reading itself writes nothing; recording the use does.
             written = median(reports, "written") / median(reports, "count")
             self.add(Row(section, f"{name}: bytes written for each that was read", f"{written:,.0f}"))
             self.rate(
@@ -236,7 +238,7 @@ class Comparison:
         self.rate(section, "writes, each awaited", 2, write(1, self.some(10_000)), put)
         self.rate(section, "writes, many at a time", 5, write(256, self.some(50_000)), put)
 
-        # diskcache's better side is found first, and is the one that counts.
+        # First find diskcache's faster variant, which is then compared.
         ways = {
             way: fresh(lambda path, way=way: self.theirs("set8", path, self.some(20_000), 2048, way))
             for way in ("processes", "threads")
@@ -288,7 +290,7 @@ class Comparison:
         folders = {size: self.folder() for size in (self.some(10_000), total)}
         for size, folder in folders.items():
             start = time.monotonic()
-            # In parts: what is to be stored is made before it is.
+            # In parts, because values are made before they are stored.
             for first in range(0, size, 500_000):
                 count = min(500_000, size - first)
                 self.ours("write", folder=folder, kind="response", first=first, count=count, length=64, batch=10_000)
@@ -310,7 +312,7 @@ class Comparison:
         theirs = {
             size: lambda size=size: self.c("lookup", self.database(folders[size]), 0, reads, 0, 1) for size in folders
         }
-        # Whoever comes first would read from the disk what the other finds in the system's cache.
+        # Otherwise the first side would read from disk, and the other from the system's cache.
         for folder in folders.values():
             with open(self.database(folder), "rb", buffering=0) as database:
                 while database.read(16 * MIB):
@@ -333,7 +335,8 @@ class Comparison:
             Row(section, "a lookup; C: likewise", per_second(median(b, "rate")), per_second(median(d, "rate")), ratio(b, d, "rate"))
         )
         more = median(b, "resident") - median(a, "resident")
-        # The page caches, whose sizes are fixed, are full only in the large one: 16 MiB of the writer, 4 MiB of each reading connection.
+        # The page caches have fixed sizes, 16 MiB for the writer and 4 MiB for each reading
+        # connection, and are full only in the large store.
         self.add(
             Row(
                 section,
@@ -491,7 +494,7 @@ def size_of(folder):
     return sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder))
 
 
-# MARK: Telling
+# MARK: Reporting
 
 
 def sections(rows):

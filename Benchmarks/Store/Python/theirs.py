@@ -1,9 +1,10 @@
-"""What the store is measured beside, from pip: diskcache and requests-cache. One line of JSON each.
+"""The peers of the store, from pip: diskcache and requests-cache. Each run prints one line of JSON.
 
 theirs.py get FOLDER COUNT READS LENGTH      one caller; COUNT values are stored first, and not timed
 theirs.py set FOLDER COUNT LENGTH            one caller
 theirs.py set8 FOLDER COUNT LENGTH processes|threads   eight callers
-theirs.py session FOLDER COUNT READS LENGTH  a requests-cache session, each URL asked once of an origin on loopback
+theirs.py session FOLDER COUNT READS LENGTH  a requests-cache session; each URL is first requested
+                                             once from an origin on loopback
 """
 
 import json

@@ -8,8 +8,7 @@ public struct GraphQLGetMomentsByUserID: GetMomentsByUserID {
         let path = "/graphql"
         var task: HTTPTask { .graphQL(GraphQLOperation(Self.document, variables: ["userID": userID])) }
         let valuePath: ValuePath = "data.getMomentsDetailsByUserID"
-        // A query is sent by POST, whose answers are stored only where somebody says how long they
-        // are good for.
+        // A query is sent by POST. Its response is stored only because this sets a lifetime.
         let storage = CacheRequest.Storage.expiring(.after(.minutes(1)))
         let tags = [momentsTag]
 
@@ -30,7 +29,7 @@ public struct GraphQLGetMomentsByUserID: GetMomentsByUserID {
     public func call(userID: String) -> Call<MomentsDetails> { Request(userID: userID).call }
 }
 
-/// The fields of our types, in the words of GraphQL.
+/// The fields of our types in GraphQL.
 enum GraphQLFields {
     static let moment = "id userDetails { name avatar } type title url photos createdDate isLiked"
 }

@@ -13,6 +13,6 @@ public struct RESTGetMomentsByUserID: GetMomentsByUserID {
     /// The request.
     public init() {}
 
-    /// The feed, which is the whole answer.
+    /// The feed, which is the whole response.
     public func call(userID: String) -> Call<MomentsDetails> { Request(userID: userID).call }
 }

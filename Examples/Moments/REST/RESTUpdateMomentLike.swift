@@ -1,6 +1,6 @@
 public import Holdfast
 
-/// `PUT /moments/{id}/like`, and `DELETE` for no longer.
+/// `PUT /moments/{id}/like` likes a moment, `DELETE` takes the like back.
 public struct RESTUpdateMomentLike: UpdateMomentLike {
     struct Request: Endpoint {
         typealias Response = Moment
@@ -15,7 +15,7 @@ public struct RESTUpdateMomentLike: UpdateMomentLike {
     /// The request.
     public init() {}
 
-    /// The moment, which is the whole answer.
+    /// The moment, which is the whole response.
     public func call(momentID: String, isLiked: Bool) -> Call<Moment> {
         Request(momentID: momentID, isLiked: isLiked).call
     }

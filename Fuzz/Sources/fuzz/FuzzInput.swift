@@ -2,8 +2,8 @@ import HTTPTypes
 
 /// The bytes of one run, read as text: lines, numbers, and field sections that an empty line ends.
 ///
-/// Text, so that dictionaries fit, seeds can be written by hand, and what was found can be read.
-/// Whatever it is given, it reads something.
+/// It is text, so that dictionaries fit, seeds can be written by hand, and findings can be read.
+/// Every input gives some result.
 struct FuzzInput {
     private var rest: Slice<UnsafeBufferPointer<UInt8>>
 
@@ -26,12 +26,12 @@ struct FuzzInput {
         return Array(rest)
     }
 
-    /// The words of the next line as numbers, clamped; what is no number is 0.
+    /// The words of the next line as numbers, clamped; a word that is not a number is 0.
     mutating func numbers() -> Numbers {
         Numbers(values: line().split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false).map(Self.number))
     }
 
-    /// Fields up to an empty line or the end; what has no valid name is left out.
+    /// Fields up to an empty line or the end. Lines without a valid name are left out.
     mutating func fields() -> HTTPFields {
         var fields = HTTPFields()
         while !rest.isEmpty {
@@ -69,7 +69,7 @@ struct FuzzInput {
     }
 }
 
-/// The numbers of one line; those that are missing are 0.
+/// The numbers of one line; missing ones are 0.
 struct Numbers {
     var values: [Int64]
 
@@ -77,7 +77,7 @@ struct Numbers {
 }
 
 extension HTTPField.Name {
-    /// The names here are tokens.
+    /// Makes a name; all names here are tokens.
     init(token: StaticString) { self = HTTPField.Name("\(token)") ?? .accept }
 }
 

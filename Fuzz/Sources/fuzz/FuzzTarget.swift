@@ -1,7 +1,7 @@
-/// A parser under test: bytes in; a broken claim ends the fuzzer's process, which libFuzzer reports
-/// with the bytes, and fails a replay's test.
+/// A parser under test. A broken claim ends the fuzzer's process, which libFuzzer reports with the
+/// bytes, and fails a replay's test.
 struct FuzzTarget: Sendable {
-    /// Also the name of its dictionary and of its seed corpus.
+    /// The target's name, and that of its dictionary and seed corpus.
     var name: String
     var run: @Sendable (UnsafeBufferPointer<UInt8>) -> Void
 
@@ -28,7 +28,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "url-pattern", run: urlPattern),
     ]
 
-    /// The one that the first argument names; static, because the driver's callback is a C function
-    /// and captures nothing.
+    /// The target that the first argument names. It is static, because the driver's callback is a C
+    /// function and captures nothing.
     static let chosen = all.first { $0.name == CommandLine.arguments.dropFirst().first }
 }

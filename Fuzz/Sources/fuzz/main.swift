@@ -18,7 +18,7 @@ guard FuzzTarget.chosen != nil else {
 }
 
 var count = CommandLine.argc - 1
-// The target's name takes the place of the program's.
+// The target's name replaces the program's name.
 var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv + 1
 exit(
     LLVMFuzzerRunDriver(&count, &arguments) { data, size in

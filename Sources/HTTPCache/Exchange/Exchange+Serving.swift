@@ -118,10 +118,10 @@ extension Exchange {
                 BodyStream($0)
             }
         }
-        let isOriginUnreachable = request.place.isShared
+        let runsOnLoop = request.place.isShared
         return await engine.recovering("openBody", at: request.place) {
             let body = try await engine.store.openBody(of: stored, range: range)
-            return isOriginUnreachable ? try await body?.begunAwayFromLoops() : body
+            return runsOnLoop ? try await body?.begunAwayFromLoops() : body
         } ?? nil
     }
 

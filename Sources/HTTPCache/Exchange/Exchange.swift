@@ -76,7 +76,7 @@ struct Exchange {
         let others = shared == key ? [] : await lookup(shared)
         var found = (own ?? []) + forPrincipal(others ?? [])
         if engine.options.usesNoVarySearch {
-            for (equivalent, rule) in await SearchRules(engine: engine).equivalents(of: key, sharedKey: shared) {
+            for (equivalent, rule) in await NoVarySearchRules(engine: engine).equivalents(of: key, sharedKey: shared) {
                 let stored = (await lookup(equivalent) ?? []).filter { NoVarySearch($0.head.fields) == rule }
                 found += shared != key && equivalent.components.partition == .shared ? forPrincipal(stored) : stored
             }
@@ -222,7 +222,7 @@ struct Exchange {
         switch answer {
         case .shared(let head, let response, let reader, let notStored):
             if isCollapsed,
-                !policy.matchesVariant(head, selecting) || !policy.mayAnswerCollapsed(head)
+                !policy.matchesVariant(head, selecting) || !policy.mayServeCollapsed(head)
             {
                 return try await fetchAlone(fetcher)
             }

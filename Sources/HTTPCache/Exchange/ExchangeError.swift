@@ -39,7 +39,7 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     /// The transport's failure, where there is one.
     public var cause: (any Error)?
     /// With ``Code/staleForbidden`` the directive or limit that forbids the use, by its name:
-    /// `must-revalidate`, `invalidated`, `stale.offline`. See ``Reuse/StaleUse``.
+    /// `must-revalidate`, `invalidated`, `stale.offline`. See `Reuse.StaleUse`.
     public var forbiddenBy: String?
 
     init(code: Code, message: String, status: Int, outcome: CacheOutcome, cause: (any Error)? = nil) {

@@ -186,7 +186,7 @@ package struct ExchangeMachine: Sendable {
         if let key = candidates.first?.key, candidates.contains(where: { $0.key != key }) {
             let isOwn = candidates.map { $0.key.components.partition != .shared }
             if isOwn.contains(true) {
-                let preferred = candidates.indices.filter { isOwn[$0] || policy.isForEverybody(candidates[$0].head) }
+                let preferred = candidates.indices.filter { isOwn[$0] || policy.allowsSharing(candidates[$0].head) }
                 let index = policy.selectVariant(among: preferred.count, for: prepared.selecting, at: now) {
                     candidates[preferred[$0]].head
                 }
@@ -300,7 +300,7 @@ package struct ExchangeMachine: Sendable {
         case .serve(let serve): return .serve(serve, isRecent: false)
         case .fetch: return .ask
         case .refuse(var refusal):
-            // Nobody was asked: an offline miss. DESIGN: the offline contract
+            // Nobody was asked: an offline miss. docs/architecture.md, "The offline contract"
             refusal.status = 504
             return .refuse(refusal)
         }

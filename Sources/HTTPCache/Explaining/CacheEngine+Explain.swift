@@ -2,12 +2,11 @@ public import HTTPCacheSemantics
 import HTTPTypes
 
 extension CacheEngine {
-    /// Says how a request would be answered, and why, without answering it: no socket is opened,
-    /// and nothing is written.
+    /// Explains how a request would be answered, and why. It does not answer it: no socket is
+    /// opened, and nothing is written.
     ///
-    /// The request is taken as if it came alone: another's fetch that is under way is not waited
-    /// for. What would be served is opened, as it would be to be served, so that a body that is
-    /// gone is told of.
+    /// The request is treated as if it came alone: it waits for no other caller's fetch. The stored
+    /// response that would be served is opened, so that a missing body is noticed.
     ///
     /// ```swift
     /// let explanation = try await engine.explain(CacheRequest(head: head))
@@ -15,9 +14,9 @@ extension CacheEngine {
     /// // Would be answered from the store: fresh for another 3 m 20 s (max-age=300).
     /// ```
     ///
-    /// - Parameter instant: when; `nil` for the engine's clock. What is known of the origin now
-    ///   counts for every instant.
-    /// - Throws: ``ExchangeError`` for a target that is none, `CancellationError`.
+    /// - Parameter instant: the time to explain for; `nil` for the engine's clock. The present
+    ///   state of the origin is used for every instant.
+    /// - Throws: ``ExchangeError`` for an invalid target, `CancellationError`.
     @concurrent
     public func explain(_ request: CacheRequest, at instant: Timestamp? = nil) async throws -> Explanation {
         guard let prepared = prepare(request) else { throw ExchangeError.invalidTarget(request) }
@@ -26,11 +25,11 @@ extension CacheEngine {
         let exchange = Exchange(engine: self, prepared: prepared, key: key, now: now)
         let (found, isWhole) = await exchange.lookup()
         try Task.checkCancellation()
-        var explaining = ExchangeExplaining(exchange, found)
-        return await explaining.explanation(isStoreReadable: isWhole)
+        var builder = ExplanationBuilder(exchange, found)
+        return await builder.explanation(isStoreReadable: isWhole)
     }
 
-    /// Which rules decided what for a request and the stored response that counts.
+    /// The rules that decided each setting, for a request and the stored response that it selects.
     func decisions(for prepared: PreparedRequest, _ stored: StoredResponse?) -> [RuleDecision] {
         let found =
             rules?.decisions(for: prepared.presented.ruledHead, contentType: stored?.head.fields[.contentType]) ?? []

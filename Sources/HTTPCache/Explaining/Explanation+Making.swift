@@ -2,23 +2,23 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension Explanation.Request {
-    /// Request fields that count for caching whatever is stored. RFC 9111 §5, RFC 9110 §13, §14
-    private static let countingNames: Set<String> = [
+    /// Request fields that matter for caching, whatever is stored. RFC 9111 §5, RFC 9110 §13, §14
+    private static let cachingNames: Set<String> = [
         "cache-control", "pragma", "range", "if-range", "if-match", "if-none-match", "if-modified-since",
         "if-unmodified-since",
     ]
 
     /// - Parameters:
-    ///   - names: further fields that count, in lower case: what `Vary` names.
-    ///   - decisions: which rules decided what.
-    init(_ prepared: PreparedRequest, counting names: Set<String>, _ decisions: [RuleDecision]) {
+    ///   - names: further fields to show, in lower case: those that `Vary` names.
+    ///   - decisions: the rules that decided each setting.
+    init(_ prepared: PreparedRequest, including names: Set<String>, _ decisions: [RuleDecision]) {
         let head = prepared.presented.head
         let principal = prepared.settings?.principal?.field
         let secrets = prepared.presented.secretFields
-        let counting = HTTPFields(
+        let shown = HTTPFields(
             head.headerFields.filter {
                 let name = $0.name.canonicalName
-                return Self.countingNames.contains(name) || names.contains(name) || $0.name == principal
+                return Self.cachingNames.contains(name) || names.contains(name) || $0.name == principal
                     || CredentialPartition.isCredential($0) || secrets.contains($0.name)
             }
         )
@@ -26,8 +26,8 @@ extension Explanation.Request {
             method: head.method.rawValue,
             target: prepared.shownTarget.redacted,
             sentTarget: prepared.shownSentTarget.redacted,
-            fields: redactedFields(counting).map { field in
-                // What tells principals apart is as good as a credential.
+            fields: redactedFields(shown).map { field in
+                // The field that identifies principals is as secret as a credential.
                 let isHidden = field.name == principal || secrets.contains(field.name)
                 let value = isHidden ? Redaction.placeholder : field.value
                 return Explanation.Field(name: field.name.rawName, value: value)
@@ -71,11 +71,11 @@ extension Explanation.Change {
 }
 
 extension CacheEngine {
-    /// Of a request that goes past the store: a method, content or rule that allows no stored
-    /// answer, or a caller that wants none.
+    /// The explanation of a request that bypasses the store: a method, content or rule allows no
+    /// stored response, or the caller wants none.
     func explainForwarding(of prepared: PreparedRequest, at now: Timestamp) -> Explanation {
         let decisions = decisions(for: prepared, nil)
-        func verdict(_ situation: Foresight.Situation) -> Explanation.Verdict {
+        func verdict(_ situation: DryRun.Situation) -> Explanation.Verdict {
             let outcome = forwarding(of: prepared, in: situation, at: now)
             let wording = Wording(policy: policy, candidateCount: 0, decisions: decisions)
             return Explanation.Verdict(outcome, wording, status: nil)
@@ -84,7 +84,7 @@ extension CacheEngine {
             at: now,
             cache: policy.kind == .shared ? "shared" : "private",
             mode: prepared.mode,
-            request: Explanation.Request(prepared, counting: [], decisions),
+            request: Explanation.Request(prepared, including: [], decisions),
             rules: decisions,
             key: nil,
             variants: [],
@@ -102,24 +102,24 @@ extension CacheEngine {
 
     private func forwarding(
         of prepared: PreparedRequest,
-        in situation: Foresight.Situation,
+        in situation: DryRun.Situation,
         at now: Timestamp
-    ) -> Foresight.Outcome {
+    ) -> DryRun.Outcome {
         let (request, mode) = (prepared.request, situation == .offline ? .offline : prepared.mode)
         let fetch = ExchangeMachine.Fetch(request: request.head, validating: nil, reason: request.forwardReason)
-        var course = Foresight.Course.fetch(fetch)
+        var course = DryRun.Course.fetch(fetch)
         if let refusal = prepared.refusalToForward(mode: mode) {
             course = .refuse(refusal)
         } else if situation == .unreachable,
-            let refusal = prepared.refusal(after: Foresight.unreachable, at: now)
+            let refusal = prepared.refusal(after: DryRun.unreachable, at: now)
         {
             course = .refuse(refusal)
         } else if situation == .failing {
             course = .pass(fetch, status: .serviceUnavailable)
         }
-        return Foresight.Outcome(
+        return DryRun.Outcome(
             course: course,
-            question: .asked,
+            stage: .asked,
             considered: nil,
             preference: request.preference,
             mode: mode

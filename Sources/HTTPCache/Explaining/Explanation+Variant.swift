@@ -3,49 +3,50 @@ public import HTTPCacheSemantics
 extension Explanation {
     /// A stored response of the key.
     public struct Variant: Sendable, Hashable, Codable {
-        /// The store's number for it.
+        /// The store's number for the response.
         public var id: Int64
-        /// Whose it is: `shared`, `principal` or `credentials`.
+        /// Its partition: `shared`, `principal` or `credentials`.
         public var partition: String
         /// Its status.
         public var status: Int
         /// When it was first stored.
         public var storedAt: Timestamp
-        /// When its head came, or was last freshened.
+        /// When its head arrived, or was last freshened.
         public var receivedAt: Timestamp
         /// Bytes in its body.
         public var bodyLength: Int64
-        /// Invalidated, and kept for when the origin cannot be reached.
+        /// Whether it was invalidated, and is kept for when the origin cannot be reached.
         public var isInvalidated: Bool
-        /// Its body is gone or damaged, so that it answers nobody. Only found out of those that
-        /// would be served.
+        /// Whether its body is gone or damaged, so that it cannot be served. Only checked for
+        /// responses that would be served.
         public var isBodyGone: Bool
         /// The request fields that `Vary` names, in lower case.
         public var vary: [String]
         /// Whether it matches the request's selecting fields.
         public var isMatching: Bool
-        /// Where it does not: which do not, and how. RFC 9111 §4.1
+        /// The fields that do not match, if any, and their values. RFC 9111 §4.1
         public var differences: [Difference]
-        /// Whether it is the one that counts.
+        /// Whether it is the variant that is used.
         public var isSelected: Bool
     }
 
-    /// A selecting field that is another in the request than in the one that brought the response.
+    /// A selecting field that differs between this request and the one that brought the stored
+    /// response.
     public struct Difference: Sendable, Hashable, Codable {
         /// In lower case; `*` for `Vary: *`.
         public var name: String
-        /// Redacted; `nil` where the stored response was made for a request without it.
+        /// Redacted; `nil` if the stored response was made for a request without the field.
         public var stored: String?
-        /// Redacted; `nil` where the request has none.
+        /// Redacted; `nil` if the request does not have the field.
         public var presented: String?
     }
 
-    /// RFC 9111 §4.2, by its own names: milliseconds and instants.
+    /// The age and freshness of RFC 9111 §4.2, with its names: milliseconds and instants.
     public struct Arithmetic: Sendable, Hashable, Codable {
-        /// `date_value`: of the field; `nil` where there is no valid one, and ``responseTime``
-        /// stands for it.
+        /// `date_value`: from the field; `nil` if there is no valid one, and ``responseTime``
+        /// replaces it.
         public var dateValue: Timestamp?
-        /// `age_value`: of the field; `nil` where there is no valid one.
+        /// `age_value`: from the field; `nil` if there is no valid one.
         public var ageValue: Int64?
         /// `request_time`
         public var requestTime: Timestamp
@@ -65,14 +66,14 @@ extension Explanation {
         public var currentAge: Int64
         /// `freshness_lifetime`
         public var freshnessLifetime: Int64
-        /// What the lifetime comes from: `maxAge`, `sMaxage`, `expires`, `heuristic`,
+        /// The source of the lifetime: `maxAge`, `sMaxage`, `expires`, `heuristic`,
         /// `explicitExpiry`, `none`, or a rule.
         public var lifetimeSource: String
-        /// The fields that it comes from, as they came.
+        /// The fields that give the lifetime, as they came.
         public var lifetimeFields: [Field]
         /// `response_is_fresh`
         public var isFresh: Bool
-        /// The first instant at which it is not; `nil` for never.
+        /// The first instant at which it is stale; `nil` for never.
         public var freshUntil: Timestamp?
     }
 }

@@ -1,7 +1,7 @@
 extension Explanation {
-    /// What would happen in one situation.
+    /// The outcome in one situation.
     public struct Verdict: Sendable, Hashable, Codable {
-        /// Who answers.
+        /// The source of the response.
         public enum Answer: String, Sendable, Hashable, Codable {
             /// A stored response.
             case stored
@@ -9,34 +9,34 @@ extension Explanation {
             case validated
             /// The origin is asked for the rest of what is stored. RFC 9111 §3.3
             case completed
-            /// The origin is asked, and its answer is the answer.
+            /// The origin is asked, and its response is returned.
             case forwarded
-            /// The cache itself, with an error.
+            /// The cache itself returns an error.
             case refused
         }
 
-        /// What decided, for programs.
+        /// The reason, for programs.
         public enum Reason: String, Sendable, Hashable, Codable {
             case fresh
-            /// The request's `max-stale`, or the caller, allows what is stale.
+            /// The request's `max-stale`, or the caller, allows a stale response.
             case maxStale = "max-stale"
             case staleWhileRevalidate = "stale-while-revalidate"
-            /// It came or was validated within the time for which the caller wants no other.
+            /// It arrived or was validated within the time for which the caller accepts it unasked.
             case recent
             case staleIfError = "stale-if-error"
-            /// What is stored goes before the origin: by mode, rule, or the caller's preference.
+            /// Stored responses come before the origin: by mode, rule, or the caller's preference.
             case storedFirst = "stored-first"
             /// Only the store may be asked.
             case storedOnly = "stored-only"
             case unreachable
-            /// The origin counts as away, and was not asked.
-            case away
+            /// The origin's circuit breaker is open, so the origin was not asked.
+            case breakerOpen = "breaker-open"
             /// The origin failed for this key a moment ago, and was not asked again.
             case recentFailure = "recent-failure"
             case stale
             case invalidated
-            /// The response's `no-cache`, or another directive of its that asks for validation of
-            /// what is fresh.
+            /// The response's `no-cache`, or another directive of the response that requires
+            /// validation of a fresh response.
             case responseNoCache = "response-no-cache"
             case requestNoCache = "request-no-cache"
             case requestMaxAge = "request-max-age"
@@ -46,17 +46,17 @@ extension Explanation {
             case networkFirst = "network-first"
             /// Nothing is stored for the target.
             case uriMiss = "uri-miss"
-            /// Something is stored, and nothing that fits the request's fields.
+            /// Something is stored, but no variant matches the request's fields.
             case varyMiss = "vary-miss"
-            /// Another part is stored than what is asked for.
+            /// The stored part is not the part that is requested.
             case partial
             case method
             case bypass
-            /// A directive forbids the use of what is stale; ``Verdict/forbiddenBy`` names it.
+            /// A directive forbids the use of a stale response; ``Verdict/forbiddenBy`` names it.
             case staleForbidden = "stale-forbidden"
-            /// The origin's own answer, an error, is passed on.
+            /// The origin's own error response is passed on.
             case originFails = "origin-fails"
-            /// Too many requests, a cache that is shut down, a request that cannot be sent.
+            /// Too many requests, a cache that is shut down, or a request that cannot be sent.
             case other
         }
 
@@ -64,14 +64,15 @@ extension Explanation {
         public var answer: Answer
         /// See ``Reason-swift.enum``.
         public var reason: Reason
-        /// The answer's status, where the cache knows it: a stored response's (304, 206 or 416
-        /// where the request asks for that), a refusal's, or the origin's 503.
+        /// The status of the response, if the cache knows it: a stored response's (304, 206 or 416
+        /// if the request asks for that), a rejection's, or the origin's 503.
         public var status: Int?
-        /// The number of the stored response that answers, is validated or is completed.
+        /// The number of the stored response that is served, validated or completed.
         public var stored: Int64?
-        /// `Cache-Status` as it would be but for what the origin's answer adds. RFC 9211
+        /// `Cache-Status` as it would be, without the parts that only the origin's response can
+        /// add. RFC 9211
         public var cacheStatus: String
-        /// Nothing is forwarded. RFC 9211 §2.1
+        /// Whether no request is forwarded. RFC 9211 §2.1
         public var isHit: Bool
         /// RFC 9211 §2.2
         public var forward: String?
@@ -79,11 +80,11 @@ extension Explanation {
         public var timeToLive: Int64?
         /// RFC 9211 §2.8
         public var detail: String?
-        /// Renewed in the background, after it answered.
+        /// Whether the stored response is renewed in the background after it was served.
         public var isRefreshed: Bool
-        /// What forbids stale use: a directive's name, a budget's, or `cookie`.
+        /// The name of a directive or staleness limit that forbids stale use, or `cookie`.
         public var forbiddenBy: String?
-        /// All this in one sentence.
+        /// The verdict in one sentence.
         public var summary: String
     }
 }

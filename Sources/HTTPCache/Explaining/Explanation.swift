@@ -1,55 +1,55 @@
 public import HTTPCacheSemantics
 
-/// Why a request would be answered as it would: from the store or not, by which response, directive
-/// or rule, and for how long that stays so.
+/// The explanation of how a request would be answered: from the store or not, by which response,
+/// directive or rule, and for how long.
 ///
-/// Made by ``CacheEngine/explain(_:at:)`` with the very code that answers requests. It holds no
-/// secrets: values of credentials, cookies and parameters whose names tell of a secret are replaced
-/// by `REDACTED`. Every duration is in milliseconds, every instant in milliseconds since 1970, UTC.
+/// ``CacheEngine/explain(_:at:)`` makes it with the code that answers requests. It holds no
+/// secrets: values of credentials, cookies and parameters with secret names are replaced by
+/// `REDACTED`. Durations are in milliseconds, instants in milliseconds since 1970, UTC.
 ///
 /// ```swift
 /// let explanation = try await engine.explain(request)
 /// print(explanation.now.summary)
 /// ```
 public struct Explanation: Sendable, Hashable, Codable {
-    /// The instant that it is about.
+    /// The instant that is explained.
     public var at: Timestamp
     /// `private` or `shared`. RFC 9111 §1
     public var cache: String
-    /// The mode in force for this request.
+    /// The mode that applies to this request.
     public var mode: OfflineMode
     /// See ``Request-swift.struct``.
     public var request: Request
-    /// Which rule decided what for this request and the selected response, in the order of the
-    /// settings.
+    /// The rules that decided each setting for this request and the selected response, in the order
+    /// of the settings.
     public var rules: [RuleDecision]
-    /// `nil` where no stored response may answer: by method, content or rule, or because the caller
-    /// said so.
+    /// `nil` if no stored response may answer: because of method, content or a rule, or because the
+    /// caller asked for none.
     public var key: Key?
-    /// What is stored under the key, in the order in which it is looked at.
+    /// The stored responses under the key, in the order in which they are examined.
     public var variants: [Variant]
-    /// Whether the store could be asked for all of them. One that fails has nothing to serve.
+    /// Whether the store returned all of them. A store that fails has nothing to serve.
     public var isStoreReadable: Bool
-    /// Why it is this variant, in words; `nil` where none was selected.
+    /// Why this variant was selected, in words; `nil` if none was.
     public var selection: String?
-    /// How fresh the selected variant is; `nil` where none was selected.
+    /// How fresh the selected variant is; `nil` if none was selected.
     public var freshness: Arithmetic?
-    /// What the engine knows of the origin's state; `nil` where it knows nothing that counts.
+    /// The relevant state of the origin; `nil` if nothing relevant is known.
     public var origin: OriginState?
-    /// What would happen at ``at``, with an origin that answers when it is asked.
+    /// The outcome at ``at``, with an origin that responds when it is asked.
     public var now: Verdict
-    /// What would happen at ``at`` if the origin could not be reached.
+    /// The outcome at ``at`` if the origin could not be reached.
     public var unreachable: Verdict
-    /// What would happen at ``at`` if the origin answered 503.
+    /// The outcome at ``at`` if the origin responded with 503.
     public var failing: Verdict
-    /// What would happen at ``at`` if the mode were ``OfflineMode/offline``.
+    /// The outcome at ``at`` if the mode were ``OfflineMode/offline``.
     public var offline: Verdict
-    /// When one of the four changes next and how, in order, for what is stored now.
+    /// The instants at which one of the four outcomes changes, in order, for what is stored now.
     public var changes: [Change]
 }
 
 extension Explanation {
-    /// The request, as people may see it.
+    /// The request, without its secrets.
     public struct Request: Sendable, Hashable, Codable {
         /// Its method.
         public var method: String
@@ -57,20 +57,20 @@ extension Explanation {
         public var target: String
         /// The target as it is sent, redacted; the same where no rule changes it.
         public var sentTarget: String
-        /// The fields that counted: directives, conditions, ranges, credentials, and what `Vary`
-        /// names.
+        /// The fields that matter: directives, conditions, ranges, credentials, and those that
+        /// `Vary` names.
         public var fields: [Field]
-        /// What rules changed in it or left out of the key, in the order in which it was done.
+        /// The changes that rules made to it or to its key, in order.
         public var changes: [RequestChange]
     }
 
-    /// One thing that rules did to the request before it was looked up or sent.
+    /// One change that rules made to the request before it was looked up or sent.
     public struct RequestChange: Sendable, Hashable, Codable {
         /// In words.
         public var summary: String
         /// The setting as it is written in a file: `ignore.parameters`.
         public var setting: String
-        /// The rule that has it; `nil` where nobody knows.
+        /// The rule with the setting; `nil` if it is not known.
         public var rule: String?
         /// Its line in the file.
         public var line: Int?
@@ -78,15 +78,16 @@ extension Explanation {
 
     /// A field line.
     public struct Field: Sendable, Hashable, Codable {
-        /// In the spelling in which it came.
+        /// In its original spelling.
         public var name: String
         /// Redacted.
         public var value: String
     }
 
-    /// What the request is looked up by.
+    /// The key under which the request is looked up.
     public struct Key: Sendable, Hashable, Codable {
-        /// `shared`; `principal` for one that was named, `credentials` for one told by an HMAC.
+        /// `shared`; `principal` for a named principal, `credentials` for one that only an HMAC
+        /// identifies.
         public var partition: String
         /// Whether the shared partition is looked in after the principal's.
         public var looksInShared: Bool
@@ -94,29 +95,29 @@ extension Explanation {
         public var method: String
         /// Redacted.
         public var target: String
-        /// SHA-256 of the content in hexadecimal digits, where that is part of the key.
+        /// SHA-256 of the content in hexadecimal digits, if the content is part of the key.
         public var content: String?
-        /// The short name under which `cache-dump` shows it; `nil` where nobody asked the store for
+        /// The short name under which `cache-dump` shows it; `nil` if the store was not asked for
         /// it.
         public var shortID: String?
     }
 
-    /// What an engine that is running knows of an origin.
+    /// The state of an origin as a running engine knows it.
     public struct OriginState: Sendable, Hashable, Codable {
-        /// It counts as away: the breaker is open.
+        /// Whether its circuit breaker is open, so that it is treated as unreachable.
         public var isOriginUnreachable: Bool
-        /// How it failed for this key a moment ago: `unreachable`, or the status it sent; `nil`
-        /// where it did not.
+        /// How it failed for this key a moment ago: `unreachable`, or its status; `nil` if it did
+        /// not fail.
         public var recentFailure: String?
     }
 
-    /// An instant from which something is otherwise.
+    /// An instant at which an outcome changes.
     public struct Change: Sendable, Hashable, Codable {
-        /// The first instant at which it is.
+        /// The first instant of the new outcome.
         public var at: Timestamp
-        /// What ended, by the name of the directive or rule; `freshness` for the lifetime.
+        /// The directive or rule that ends; `freshness` for the lifetime.
         public var ending: String
-        /// What would happen then, where that is otherwise than before: see ``Explanation/now``.
+        /// The new outcome, if it differs from the one before: see ``Explanation/now``.
         public var now: Verdict?
         /// See ``Explanation/unreachable``.
         public var unreachable: Verdict?

@@ -9,7 +9,7 @@ extension Explanation.RequestChange {
 }
 
 extension PreparedRequest.Change {
-    /// The setting's name in a file, and what was done.
+    /// The setting's name in a file, and the change in words.
     fileprivate var words: (setting: String, summary: String) {
         switch self {
         case .droppedParameter(let name):
@@ -27,9 +27,9 @@ extension PreparedRequest.Change {
             ("secret", "parameter '\(name)' is sent, and counts as a credential: it is not in the key's target")
         case .keyedContent: ("store.content", "the content is part of the key")
         case .principal(.field(let name)):
-            ("store.per", "stored for its principal alone, whom the field '\(name.rawName)' tells")
+            ("store.per", "stored only for its principal, which the field '\(name.rawName)' identifies")
         case .principal(.cookie(let name)):
-            ("store.per", "stored for its principal alone, whom the cookie '\(name)' tells")
+            ("store.per", "stored only for its principal, which the cookie '\(name)' identifies")
         case .bypassed: ("bypass", "goes past the store")
         case .methodNotStored: ("store.methods", "goes past the store: its method is none of those that are stored")
         }

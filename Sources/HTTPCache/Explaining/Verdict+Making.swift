@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension Explanation.Verdict {
-    /// What tells one verdict from another: all but the numbers that change with every second.
+    /// The parts that distinguish two verdicts: all except the numbers that change every second.
     struct Signature: Hashable {
         var answer: Answer
         var reason: Reason
@@ -12,7 +12,7 @@ extension Explanation.Verdict {
         var isRefreshed: Bool
         var forbiddenBy: String?
 
-        init(_ outcome: Foresight.Outcome) {
+        init(_ outcome: DryRun.Outcome) {
             answer = outcome.answer
             reason = outcome.reason
             stored = outcome.stored?.id
@@ -25,7 +25,7 @@ extension Explanation.Verdict {
     }
 
     /// - Parameter status: of the stored response as it would be served.
-    init(_ outcome: Foresight.Outcome, _ wording: Wording, status: Int?) {
+    init(_ outcome: DryRun.Outcome, _ wording: Wording, status: Int?) {
         let cacheOutcome = outcome.cacheOutcome
         let known: Int? =
             switch outcome.course {
@@ -51,8 +51,8 @@ extension Explanation.Verdict {
     }
 }
 
-/// The machine's answers, in the words of a verdict.
-extension Foresight.Outcome {
+/// Translates the machine's results into the words of a verdict.
+extension DryRun.Outcome {
     var answer: Explanation.Verdict.Answer {
         switch course {
         case .serve: .stored
@@ -62,7 +62,7 @@ extension Foresight.Outcome {
         }
     }
 
-    /// The stored response that answers, is validated or is completed.
+    /// The stored response that is served, validated or completed.
     var stored: StoredResponse? {
         switch course {
         case .serve(let serve): serve.stored
@@ -95,14 +95,14 @@ extension Foresight.Outcome {
     }
 
     private var servingReason: Explanation.Verdict.Reason {
-        switch question {
+        switch stage {
         case .recentFailure: return .recentFailure
-        case .away: return .away
+        case .breakerOpen: return .breakerOpen
         case .asked: return cacheOutcome.isHit ? .unreachable : .staleIfError
         case .lookedUp: break
         }
         if cacheOutcome.detail == .recent { return .recent }
-        // The caller's word goes further than the response's.
+        // The caller's preference allows more than the response does.
         if preference == .staleWhileRevalidate, considered?.reuse.decision != .fresh { return .storedFirst }
         return switch considered?.reuse.decision {
         case .fresh: .fresh
@@ -138,7 +138,7 @@ extension Foresight.Outcome {
         switch refusal.code {
         case .offlineMiss: .storedOnly
         case .staleForbidden: .staleForbidden
-        case .originUnreachable: question == .away ? .away : .unreachable
+        case .originUnreachable: stage == .breakerOpen ? .breakerOpen : .unreachable
         default: .other
         }
     }

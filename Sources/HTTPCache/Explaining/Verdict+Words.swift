@@ -2,27 +2,27 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 /// Sentences for people.
-extension Foresight.Outcome {
+extension DryRun.Outcome {
     func summary(_ wording: Wording) -> String {
         switch course {
         case .serve(let serve):
-            "Would be answered from the store: \(serving(serve, wording))\(lifted(serve, wording))."
+            "Would be answered from the store: \(servedSentence(serve, wording))\(liftedClause(serve, wording))."
         case .fetch(let fetch) where fetch.validating != nil:
-            "The origin would be asked whether the stored response is still good: \(asking(fetch, wording))."
+            "The origin would be asked whether the stored response is still good: \(fetchClause(fetch, wording))."
         case .fetch(let fetch) where fetch.completing != nil:
-            "The origin would be asked for the rest of what is stored: another part is stored than what is asked for."
+            "The origin would be asked for the rest of the stored response: the stored part is not the requested one."
         case .fetch(let fetch):
-            "Would be forwarded to the origin: \(asking(fetch, wording))."
+            "Would be forwarded to the origin: \(fetchClause(fetch, wording))."
         case .pass(_, let status):
-            "The origin's \(status.code) would be passed on: \(notStandingIn(wording))."
+            "The origin's \(status.code) would be passed on: \(passedOnReason(wording))."
         case .refuse(let refusal):
-            "Would be answered \(refusal.status): \(refusing(refusal, wording))."
+            "Would be answered \(refusal.status): \(rejectedReason(refusal, wording))."
         }
     }
 
     // MARK: Served
 
-    private func serving(_ serve: ExchangeMachine.Serve, _ wording: Wording) -> String {
+    private func servedSentence(_ serve: ExchangeMachine.Serve, _ wording: Wording) -> String {
         let state = state(serve.stored, serve.freshness)
         switch reason {
         case .fresh:
@@ -33,23 +33,23 @@ extension Foresight.Outcome {
             return "\(state), which 'stale-while-revalidate' allows\(wording.rule(of: ["stale.while-revalidate"]))"
                 + (isRefreshed ? ", and renewed in the background" : "")
         case .recent:
-            return "\(state), because it came or was validated within the time for which the caller wants no other"
+            return "\(state), because it came or was validated within the time in which the caller accepts it unasked"
         case .staleIfError:
             let isRules = considered.map { wording.coversErrors($0.stored.head, $0.reuse.freshness) } ?? false
             let why = isRules ? "'stale.on-error'\(wording.rule(of: ["stale.on-error"]))" : "'stale-if-error'"
             return "\(state), in place of the origin's 503, which \(why) allows"
         case .unreachable: return "\(state), because the origin cannot be reached"
-        case .away: return "\(state), because the origin counts as away and is not asked"
+        case .breakerOpen: return "\(state), because the origin's circuit breaker is open, so it is not asked"
         case .recentFailure: return "\(state), because the origin failed a moment ago and is not asked again yet"
         case .storedOnly where mode == .offline: return "\(state), because \(wording.mode(mode))"
-        case .storedOnly: return "\(state), because only the store may answer"
+        case .storedOnly: return "\(state), because only the store may be used"
         default:
             return "\(state), because " + (mode == .preferStored ? wording.mode(mode) : "the caller prefers it")
                 + (isRefreshed ? ", and renewed in the background" : "")
         }
     }
 
-    private func lifted(_ serve: ExchangeMachine.Serve, _ wording: Wording) -> String {
+    private func liftedClause(_ serve: ExchangeMachine.Serve, _ wording: Wording) -> String {
         serve.liftedDirective.map { "; '\($0)' would forbid that\(wording.rule(of: ["stale.despite"]))" } ?? ""
     }
 
@@ -62,15 +62,15 @@ extension Foresight.Outcome {
 
     // MARK: Asked for
 
-    private func asking(_ fetch: ExchangeMachine.Fetch, _ wording: Wording) -> String {
-        let why = whyAsked(fetch, wording)
+    private func fetchClause(_ fetch: ExchangeMachine.Fetch, _ wording: Wording) -> String {
+        let why = fetchReason(fetch, wording)
         guard fetch.validating == nil, fetch.selected != nil, fetch.completing == nil, reason != .partial else {
             return why
         }
         return why + "; it has no validator that could be sent along"
     }
 
-    private func whyAsked(_ fetch: ExchangeMachine.Fetch, _ wording: Wording) -> String {
+    private func fetchReason(_ fetch: ExchangeMachine.Fetch, _ wording: Wording) -> String {
         let count = wording.candidateCount
         switch reason {
         case .uriMiss:
@@ -79,10 +79,10 @@ extension Foresight.Outcome {
                 + (passingBy.isEmpty ? "" : " with a status that is stored by the rules\(passingBy)")
         case .varyMiss:
             return count == 1
-                ? "what is stored is for other requests (Vary)"
+                ? "the stored responses are for other requests (Vary)"
                 : "none of the \(count) stored responses matches the request's fields (Vary)"
-        case .partial: return "another part is stored than what is asked for"
-        case .method: return "the method or its content allows no stored answer"
+        case .partial: return "the stored part is not the requested one"
+        case .method: return "the method or its content allows no stored response"
         case .bypass:
             return "neither stored nor answered from the store\(wording.rule(of: ["bypass", "store.methods"]))"
         case .invalidated: return "it was invalidated"
@@ -91,23 +91,24 @@ extension Foresight.Outcome {
         case .requestMaxAge: return "it is older than the request's 'max-age' allows"
         case .requestMinFresh: return "it is fresh for less than the request's 'min-fresh'"
         case .requestCredentials:
-            return "the request has a 'Cookie', and the response does not say that it is for everybody"
+            return "the request has a 'Cookie', and the response is not marked as shareable"
         case .networkFirst: return "the caller wants the origin to be asked"
         default: break
         }
         guard let (stored, reuse) = considered else { return "nothing usable is stored" }
         let since = staleness(reuse.freshness, "it has been stale for", orElse: "it has just become stale")
-        return "\(since) (\(wording.lifetime(of: stored.head)))\(whyNotFirst(stored, reuse, wording))"
+        return "\(since) (\(wording.lifetime(of: stored.head)))\(notServedFirstClause(stored, reuse, wording))"
     }
 
-    /// Why what is stored does not go before the origin where the mode or the caller wants that.
-    private func whyNotFirst(_ stored: StoredResponse, _ reuse: Reuse, _ wording: Wording) -> String {
+    /// Why the stored response is not served before the origin is asked, if the mode or the caller
+    /// wants that.
+    private func notServedFirstClause(_ stored: StoredResponse, _ reuse: Reuse, _ wording: Wording) -> String {
         guard preference == .storedFirst || preference == .staleWhileRevalidate else { return "" }
         if case .forbidden(let name) = reuse.staleUse(isOffline: mode == .offline) {
             return ", and \(wording.prohibition(name))"
         }
         if let directive = reuse.liftedDirective {
-            return ", and '\(directive)' counts while the origin can be asked: it is lifted only where that fails"
+            return ", and '\(directive)' applies while the origin can be asked: it is lifted only if that fails"
                 + wording.rule(of: ["stale.despite"])
         }
         return stored.head.status.code >= 400 ? ", and it is an error" : ""
@@ -115,29 +116,29 @@ extension Foresight.Outcome {
 
     // MARK: Not served
 
-    private func notStandingIn(_ wording: Wording) -> String {
-        guard let (stored, reuse) = considered else { return "nothing is stored that could stand in" }
-        // Other budgets than that for errors have no say here.
+    private func passedOnReason(_ wording: Wording) -> String {
+        guard let (stored, reuse) = considered else { return "no stored response can replace it" }
+        // Only the staleness limit for errors matters here, not the others.
         if case .forbidden(let name) = reuse.staleUse(isOffline: mode == .offline), !name.hasPrefix("stale.") {
             return wording.prohibition(name)
         }
-        if stored.head.isInvalidated { return "what is stored was invalidated" }
-        if stored.head.status.code >= 400 { return "what is stored is an error itself" }
-        if preference == .networkOnly { return "the caller wants only the origin's answer" }
+        if stored.head.isInvalidated { return "the stored response was invalidated" }
+        if stored.head.status.code >= 400 { return "the stored response is an error itself" }
+        if preference == .networkOnly { return "the caller wants only the origin's response" }
         let rule = wording.rule(of: ["stale.on-error"])
         return rule.isEmpty
             ? "no 'stale-if-error' covers how stale the stored response is"
             : "it is staler than 'stale.on-error' allows\(rule)"
     }
 
-    private func refusing(_ refusal: ExchangeError, _ wording: Wording) -> String {
+    private func rejectedReason(_ refusal: ExchangeError, _ wording: Wording) -> String {
         switch refusal.code {
         case .staleForbidden: return forbiddenBy.map(wording.prohibition) ?? refusal.message
         case .offlineMiss:
             let why = mode == .offline ? wording.mode(mode) : "only the store may be asked"
             return "\(nothingUsable), and \(why)"
-        case .originUnreachable where question == .away:
-            return "\(nothingUsable), and the origin counts as away"
+        case .originUnreachable where stage == .breakerOpen:
+            return "\(nothingUsable), and the origin's circuit breaker is open"
         case .originUnreachable: return "\(nothingUsable), and the origin cannot be reached"
         default: return refusal.message
         }
@@ -146,14 +147,14 @@ extension Foresight.Outcome {
     private var nothingUsable: String {
         guard let considered else {
             return cacheOutcome.forward == .varyMiss
-                ? "what is stored is for other requests (Vary)" : "nothing is stored that could answer"
+                ? "the stored responses are for other requests (Vary)" : "nothing is stored for this request"
         }
-        if preference == .networkOnly { return "the caller wants only the origin's answer" }
+        if preference == .networkOnly { return "the caller wants only the origin's response" }
         return considered.stored.head.status.code >= 400
-            ? "what is stored is an error that is past its time" : "what is stored may not answer"
+            ? "the stored response is an error that is not fresh" : "the stored response may not be used"
     }
 
-    /// What became stale within this second is not stale for any time to speak of.
+    /// A response that became stale less than a second ago is called just stale.
     private func staleness(_ freshness: Freshness, _ words: String, orElse just: String) -> String {
         let milliseconds = saturatedNegation(freshness.timeToLive)
         return milliseconds < 1000 ? just : "\(words) \(Words.duration(milliseconds))"

@@ -1,14 +1,14 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// What sentences about a verdict draw on.
+/// The facts that the sentences of a verdict use.
 struct Wording {
     var policy: CachePolicy
     /// Stored responses of the key.
     var candidateCount: Int
     var decisions: [RuleDecision]
 
-    /// What a lifetime comes from: `max-age=300`.
+    /// The source of a lifetime: `max-age=300`.
     func lifetime(of stored: StoredResponseHead) -> String {
         let lifetime = policy.freshnessLifetime(of: stored)
         let seconds = lifetime.milliseconds / 1000
@@ -33,16 +33,16 @@ struct Wording {
         return "\(name) \(Words.duration(lifetime.milliseconds))\(place)"
     }
 
-    /// What forbids stale use.
+    /// The reason that forbids stale use.
     func prohibition(_ name: String) -> String {
-        if name == "cookie" { return "the request has a 'Cookie', and what is stored was made for others" }
+        if name == "cookie" { return "the request has a 'Cookie', and the stored response was made for others" }
         if name == "invalidated" { return "a success of an unsafe method invalidated it" }
         if name.hasPrefix("stale.") { return "it is staler than '\(name)' allows\(rule(of: [name]))" }
         return "'\(name)' forbids its use without validation"
     }
 
-    /// Whether a rule's `stale.on-error` covers how stale a response is; where none does, it was
-    /// the response or the request that said so.
+    /// Whether a rule's `stale.on-error` allows a response this stale. If no rule does, the
+    /// response or the request allowed it.
     func coversErrors(_ stored: StoredResponseHead, _ freshness: Freshness) -> Bool {
         guard let limit = policy.errorBudget(of: stored) else { return false }
         return freshness.timeToLive >= -limit
@@ -54,7 +54,7 @@ struct Wording {
         return "the mode is '\(mode.rawValue)'\(rule)"
     }
 
-    /// ` (rule 'catalogue', line 12)`; empty where no rule decided any of these settings.
+    /// ` (rule 'catalogue', line 12)`; empty if no rule decided any of these settings.
     func rule(of settings: [String]) -> String {
         guard let decision = decisions.first(where: { settings.contains($0.setting) }) else { return "" }
         return " (\(decision.place))"
@@ -69,9 +69,9 @@ extension RuleDecision {
     }
 }
 
-/// Numbers and names, as people say them.
+/// Numbers in words.
 package enum Words {
-    /// The two largest units: `3 m 20 s`, `2 d 4 h`; what is less than a second in milliseconds.
+    /// The two largest units: `3 m 20 s`, `2 d 4 h`; durations below a second in milliseconds.
     ///
     /// - Parameter milliseconds: negative ones get a minus sign.
     package static func duration(_ milliseconds: Int64) -> String {

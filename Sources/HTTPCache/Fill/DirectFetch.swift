@@ -96,7 +96,7 @@ package final class DirectFetch: Sendable {
     /// - Returns: when.
     @discardableResult
     private func answered(_ status: HTTPResponse.Status) -> Timestamp {
-        engine.noteAnswer(of: origin, to: prepared)
+        engine.noteResponse(of: origin, to: prepared)
         let responseTime = engine.clock.now()
         engine.throttle.note(status, key, at: responseTime)
         return responseTime

@@ -148,7 +148,7 @@ struct Fetcher: Sendable {
             fill.publish(.refused(stored))
         case .store(var draft):
             if engine.options.usesNoVarySearch {
-                draft = await SearchRules(engine: engine).learn(from: draft, fence: fence, response.boundary)
+                draft = await NoVarySearchRules(engine: engine).learn(from: draft, fence: fence, response.boundary)
             }
             let writer = await writer(for: draft)
             await store(response, draft.head, storing: response.head.partLength ?? draft.expectedLength, writer, fill)

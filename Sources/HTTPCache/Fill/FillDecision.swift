@@ -86,7 +86,7 @@ package struct FillContext: Sendable {
                 )
             else {
                 // It may be about an entity tag of the caller's own, who then has what it needs.
-                return policy.answersCaller(response, to: presented.head)
+                return policy.confirmsCallersCopy(response, to: presented.head)
                     ? .passThrough(.statusAboutRequest) : .askAgain
             }
             let updated = withCallersExpiry(head)

@@ -20,7 +20,7 @@ struct UnreadWatch: Sendable {
         expire: @escaping @Sendable () -> Void,
         end: @escaping @Sendable () -> Void
     ) -> Entry? {
-        guard let place = origins.goesOnUnread(origin, end) else { return nil }
+        guard let place = origins.addUnread(origin, end) else { return nil }
         return Entry(deadline: deadlines.begin(time, expire), place: place)
     }
 
@@ -34,6 +34,6 @@ struct UnreadWatch: Sendable {
     /// It has a reader again, or has ended.
     func end(_ entry: Entry) {
         _ = deadlines.end(entry.deadline)
-        origins.isNotUnread(entry.place, origin)
+        origins.removeUnread(entry.place, origin)
     }
 }

@@ -1,46 +1,46 @@
 package import HTTPCacheSemantics
 
-/// Whether one origin counts as unreachable, and which requests to it fail by themselves. Pure:
-/// events go in, verdicts come out.
+/// Decides whether one origin is treated as unreachable, and which single requests are rejected.
+/// Pure: events go in, verdicts come out.
 ///
-/// An origin is unreachable where no connection comes about, where it hangs up on requests and then
-/// on probes for something else too, or where it is silent to requests for different targets in a
-/// row. A target that fails among others that succeed is that target's affair: see
-/// ``FailingTargets``. Open, the breaker lets through the background probes and, while clients ask
-/// for what is not stored, one request a second. docs/decisions/0007
+/// An origin is unreachable in three cases: no connection can be made; it hangs up on requests and
+/// then on probes for something else; or it is silent to requests for different targets in a row.
+/// If one target fails among others that succeed, only that target is affected: see
+/// ``FailingTargets``. An open breaker lets through the background probes. It also lets through one
+/// request a second that no stored response can answer. docs/decisions/0007
 package struct Breaker: Sendable, Hashable {
     /// How a request failed.
     package enum Failure: Sendable, Hashable {
-        /// No connection came about: the target has no part in it.
+        /// No connection was made, so the target is not the cause.
         case connection
-        /// The origin took the connection, and hung up. To see whether it does so on others takes
-        /// no time.
+        /// The origin accepted the connection and hung up. To test whether it does so for other
+        /// targets takes no time.
         case hangUp
-        /// The origin took the connection, and was silent. To see whether it is so to others takes
-        /// as long again.
+        /// The origin accepted the connection and was silent. To test whether it is silent to
+        /// others takes as long again.
         case silence
     }
 
-    /// What a request may expect.
+    /// The chances of a request.
     package enum Verdict: Sendable, Hashable {
         case reachable
-        /// This request failed again and again, and the origin did not.
+        /// This request failed again and again, but the origin responds to others.
         case failing
         case unreachable
     }
 
-    /// What is to be done after a failure.
+    /// The action after a failure.
     package enum Action: Sendable, Hashable {
         case none
-        /// Ask the origin for something else at once, before it is called unreachable.
+        /// Ask the origin for something else at once, before it is treated as unreachable.
         case confirm
-        /// The origin counts as unreachable from now on: begin to probe.
+        /// The origin is treated as unreachable from now on: begin to probe.
         case open
     }
 
     private enum Phase: Sendable, Hashable {
         case closed
-        /// Something else is asked for, as often as this in vain; requests go on.
+        /// The origin is asked for something else, and has failed so often. Requests continue.
         case confirming(failures: Int)
         case open(Open)
     }
@@ -55,37 +55,38 @@ package struct Breaker: Sendable, Hashable {
     /// Failures since the last success.
     private struct Run: Sendable, Hashable {
         var connections = 0
-        /// Connections on which no response came.
+        /// Connections without a response.
         var responses = 0
-        /// The different targets at which it was silent; no more than can matter.
+        /// The different targets to which it was silent, as many as can matter.
         var silentTargets: [Int] = []
     }
 
     private var phase = Phase.closed
     private var run = Run()
     private var failing = FailingTargets()
-    /// How often of late the origin turned out reachable just after it was called unreachable, up
-    /// to ``doubtLimit``: then it takes more to call it so again.
+    /// How often lately the origin was reachable just after it was treated as unreachable, up to
+    /// ``doubtLimit``. In doubt, more failures are needed to open the breaker.
     private var doubt = 0
     private var doubtedAt = Timestamp.distantPast
-    /// When asking for something else last showed that the origin is reachable.
+    /// When a request for something else last showed that the origin is reachable.
     private var confirmedAt: Timestamp?
     private var didConnect = false
 
     package init() {}
 
-    /// Clients that ask for what is not stored have one request go through in this time.
+    /// The time between two requests that an open breaker lets through, if no stored response can
+    /// answer them.
     package static let tryPause = Duration.seconds(1)
-    /// The same where it was wrong of late to call the origin unreachable.
+    /// The same time while there is doubt.
     static let tryPauseInDoubt = Duration.milliseconds(250)
-    /// Probes that must fail too where something else is asked for before the origin is called
+    /// The number of probes for something else that must fail before the origin is treated as
     /// unreachable.
     static let confirmations = 2
-    /// A target that failed lately leaves the turn to others for this long.
+    /// A target that failed lately leaves its turn to others for this long.
     static let courtesy = Duration.milliseconds(500)
-    /// An origin that is back sooner than this was not gone.
+    /// If an origin responds again sooner than this, the breaker was wrong to open.
     static let falseAlarm = Duration.seconds(2)
-    /// How long doubt lasts without anything that renews it.
+    /// How long doubt lasts if nothing renews it.
     static let doubtMemory = Duration.seconds(60)
     private static let doubtLimit = 2
 
@@ -93,19 +94,19 @@ package struct Breaker: Sendable, Hashable {
         if case .open = phase { true } else { false }
     }
 
-    /// Whether the origin is to be asked for something, to see whether it is reachable.
+    /// Whether probes should test if the origin is reachable.
     var isProbed: Bool { phase != .closed }
 
-    /// Nothing needs to be remembered.
+    /// Whether there is nothing to remember.
     package var isIdle: Bool {
         phase == .closed && run.connections == 0 && run.responses == 0 && failing.isEmpty && doubt == 0
     }
 
-    /// Whether the last failure was one after a connection: then a probe asks for another target
-    /// than the one that failed.
+    /// Whether the last failure came after a connection was made. If so, a probe asks for another
+    /// target than the one that failed.
     var probesAnotherTarget: Bool { didConnect }
 
-    /// Probes that failed since it opened.
+    /// Probes that failed since the breaker opened.
     var probeCount: Int {
         if case .open(let open) = phase { open.probes } else { 0 }
     }
@@ -115,14 +116,14 @@ package struct Breaker: Sendable, Hashable {
 
     // MARK: Events
 
-    /// The origin sent a response, whatever it says.
+    /// Records a response of the origin, whatever its status.
     ///
-    /// - Returns: whether it counted as unreachable.
+    /// - Returns: whether the origin was treated as unreachable.
     package mutating func answered(_ asked: AskedTarget, at now: Timestamp) -> Bool {
         guard !isIdle else { return false }
         switch phase {
         case .closed:
-            // As long as failures and successes alternate, the doubt stays.
+            // While failures and successes alternate, the doubt stays.
             if doubt > 0, run != Run() { doubtedAt = now }
         case .confirming:
             confirmedAt = now
@@ -140,7 +141,7 @@ package struct Breaker: Sendable, Hashable {
         return wasOpen
     }
 
-    /// A request failed.
+    /// Records a failed request.
     package mutating func failed(
         _ asked: AskedTarget,
         _ failure: Failure,
@@ -164,24 +165,25 @@ package struct Breaker: Sendable, Hashable {
         guard !isOpen else { return .none }
         switch failure {
         case .connection:
-            // One is enough, unless connections were refused and taken in turn: then a row that
-            // chance does not make.
+            // One failure is enough, unless connections fail and succeed in turn. Then it takes a
+            // row that chance does not produce.
             guard run.connections >= 1 << (2 * doubt) else { return .none }
             open(at: now, firstTry: now)
         case .hangUp, .silence:
-            // To confirm it would keep every miss waiting until it has been silent to the probes
-            // too.
+            // A confirmation would keep every miss waiting until the origin has been silent to the
+            // probes too.
             guard run.silentTargets.count >= options.silenceThreshold, doubt == 0 else {
                 return run.responses >= options.failureThreshold ? confirm(at: now) : .none
             }
-            // Where different targets have failed already, one more is not worth trying at once.
+            // Different targets have failed already, so another request is not worth trying at
+            // once.
             open(at: now, firstTry: now.adding(Self.tryPause))
         }
         return .open
     }
 
-    /// It may be wrong to call the origin unreachable: it is asked for something else first, once a
-    /// second at most. Requests go on meanwhile, so that being wrong costs nobody anything.
+    /// Asks for something else first, at most once a second, because it may be wrong to open the
+    /// breaker. Requests continue meanwhile, so a wrong suspicion costs nothing.
     private mutating func confirm(at now: Timestamp) -> Action {
         if case .confirming = phase { return .none }
         if let confirmedAt, isRecent(confirmedAt, now, Self.tryPause) { return .none }
@@ -189,12 +191,12 @@ package struct Breaker: Sendable, Hashable {
         return .confirm
     }
 
-    /// A probe found the origin unreachable.
+    /// Records a probe that did not reach the origin.
     package mutating func probeFailed(at now: Timestamp) -> Action {
         switch phase {
         case .closed: return .none
         case .confirming(let failures):
-            // The one target may fail as well.
+            // The first probe's target may be the one that fails.
             guard failures + 1 >= Self.confirmations else {
                 phase = .confirming(failures: failures + 1)
                 return .none
@@ -212,7 +214,7 @@ package struct Breaker: Sendable, Hashable {
         phase = .open(Open(since: now, nextTry: firstTry))
     }
 
-    /// Whether a request that nothing stored can answer may be sent; it takes the turn.
+    /// Whether a request that no stored response can answer may be sent. If so, it takes the turn.
     package mutating func admit(_ asked: AskedTarget, at now: Timestamp) -> Bool {
         guard wouldAdmit(asked, at: now) else { return false }
         if case .open(var open) = phase {
@@ -229,15 +231,15 @@ package struct Breaker: Sendable, Hashable {
         return failing.refuses(asked, at: now) ? .failing : .reachable
     }
 
-    /// What ``admit(_:at:)`` would say.
+    /// The result of ``admit(_:at:)``, without taking the turn.
     package func wouldAdmit(_ asked: AskedTarget, at now: Timestamp) -> Bool {
         guard case .open(let open) = phase else { return !failing.refuses(asked, at: now) }
         let pause = failing.contains(target: asked.target) ? Self.courtesy : .zero
-        // A clock that was set back keeps nobody waiting.
+        // A clock that was set back does not extend the wait.
         return now >= open.nextTry.adding(pause) || now < open.since
     }
 
-    /// How long to wait before the next probe; `nil` where none is needed.
+    /// The time to wait before the next probe; `nil` if none is needed.
     ///
     /// - Parameter jitter: from 0 to 1; spreads the probes of many processes that lost the same
     ///   origin at the same moment.
@@ -262,7 +264,7 @@ package struct Breaker: Sendable, Hashable {
 }
 
 extension BreakerOptions {
-    /// Different targets at which an origin is silent before it counts as unreachable: one says
-    /// nothing about others.
+    /// The number of different targets to which an origin must be silent before it is treated as
+    /// unreachable. At least two, because one target is no evidence about others.
     fileprivate var silenceThreshold: Int { max(failureThreshold, 2) }
 }

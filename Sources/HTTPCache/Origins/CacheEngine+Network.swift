@@ -3,14 +3,16 @@ import HTTPTypes
 import Logging
 import Tracing
 
-/// The one way to an origin: timed, counted, and noted when it leads nowhere.
+/// Requests to origins, with their timeouts, metrics and failures. The engine has no other way to
+/// an origin.
 extension CacheEngine {
-    /// Sends a request and notes whether the origin could be reached.
+    /// Sends a request and records whether the origin could be reached.
     ///
     /// - Parameters:
-    ///   - prepared: whose timeout counts, and whether the breaker does.
-    ///   - isProbed: it may be sent again to look for the origin's return, should it be away.
-    ///   - fill: whose task this is; it is ended where the origin takes too long.
+    ///   - prepared: supplies the timeout, and whether the breaker applies.
+    ///   - isProbed: whether the request may be sent again as a probe, if the origin is
+    ///     unreachable.
+    ///   - fill: the owner of this task; it is ended if the origin takes too long.
     func send(
         _ request: TransportRequest,
         to origin: Origin,
@@ -31,7 +33,7 @@ extension CacheEngine {
                     span.attributes["http.response.status_code"] = response.head.status.code
                     return response
                 } : redactingErrors(request, for: prepared, by: fill)
-            noteAnswer(of: origin, to: prepared)
+            noteResponse(of: origin, to: prepared)
             return response
         } catch {
             if !Task.isCancelled || error.isSilence { note(error, of: origin, for: prepared, isProbed: isProbed) }
@@ -39,17 +41,17 @@ extension CacheEngine {
         }
     }
 
-    func noteAnswer(of origin: Origin, to prepared: PreparedRequest) {
+    func noteResponse(of origin: Origin, to prepared: PreparedRequest) {
         guard origins.answered(origin, { prepared.asked }, at: { clock.now() }) else { return }
-        answersAgain(origin)
+        becameReachable(origin)
     }
 
-    private func answersAgain(_ origin: Origin) {
-        health.answersAgain(origin)
-        logger.notice("Origin answers again", metadata: ["origin": "\(origin)"])
+    private func becameReachable(_ origin: Origin) {
+        health.becameReachable(origin)
+        logger.notice("Origin responds again", metadata: ["origin": "\(origin)"])
     }
 
-    /// Notes a failure that is the origin's.
+    /// Records a failure, if the origin is the cause.
     ///
     /// - Parameter isProbed: see ``send(_:to:for:isProbed:by:)``.
     func note(_ error: any Error, of origin: Origin, for prepared: PreparedRequest, isProbed: Bool) {
@@ -60,7 +62,7 @@ extension CacheEngine {
             origin,
             prepared.asked,
             failure,
-            // As it came: its rules are applied to it again.
+            // The request as it came: the rules are applied to it again.
             probe: isProbed ? prepared.presented : nil,
             at: clock.now()
         ) {
@@ -70,13 +72,13 @@ extension CacheEngine {
     }
 
     private func becameUnreachable(_ origin: Origin, _ code: TransportError.Code? = nil) {
-        health.wentAway(origin)
+        health.becameUnreachable(origin)
         var metadata: Logger.Metadata = ["origin": "\(origin)"]
         if let code { metadata["error.code"] = "\(code)" }
-        logger.notice("Origin cannot be reached; what is stored answers until it can", metadata: metadata)
+        logger.notice("Origin cannot be reached; stored responses are served until it can", metadata: metadata)
     }
 
-    /// What is thrown names no secrets: within the span already, because that records it.
+    /// Removes secrets from errors. It does so within the span, because the span records errors.
     private func redactingErrors(
         _ request: TransportRequest,
         for prepared: PreparedRequest,
@@ -89,7 +91,7 @@ extension CacheEngine {
         }
     }
 
-    /// Takes a place among the origin's requests under way, waiting for one no longer than a
+    /// Takes a place among the origin's requests under way. It waits for one no longer than a
     /// response's head may take.
     ///
     /// - Throws: ``OriginRegistry/Overload``, `CancellationError`.
@@ -110,7 +112,8 @@ extension CacheEngine {
             var failure: any Error = OriginRegistry.Overload.waited(limit)
             do { hasEntered = try await group.next() ?? false } catch { failure = error }
             group.cancelAll()
-            // The place may have come in the very moment; one that is not taken here would be lost.
+            // The place may have been granted at this very moment; if it is not taken here, it is
+            // lost.
             while let result = await group.nextResult() {
                 if case .success(true) = result { hasEntered = true }
             }
@@ -118,12 +121,12 @@ extension CacheEngine {
         }
     }
 
-    /// Sends a request that must have its response's head within the hard timeout, once its content
-    /// was sent. The origin may take as long for each piece of the content, and the client as long
-    /// as it likes: see ``OriginWait``.
+    /// Sends a request whose response's head must arrive within the hard timeout after its content
+    /// was sent. The origin may take as long for each piece of the content. The client has no
+    /// limit: see ``OriginWait``.
     ///
-    /// - Parameter fill: ended with the time; without one the request is sent by a task of its own,
-    ///   because its caller's is not to be ended.
+    /// - Parameter fill: ended when the time is over. Without one a new task sends the request,
+    ///   because the caller's task must not be ended.
     private func timed(
         _ request: TransportRequest,
         within limit: Duration?,
@@ -151,14 +154,14 @@ extension CacheEngine {
                 sending.cancel()
             }
         }
-        // What came in the very moment is of no use: its body would break off.
+        // A response that came at this very moment is of no use: its body would break off.
         guard watch.end() else { throw sent.overload ?? TransportError.silence(of: request.head.origin, limit) }
         return try sent.get()
     }
 
-    /// Looks for an origin's return, ever more rarely, until anybody has an answer of it.
+    /// Probes an origin, at growing intervals, until any request receives a response from it.
     ///
-    /// The engine is held only while a probe is under way, so that one that was let go of ends.
+    /// The engine is held only during a probe, so that a released engine ends.
     private static func probe(_ origin: Origin, _ engine: () -> CacheEngine?) async {
         while let delay = engine()?.nextProbe(of: origin) {
             guard let sleeper = engine()?.sleeper, (try? await sleeper.sleep(for: delay)) != nil,
@@ -170,20 +173,20 @@ extension CacheEngine {
 
     private func nextProbe(of origin: Origin) -> Duration? {
         guard let delay = origins.nextProbe(origin, jitter: jitter()) else { return nil }
-        // In the other modes nothing is sent, so nothing is in a hurry.
+        // In the other modes no probe is sent, so there is no hurry.
         return mode == .automatic ? delay : max(delay, options.breaker.initialBackOff)
     }
 
-    /// Asks once: for what failed last where no connection came about, so that the response renews
-    /// what is stored; else for the head of something else.
+    /// Sends one probe. If no connection could be made, it repeats the last failed request, so that
+    /// the response renews the stored one. Otherwise it asks for the head of something else.
     private func probe(_ origin: Origin) async {
-        // Offline no socket is opened, not even to look; in the other modes the breaker counts for
-        // nobody.
+        // Offline no socket is opened, not even for a probe. In the other modes the breaker does
+        // not apply.
         guard mode == .automatic else { return }
         if let request = origins.probe(origin, among: probeRequests(of: origin)) {
             await sendProbe(request, to: origin)
         }
-        // What a probe finds that was ended says nothing: somebody had a response.
+        // An ended probe is no evidence: another request received a response.
         guard !Task.isCancelled else { return }
         if origins.probeFailed(origin, at: clock.now()) { becameUnreachable(origin) }
     }
@@ -192,17 +195,17 @@ extension CacheEngine {
         var request = request
         request.preference = .networkOnly
         request.isProbe = true
-        // Its body, where it is stored, is stored without a reader.
+        // If its response is stored, its body is stored without a reader.
         do {
             _ = try await respond(to: request)
         } catch let error as ExchangeError where (error.cause as? TransportError)?.code == .invalidRequest {
-            // No way leads there any more, so nobody waits for its return.
-            if origins.forget(origin) { health.answersAgain(origin) }
+            // The target is not valid any more, so no request waits for the origin's return.
+            if origins.forget(origin) { health.becameReachable(origin) }
         } catch {}
     }
 
-    /// Requests that any origin can answer, if only with 404: of two, because one of them may be
-    /// the target that fails.
+    /// Two requests that any origin can answer, if only with 404. There are two, because one of
+    /// them may be the target that fails.
     private func probeRequests(of origin: Origin) -> [(request: CacheRequest, target: Int)] {
         ["/", "/robots.txt"].compactMap { path in
             let request = CacheRequest(
@@ -214,7 +217,7 @@ extension CacheEngine {
 }
 
 extension PreparedRequest {
-    /// The request as a breaker tells it from others.
+    /// The identity of the request for a breaker.
     var asked: AskedTarget {
         var hasher = Hasher()
         hasher.combine(target)
@@ -229,8 +232,8 @@ extension PreparedRequest {
 }
 
 extension Breaker.Failure {
-    /// How a request failed that ended so; `nil` where the origin has no part in it: a failure of
-    /// this system's own must never count.
+    /// The kind of failure; `nil` if the origin is not the cause. A failure of this system itself
+    /// must never open the breaker.
     fileprivate init?(_ code: TransportError.Code) {
         switch code {
         case .connect, .connectTimeout, .nameResolution, .tls: self = .connection
@@ -242,7 +245,7 @@ extension Breaker.Failure {
 }
 
 extension TransportError {
-    /// The hard timeout's.
+    /// The error of the hard timeout.
     fileprivate static func silence(of origin: String, _ limit: Duration) -> TransportError {
         TransportError(
             code: .timeout,
@@ -252,7 +255,8 @@ extension TransportError {
 }
 
 extension Result<TransportResponse, any Error> {
-    /// It waited for a connection all the time: then the origin was not silent, but never asked.
+    /// The error if the request waited for a connection all the time. Then the origin was not
+    /// silent: it was never asked.
     fileprivate var overload: (any Error)? {
         guard case .failure(let error) = self, error.isOverload else { return nil }
         return error
@@ -260,10 +264,10 @@ extension Result<TransportResponse, any Error> {
 }
 
 extension Error {
-    /// Whether the origin was silent for too long. The task may be cancelled for that, and is no
-    /// caller's.
+    /// Whether the origin was silent for too long. The task may have been cancelled for that
+    /// reason, and not by a caller.
     var isSilence: Bool { (self as? TransportError)?.code == .timeout }
 
-    /// Whether no connection was free for too long, which is no caller's doing either.
+    /// Whether no connection became free in time. No caller caused that either.
     var isOverload: Bool { (self as? TransportError)?.code == .overloaded }
 }

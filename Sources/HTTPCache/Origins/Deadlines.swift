@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Ends what takes too long. One task watches over all limits, so that one that is kept costs a
-/// place in a table, and neither a task nor a timer.
+/// Ends operations that take too long. One task watches all limits. So an operation that ends in
+/// time costs an entry in a table, but no task and no timer.
 final class Deadlines: Sendable {
     fileprivate struct Entry {
-        /// Since the beginning.
+        /// The time since this object was made.
         var due: Duration
         var expire: @Sendable () -> Void
     }
@@ -12,11 +12,11 @@ final class Deadlines: Sendable {
     fileprivate struct State {
         var entries: [UInt64: Entry] = [:]
         var next: UInt64 = 0
-        /// When the watcher wakes; `nil` where there is none.
+        /// When the watcher wakes; `nil` if there is none.
         var wakes: Duration?
         var watcher: Task<Void, Never>?
-        /// Whether the watcher sleeps on when nothing is left to be watched, because more will
-        /// come. Who moves a clock by hand counts on those who sleep on it.
+        /// Whether the watcher sleeps on when nothing is left to watch, because more will come.
+        /// Tests that move a clock by hand rely on its sleepers.
         var isLingering: Bool
     }
 
@@ -60,8 +60,7 @@ final class Deadlines: Sendable {
         return wasInTime
     }
 
-    /// Nothing more will come: what is watched over now is so to its end, and then nobody sleeps
-    /// any more.
+    /// Accepts no more limits. Those that run are watched to their end, and then the watcher ends.
     func close() {
         let watcher = state.withLock { state in
             state.isLingering = false
@@ -81,11 +80,11 @@ final class Deadlines: Sendable {
         }
     }
 
-    /// - Returns: when the watcher is to wake next; `nil` where it is no longer wanted.
+    /// - Returns: when the watcher must wake next; `nil` if it is no longer needed.
     private func woke(from due: Duration) -> Duration? {
         let now = elapsed()
         let (expired, next) = state.withLock { state -> ([Entry], Duration?) in
-            // Cancelled in the very moment, and replaced.
+            // The watcher was cancelled and replaced at this very moment.
             guard !Task.isCancelled, state.wakes == due else { return ([], nil) }
             let expired = state.entries.filter { $0.value.due <= now }
             for id in expired.keys { state.entries[id] = nil }
@@ -99,7 +98,7 @@ final class Deadlines: Sendable {
 }
 
 extension Deadlines.State {
-    /// The watcher, where it has nothing to do any more.
+    /// Takes the watcher out if it has nothing to do any more.
     fileprivate mutating func dismissWatcher() -> Task<Void, Never>? {
         guard !isLingering, entries.isEmpty else { return nil }
         wakes = nil
@@ -108,7 +107,7 @@ extension Deadlines.State {
 }
 
 extension Clock where Duration == Swift.Duration {
-    /// Tells how much time has passed since this was called.
+    /// A function that returns the time that has passed since this call.
     fileprivate func sinceNow() -> @Sendable () -> Swift.Duration {
         let start = now
         return { start.duration(to: now) }

@@ -3,14 +3,14 @@ import Synchronization
 
 /// Keeps the times of one exchange for a transport that keeps none: see ``OriginWait``.
 ///
-/// It sees the content go: what the transport asks for more, took what it had. It does not see a
-/// response begin before its head is there.
+/// It observes the content: when the transport asks for more, it has taken the piece before. It
+/// does not see a response begin before its head is there.
 final class ExchangeWatch: Sendable {
     private struct State {
         var wait: OriginWait
-        /// `nil` before it begins, and when it is over.
+        /// `nil` before the exchange begins and after it ends.
         var expire: (@Sendable () -> Void)?
-        /// What ``Deadlines`` calls the time that runs.
+        /// The number of the running limit in ``Deadlines``.
         var deadline: UInt64?
         var isExpired = false
     }
@@ -19,7 +19,8 @@ final class ExchangeWatch: Sendable {
     private let deadlines: Deadlines
     private let limit: Duration
 
-    /// Bytes of content in memory up to which it is sent in one piece, in the time for the head.
+    /// Content in memory of at most so many bytes is sent in one piece, within the time for the
+    /// head.
     private static let shortContent = 1 << 20
 
     /// - Parameter limit: for each of the origin's turns.
@@ -29,7 +30,7 @@ final class ExchangeWatch: Sendable {
         self.limit = limit
     }
 
-    /// The request, as the transport may have it.
+    /// The request in the form that the transport gets, with its content observed.
     func watched(_ request: TransportRequest) -> TransportRequest {
         guard let content = request.body, Self.isSentInPieces(content) else { return request }
         var request = request
@@ -60,9 +61,9 @@ final class ExchangeWatch: Sendable {
         return { rest.readableBytes == 0 ? nil : rest.readSlice(length: min(rest.readableBytes, 128 << 10)) }
     }
 
-    /// The request is on its way.
+    /// Starts to watch: the request is being sent.
     ///
-    /// - Parameter expire: called, under no lock of this one, when the origin takes longer.
+    /// - Parameter expire: called outside this object's lock when the origin takes too long.
     func begin(_ expire: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.expire = expire
@@ -70,9 +71,9 @@ final class ExchangeWatch: Sendable {
         }
     }
 
-    /// The response's head has come, or will not.
+    /// Ends the watch: the response's head has come, or will not.
     ///
-    /// - Returns: whether it was in time.
+    /// - Returns: whether it ended in time.
     func end() -> Bool {
         state.withLock { state in
             apply(.stop, &state)

@@ -1,10 +1,10 @@
 import HTTPCacheSemantics
 
-/// A request as a breaker tells it from others: what it asks for, and all that its client sent.
+/// The identity of a request for a breaker: its target, and everything that its client sent.
 package struct AskedTarget: Sendable, Hashable {
-    /// Names the target.
+    /// A hash of the target.
     package let target: Int
-    /// Names the target together with the method and the fields.
+    /// A hash of the target, the method and the fields.
     package let request: Int
 
     package init(target: Int, request: Int) {
@@ -13,11 +13,11 @@ package struct AskedTarget: Sendable, Hashable {
     }
 }
 
-/// The requests that an origin failed lately, each with a back-off of its own. Pure and bounded.
+/// The requests that an origin failed lately, each with its own back-off. Pure and bounded.
 ///
-/// A request is refused that failed so often in a row, and no other: the same target asked for with
-/// other fields is sent. Else a client whose fields make an origin hang up could have any target
-/// refused to everybody.
+/// Only a request that failed often enough in a row is rejected. The same target with other fields
+/// is sent. Otherwise a client whose fields make an origin hang up could block any target for all
+/// clients.
 struct FailingTargets: Sendable, Hashable {
     private struct Entry: Sendable, Hashable {
         let asked: AskedTarget
@@ -30,8 +30,8 @@ struct FailingTargets: Sendable, Hashable {
     /// Oldest failure first.
     private var entries: [Entry] = []
 
-    /// Requests that are remembered; of more, the one whose failure is longest ago is forgotten and
-    /// simply sent.
+    /// The most requests that are remembered. Beyond that, the one with the oldest failure is
+    /// forgotten and simply sent.
     static let limit = 64
     static let firstPause = Duration.seconds(1)
     static let longestPause = Duration.seconds(8)
@@ -45,7 +45,7 @@ struct FailingTargets: Sendable, Hashable {
     /// Whether the request failed so often that it is not sent now.
     func refuses(_ asked: AskedTarget, at now: Timestamp) -> Bool {
         guard !entries.isEmpty, let entry = entries.first(where: { $0.asked == asked }) else { return false }
-        // A clock that was set back ends it too.
+        // A clock that was set back ends the wait too.
         return now < entry.nextTry && now >= entry.failedAt
     }
 
@@ -56,7 +56,7 @@ struct FailingTargets: Sendable, Hashable {
         } else if entries.count >= Self.limit {
             entries.removeFirst()
         }
-        // Of those that were under way together all count as one try.
+        // Requests that were under way together count as one try.
         let isTry = now >= entry.nextTry || now < entry.failedAt
         entry.failedAt = now
         if isTry {
@@ -69,7 +69,7 @@ struct FailingTargets: Sendable, Hashable {
         entries.append(entry)
     }
 
-    /// The target has answered, to whomever.
+    /// Forgets a target after it responded to any client.
     mutating func succeeded(_ asked: AskedTarget) {
         if !entries.isEmpty { entries.removeAll { $0.asked.target == asked.target } }
     }

@@ -2,8 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// What an origin last failed with for a key, for a short while: so that a stored response that
-/// answers in its place does so without asking again each time.
+/// Remembers for a short while how an origin failed for a key. So a stored response that is served
+/// instead does not cause a new request each time.
 final class FailureThrottle: Sendable {
     /// How the origin failed.
     enum Failure: Sendable, Hashable {
@@ -16,7 +16,7 @@ final class FailureThrottle: Sendable {
         var since: Timestamp
     }
 
-    /// Keys that are remembered; of more, all are forgotten, which costs some requests and no more.
+    /// The most keys. Beyond that all are forgotten, which costs some requests and no more.
     static let limit = 4096
 
     private let entries = Mutex<[CacheKey: Entry]>([:])
@@ -28,21 +28,20 @@ final class FailureThrottle: Sendable {
 
     func reconfigure(duration: Duration) { currentDuration.withLock { $0 = duration } }
 
-    /// The failure that a request at `now` need not run into again.
+    /// The failure that a request at `now` would repeat.
     func recent(_ key: CacheKey, at now: Timestamp) -> Failure? {
         let duration = duration
         guard duration > .zero else { return nil }
         return entries.withLock { entries in
             guard let entry = entries[key] else { return nil }
-            // A clock that was set back ends it too.
+            // A clock that was set back ends the entry too.
             if now >= entry.since, now < entry.since.adding(duration) { return entry.failure }
             entries[key] = nil
             return nil
         }
     }
 
-    /// The failure that a request at `now` would not run into again, and until when; nothing is
-    /// forgotten.
+    /// The failure that a request at `now` would repeat, and its end. Nothing is forgotten.
     func peek(_ key: CacheKey, at now: Timestamp) -> (failure: Failure, until: Timestamp)? {
         let duration = duration
         guard let entry = entries.withLock({ $0[key] }), duration > .zero else { return nil }
@@ -62,7 +61,7 @@ final class FailureThrottle: Sendable {
         }
     }
 
-    /// What the origin answered.
+    /// Records the status of the origin's response.
     func note(_ status: HTTPResponse.Status, _ key: CacheKey, at now: Timestamp) {
         if status.isServerFailure { note(.status(status.code), key, at: now) } else { clear(key) }
     }

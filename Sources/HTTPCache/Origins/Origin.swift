@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// Scheme, host and port: what a breaker and a limit are about. RFC 9110 §4.3.1
+/// Scheme, host and port: breakers and limits apply to one origin. RFC 9110 §4.3.1
 struct Origin: Sendable, Hashable, CustomStringConvertible {
     let scheme: String
     let host: String
@@ -12,11 +12,11 @@ struct Origin: Sendable, Hashable, CustomStringConvertible {
         port = target.port
     }
 
-    /// As a request names it, the scheme's default port left out.
+    /// The authority as a request names it, without the scheme's default port.
     var authority: String { TargetURI.authority(scheme: scheme, host: host, port: port) }
 
-    /// Without the scheme, which tells few apart: several tables are asked for an origin with every
-    /// request.
+    /// The scheme is left out, because few origins differ only in it: several tables look an origin
+    /// up for every request.
     func hash(into hasher: inout Hasher) {
         hasher.combine(host)
         hasher.combine(port)

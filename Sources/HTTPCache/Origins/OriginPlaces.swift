@@ -1,15 +1,15 @@
 import NIOCore
 
-/// On whose behalf a request is made, as far as places at an origin are shared out.
+/// The client of a request, for sharing an origin's places.
 package struct RequestClient: Sendable, Hashable {
     private let number: Int
 
-    /// Nobody in particular: a program's own requests, among which no share is kept.
+    /// No client in particular: a program's own requests, which are not shared out.
     package static let none = RequestClient(number: 0)
 
     private init(number: Int) { self.number = number }
 
-    /// - Parameter name: tells clients apart: an address, say.
+    /// - Parameter name: identifies the client: an address, for example.
     package init(_ name: String) {
         var hasher = Hasher()
         hasher.combine(name)
@@ -17,24 +17,24 @@ package struct RequestClient: Sendable, Hashable {
     }
 }
 
-/// The requests under way to one origin and those that wait for a place: who comes next. Pure:
-/// continuations are the registry's.
+/// The requests under way to one origin and those that wait for a place. It decides which comes
+/// next. Pure: the registry has the continuations.
 ///
 /// * There are never more under way than the limit.
-/// * A client that holds a quarter of the places gets no further one while another client waits,
-///   and the last quarter of the places is never its: so one client alone leaves room for others,
-///   however slow its requests are.
-/// * Clients that wait take turns, whatever the number of their requests. docs/decisions/0025
+/// * A client that holds a quarter of the places gets no more while another client waits. It never
+///   gets the last quarter. So one client alone leaves room for others, however slow its requests
+///   are.
+/// * Waiting clients take turns, whatever the number of their requests. docs/decisions/0025
 package struct OriginPlaces: Sendable {
     package enum Entrance: Sendable, Hashable {
         case entered, waits
-        /// Too many wait already.
+        /// Too many requests wait already.
         case full
     }
 
     private var held: [RequestClient: Int] = [:]
     private var queues: [RequestClient: CircularBuffer<UInt64>] = [:]
-    /// Clients that wait, each once, in the order of their turns.
+    /// Waiting clients, each once, in the order of their turns.
     private var turns = CircularBuffer<RequestClient>()
     private var waiters: [UInt64: RequestClient] = [:]
     /// Requests under way.
@@ -45,14 +45,15 @@ package struct OriginPlaces: Sendable {
     package var isEmpty: Bool { count == 0 && waiters.isEmpty }
     package var waitingCount: Int { waiters.count }
 
-    /// Places that a client holds.
+    /// The places that a client holds.
     package func count(of client: RequestClient) -> Int { held[client] ?? 0 }
 
     // MARK: Events
 
     /// Takes a place if the client may have one now.
     package mutating func enterIfFree(_ client: RequestClient, limit: Int) -> Bool {
-        // Whoever waits could not have it: a place that somebody waits for goes from hand to hand.
+        // Waiting clients could not use this place: a place that one waits for is handed over
+        // directly.
         guard Self.mayTake(client, holding: count(of: client), of: count, limit: limit) else { return false }
         take(client)
         return true
@@ -78,14 +79,14 @@ package struct OriginPlaces: Sendable {
 
     /// Gives a place back.
     ///
-    /// - Returns: the waiters who have one now: at most one, unless the limit was raised.
+    /// - Returns: the waiters that have a place now: at most one, unless the limit was raised.
     package mutating func leave(_ client: RequestClient, limit: Int) -> [UInt64] {
         count -= 1
         if client != .none, let places = held[client] { held[client] = places > 1 ? places - 1 : nil }
         return waiters.isEmpty ? [] : admit(limit: limit)
     }
 
-    /// Gives free places to those whose turn it is.
+    /// Gives free places to the waiters whose turn it is.
     package mutating func admit(limit: Int) -> [UInt64] {
         var admitted: [UInt64] = []
         while let next = nextTurn(limit: limit) {
@@ -99,12 +100,12 @@ package struct OriginPlaces: Sendable {
         return admitted
     }
 
-    /// Takes a waiter out who gave up.
+    /// Removes a waiter that gave up.
     ///
-    /// - Returns: whether it still waited.
+    /// - Returns: whether it was still waiting.
     package mutating func giveUp(_ id: UInt64) -> Bool {
         guard let client = waiters.removeValue(forKey: id) else { return false }
-        // Those who have waited longest give up first, mostly.
+        // Usually the waiters that have waited longest give up first.
         if let index = queues[client]?.firstIndex(of: id) { queues[client]?.remove(at: index) }
         if queues[client]?.isEmpty == true {
             queues[client] = nil
@@ -120,8 +121,8 @@ package struct OriginPlaces: Sendable {
         if client != .none { held[client, default: 0] += 1 }
     }
 
-    /// The first turn that may be taken; at most a few are passed over, because few clients can
-    /// hold a quarter.
+    /// The first turn that may be taken. It skips at most a few, because few clients can hold a
+    /// quarter.
     private func nextTurn(limit: Int) -> CircularBuffer<RequestClient>.Index? {
         guard count < limit else { return nil }
         return turns.firstIndex { $0 == .none || count(of: $0) < Self.quarter(limit) }

@@ -1,20 +1,21 @@
 import HTTPCacheSemantics
 import Synchronization
 
-/// What is known of the origins that are asked or unreachable: their breakers, and how many
-/// requests are under way to each.
+/// The state of the origins that are asked or unreachable: their breakers, and the requests under
+/// way to each.
 ///
-/// An origin that answers and has no request under way is not in it, so it grows with the work at
-/// hand and no further.
+/// An origin that responds and has no request under way is not in it. So it grows only with the
+/// work at hand.
 final class OriginRegistry: Sendable {
-    /// A class, so that what changes with every request changes in its place.
+    /// A class, so that frequent changes happen in place.
     fileprivate final class Record {
         var breaker = Breaker()
         var places = OriginPlaces()
         var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
-        /// Bodies that go on without a reader, each with what ends it.
+        /// Bodies that continue without a reader, each with the function that ends it.
         var unread: [UInt64: @Sendable () -> Void] = [:]
-        /// What a probe asks for where no connection came about: the last GET that failed so.
+        /// The request of a probe if no connection can be made: the last GET that failed in this
+        /// way.
         var probe: CacheRequest?
         var probing: Task<Void, Never>?
 
@@ -28,7 +29,7 @@ final class OriginRegistry: Sendable {
         var isClosed = false
     }
 
-    /// Origins whose failures are remembered at a time; of more, the further ones are simply asked
+    /// The most origins whose failures are remembered. Beyond that, further ones are simply asked
     /// each time.
     static let breakerLimit = 4096
 
@@ -36,8 +37,8 @@ final class OriginRegistry: Sendable {
 
     init(options: EngineOptions) { state = Mutex(State(options: options)) }
 
-    /// Takes other limits. More room is given to those who wait at once; less is reached as
-    /// requests end.
+    /// Replaces the limits. If there is more room, waiting requests get it at once. A lower limit
+    /// is reached as requests end.
     func reconfigure(_ options: EngineOptions) {
         let admitted = state.withLock { state in
             state.options = options
@@ -48,14 +49,14 @@ final class OriginRegistry: Sendable {
 
     // MARK: Reachability
 
-    /// Whether the origin counts as unreachable.
+    /// Whether the origin is treated as unreachable.
     func isOpen(_ origin: Origin) -> Bool {
         state.withLock { $0.records[origin]?.breaker.isOpen ?? false }
     }
 
-    /// What a request may expect.
+    /// The chances of a request.
     ///
-    /// - Parameter asked: made where anything has failed lately.
+    /// - Parameter asked: called only if there was a failure lately.
     func verdict(_ origin: Origin, _ asked: @Sendable () -> AskedTarget, at now: Timestamp) -> Breaker.Verdict {
         state.withLock { state in
             guard let record = state.records[origin], !record.breaker.isIdle else { return .reachable }
@@ -63,22 +64,23 @@ final class OriginRegistry: Sendable {
         }
     }
 
-    /// Whether a request that nothing stored can answer may be sent now.
+    /// Whether a request that no stored response can answer may be sent now. If so, it takes the
+    /// turn.
     func admits(_ origin: Origin, _ asked: AskedTarget, at now: Timestamp) -> Bool {
         state.withLock { $0.records[origin]?.breaker.admit(asked, at: now) ?? true }
     }
 
-    /// What ``admits(_:_:at:)`` would say, without its being said.
+    /// The result of ``admits(_:_:at:)``, without taking the turn.
     func wouldAdmit(_ origin: Origin, _ asked: AskedTarget, at now: Timestamp) -> Bool {
         state.withLock { $0.records[origin]?.breaker.wouldAdmit(asked, at: now) ?? true }
     }
 
-    /// The origin sent a response.
+    /// Records a response of the origin.
     ///
     /// - Parameters:
-    ///   - asked: made where anything has failed lately.
-    ///   - now: likewise.
-    /// - Returns: whether it counted as unreachable.
+    ///   - asked: called only if there was a failure lately.
+    ///   - now: called only if there was a failure lately.
+    /// - Returns: whether the origin was treated as unreachable.
     func answered(_ origin: Origin, _ asked: @Sendable () -> AskedTarget, at now: @Sendable () -> Timestamp) -> Bool {
         let (wasOpen, probing) = state.withLock { state -> (Bool, Task<Void, Never>?) in
             guard let record = state.records[origin], !record.breaker.isIdle else { return (false, nil) }
@@ -92,12 +94,12 @@ final class OriginRegistry: Sendable {
         return wasOpen
     }
 
-    /// A request failed.
+    /// Records a failed request.
     ///
     /// - Parameters:
-    ///   - probe: what failed, where it can be sent again to look for the origin's return.
-    ///   - startProbing: makes the task that asks for something else, at once or from time to time.
-    /// - Returns: whether the origin counts as unreachable now, and did not before.
+    ///   - probe: the failed request, if it can be sent again as a probe.
+    ///   - startProbing: starts the task that probes, at once or from time to time.
+    /// - Returns: whether the origin is treated as unreachable now, and was not before.
     func failed(
         _ origin: Origin,
         _ asked: AskedTarget,
@@ -112,29 +114,29 @@ final class OriginRegistry: Sendable {
             }
             let record = state.record(of: origin)
             if failure == .connection, var probe {
-                // Interim responses to a probe are nobody's.
+                // No client receives the interim responses to a probe.
                 probe.onInformational = nil
                 probe.place = .system
                 probe.client = .none
                 record.probe = probe
             }
             let action = record.breaker.failed(asked, failure, state.options.breaker, at: now)
-            // In the same moment, so that no probe ends before it is known.
+            // Under the same lock, so that no probe ends before its task is recorded.
             if action != .none, record.probing == nil { record.probing = startProbing() }
             return action == .open
         }
     }
 
-    /// What to wait for, and what to ask then; `nil` when the origin is reachable.
+    /// The time to wait before the next probe; `nil` if the origin is reachable.
     func nextProbe(_ origin: Origin, jitter: Double) -> Duration? {
         state.withLock { $0.records[origin]?.breaker.backOff($0.options.breaker, jitter: jitter) }
     }
 
-    /// What a probe asks for: the last GET for which no connection came about. Where the origin
-    /// took the connection and did not answer, its target may be to blame: then the first of some
-    /// others that has not failed.
+    /// The request of the next probe: the last GET for which no connection could be made. If the
+    /// origin accepted the connection and did not respond, the target may be the cause. Then it is
+    /// the first of `others` that has not failed.
     ///
-    /// - Parameter others: these, each with its name.
+    /// - Parameter others: other requests, each with the hash of its target.
     func probe(_ origin: Origin, among others: [(request: CacheRequest, target: Int)]) -> CacheRequest? {
         state.withLock { state in
             guard let record = state.records[origin], record.breaker.isProbed else { return nil }
@@ -146,14 +148,14 @@ final class OriginRegistry: Sendable {
         }
     }
 
-    /// - Returns: whether the origin counts as unreachable now, and did not before.
+    /// - Returns: whether the origin is treated as unreachable now, and was not before.
     func probeFailed(_ origin: Origin, at now: Timestamp) -> Bool {
         state.withLock { $0.records[origin]?.breaker.probeFailed(at: now) == .open }
     }
 
-    /// No route leads there any more: what is remembered of its failures is forgotten.
+    /// Forgets an origin's failures, because no valid route leads to it any more.
     ///
-    /// - Returns: whether it counted as unreachable.
+    /// - Returns: whether it was treated as unreachable.
     func forget(_ origin: Origin) -> Bool {
         let (wasOpen, probing) = state.withLock { state -> (Bool, Task<Void, Never>?) in
             guard let record = state.records[origin] else { return (false, nil) }
@@ -168,7 +170,7 @@ final class OriginRegistry: Sendable {
         return wasOpen
     }
 
-    /// Ends every probe and refuses those who wait.
+    /// Ends every probe and rejects waiting requests.
     func close() async {
         let (tasks, waiting) = state.withLock { state in
             state.isClosed = true
@@ -190,10 +192,9 @@ final class OriginRegistry: Sendable {
 
     // MARK: Requests under way
 
-    /// Takes a place among the requests under way, waiting for one where the client may have none
-    /// now.
+    /// Takes a place among the requests under way. It waits if the client may have none now.
     ///
-    /// - Throws: ``Overload`` when too many wait already, `CancellationError`.
+    /// - Throws: ``Overload`` if too many wait already, `CancellationError`.
     func enter(_ origin: Origin, _ client: RequestClient) async throws {
         let id = state.withLock { state in
             defer { state.nextWaiter += 1 }
@@ -233,8 +234,8 @@ final class OriginRegistry: Sendable {
         }
     }
 
-    /// The same for a request that nothing stored can answer, where nothing speaks against sending
-    /// it.
+    /// Takes a place if one is free and the breaker lets the request through. For requests that no
+    /// stored response can answer.
     func enterIfReachable(
         _ origin: Origin,
         _ client: RequestClient,
@@ -251,18 +252,18 @@ final class OriginRegistry: Sendable {
         }
     }
 
-    /// Gives a place back, or hands it to whose turn it is.
+    /// Gives a place back, or hands it to the next waiter.
     func leave(_ origin: Origin, _ client: RequestClient) {
         for waiter in state.withLock({ $0.leave(origin, client) }) { waiter.resume() }
     }
 
-    // MARK: Bodies that nobody reads
+    // MARK: Bodies without a reader
 
-    /// A body goes on without a reader, until a request waits for its place.
+    /// Registers a body that continues without a reader, until a request waits for its place.
     ///
-    /// - Parameter end: called under no lock, once at most.
-    /// - Returns: names it for ``isNotUnread(_:_:)``; `nil` where a request waits already.
-    func goesOnUnread(_ origin: Origin, _ end: @escaping @Sendable () -> Void) -> UInt64? {
+    /// - Parameter end: called outside the lock, at most once.
+    /// - Returns: its number for ``removeUnread(_:_:)``; `nil` if a request waits already.
+    func addUnread(_ origin: Origin, _ end: @escaping @Sendable () -> Void) -> UInt64? {
         state.withLock { state in
             let record = state.record(of: origin)
             guard record.places.waitingCount == 0 else { return nil }
@@ -272,8 +273,8 @@ final class OriginRegistry: Sendable {
         }
     }
 
-    /// It has ended, or has a reader again.
-    func isNotUnread(_ id: UInt64, _ origin: Origin) {
+    /// Removes a body that ended or has a reader again.
+    func removeUnread(_ id: UInt64, _ origin: Origin) {
         state.withLock { state in
             guard let record = state.records[origin] else { return }
             record.unread[id] = nil
@@ -281,7 +282,8 @@ final class OriginRegistry: Sendable {
         }
     }
 
-    /// A request waits for what the bodies of this origin hold that nobody reads.
+    /// Ends the bodies of this origin that have no reader, because a request waits for their
+    /// places.
     func endUnread(_ origin: Origin) {
         let unread = state.withLock { state -> [@Sendable () -> Void] in
             guard let record = state.records[origin], !record.unread.isEmpty else { return [] }
@@ -300,7 +302,7 @@ final class OriginRegistry: Sendable {
 }
 
 extension OriginRegistry.Record {
-    /// Takes out the continuations of waiters who have a place now.
+    /// Takes out the continuations of waiters that have a place now.
     fileprivate func waiters(_ admitted: [UInt64]) -> [CheckedContinuation<Void, any Error>] {
         admitted.compactMap { waiting.removeValue(forKey: $0) }
     }
@@ -319,14 +321,14 @@ extension OriginRegistry.State {
         _ client: RequestClient
     ) -> [CheckedContinuation<Void, any Error>] {
         guard let record = records[origin] else { return [] }
-        // The place goes from hand to hand: nobody who comes now can take it in between.
+        // The place is handed over directly, so no newcomer can take it in between.
         let admitted = record.places.leave(client, limit: options.inFlightLimit)
         guard admitted.isEmpty else { return record.waiters(admitted) }
         forgetIfIdle(record, origin)
         return []
     }
 
-    /// Takes a waiter out who gave up.
+    /// Takes out a waiter that gave up.
     fileprivate mutating func giveUp(_ id: UInt64, _ origin: Origin) -> CheckedContinuation<Void, any Error>? {
         guard let record = records[origin], record.places.giveUp(id) else { return nil }
         let waiter = record.waiting.removeValue(forKey: id)

@@ -1,22 +1,22 @@
-/// Which time runs in an exchange with an origin. Pure: what happened goes in, the time that runs
-/// comes out.
+/// Decides which time limit runs in an exchange with an origin. Pure: events go in, the running
+/// limit comes out.
 ///
-/// A request's content may take as long as it comes: as long as the client has not sent more, no
-/// time of the origin's runs. The time for the response's head begins when the content has been
-/// sent, or with the response's first byte where that is earlier. An interim response is no such
-/// beginning: an origin may ask for the content with one.
+/// A client may take any time to send its content: while it has not sent more, no limit of the
+/// origin's runs. The limit for the response's head begins when the content has been sent, or with
+/// the response's first byte if that is earlier. An interim response does not start it: an origin
+/// may request the content with one.
 package struct OriginWait: Sendable, Hashable {
-    /// What an origin may take a time for.
+    /// The steps for which an origin has a time limit.
     package enum Running: Sendable, Hashable, CaseIterable {
-        /// To take the head and the content that were handed over.
+        /// Taking the head and the content that were handed over.
         case taking
-        /// To send the response's head.
+        /// Sending the response's head.
         case head
-        /// To send more of the response's content, for which a reader waits.
+        /// Sending more of the response's content, for which a reader waits.
         case content
     }
 
-    /// What an event does to the time that runs.
+    /// The effect of an event on the running limit.
     package enum Change: Sendable, Hashable {
         case none
         case stop
@@ -24,7 +24,7 @@ package struct OriginWait: Sendable, Hashable {
     }
 
     private enum Upload: Sendable, Hashable {
-        /// The client's turn: all that came was taken.
+        /// The client's turn: the origin took everything that came.
         case waiting
         /// The origin's turn: something was handed over. `isLast`: nothing follows it.
         case pending(isLast: Bool)
@@ -45,7 +45,7 @@ package struct OriginWait: Sendable, Hashable {
         upload = hasContent ? .pending(isLast: false) : .done
     }
 
-    /// The time that runs; `nil` where none does.
+    /// The running limit; `nil` if none runs.
     package var running: Running? {
         switch response {
         case .begun: .head
@@ -59,14 +59,14 @@ package struct OriginWait: Sendable, Hashable {
         }
     }
 
-    /// Some content was handed over, and waits to be taken.
+    /// Records that content was handed over and waits to be taken.
     package mutating func handOver() -> Change {
         change { wait in
             if case .waiting = wait.upload { wait.upload = .pending(isLast: false) }
         }
     }
 
-    /// All that was handed over is taken.
+    /// Records that everything handed over was taken.
     package mutating func take() -> Change {
         change { wait in
             switch wait.upload {
@@ -76,7 +76,7 @@ package struct OriginWait: Sendable, Hashable {
         }
     }
 
-    /// No more content follows.
+    /// Records that no more content follows.
     package mutating func endContent() -> Change {
         change { wait in
             switch wait.upload {
@@ -87,14 +87,14 @@ package struct OriginWait: Sendable, Hashable {
         }
     }
 
-    /// Some bytes of a response came.
+    /// Records that bytes of a response came.
     package mutating func beginResponse() -> Change {
         change { wait in
             if case .none = wait.response { wait.response = .begun }
         }
     }
 
-    /// They were an interim response.
+    /// Records that these bytes were an interim response.
     package mutating func receiveInterim() -> Change {
         change { wait in
             if case .begun = wait.response { wait.response = .none }
@@ -105,14 +105,14 @@ package struct OriginWait: Sendable, Hashable {
         change { wait in wait.response = .head(isAsked: false) }
     }
 
-    /// A reader waits for content.
+    /// Records that a reader waits for content.
     package mutating func ask() -> Change {
         change { wait in
             if case .head = wait.response { wait.response = .head(isAsked: true) }
         }
     }
 
-    /// The reader has content.
+    /// Records that the reader has content.
     package mutating func deliver() -> Change {
         change { wait in
             if case .head = wait.response { wait.response = .head(isAsked: false) }

@@ -1,28 +1,28 @@
 import Synchronization
 
-/// A clock for timeouts, which are begun often and hardly ever run out.
+/// A clock for timeouts, which often begin and hardly ever expire.
 ///
-/// The standard library's clocks keep what a cancelled sleep took (some 700 bytes) until the sleep
-/// would have been over: with a timeout of a minute around each of 5,000 requests a second that is
-/// 200 MB. Here a cancelled sleep leaves nothing, and all sleeps share one of the clock below.
+/// The standard library's clocks keep the memory of a cancelled sleep (some 700 bytes) until its
+/// end. With a timeout of a minute around each of 5,000 requests a second that is 200 MB. Here a
+/// cancelled sleep leaves nothing, and all sleeps share one sleep of the base clock.
 public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Duration {
-    /// One of the clock below.
+    /// An instant of the base clock.
     public typealias Instant = Base.Instant
 
     private struct State {
         var sleeping: [UInt64: (deadline: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
         var nextNumber: UInt64 = 0
-        /// When somebody looks next who is to be woken; `nil` where nobody sleeps.
+        /// When the next check for due sleepers happens; `nil` if none sleeps.
         var alarm: Instant?
     }
 
-    /// An alarm that an earlier one has overtaken sleeps on: this long at most.
+    /// The longest that an alarm sleeps on after an earlier one replaced it.
     private static var longestAlarm: Duration { .seconds(1) }
 
     private let base: Base
     private let state = Mutex(State())
 
-    /// - Parameter base: what tells the time.
+    /// - Parameter base: the clock that supplies the time.
     public init(_ base: Base) {
         self.base = base
     }
@@ -33,12 +33,12 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
     /// See `Clock`.
     public var minimumResolution: Duration { base.minimumResolution }
 
-    /// How many tasks sleep on it now.
+    /// The number of tasks that sleep on it now.
     package var sleeperCount: Int { state.withLock { $0.sleeping.count } }
 
-    /// Suspends until the deadline; the tolerance changes nothing.
+    /// Suspends until the deadline; the tolerance has no effect.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let number = state.withLock { state in
             state.nextNumber += 1
@@ -47,8 +47,8 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let isCancelled = state.withLock { state in
-                    // Under the lock, which the handler takes too: either it is seen here, or the
-                    // handler finds the sleeper.
+                    // Under the lock, which the handler takes too. Either the cancellation is seen
+                    // here, or the handler finds the sleeper.
                     guard !Task.isCancelled else { return true }
                     state.sleeping[number] = (deadline, continuation)
                     schedule(deadline, &state)
@@ -62,13 +62,13 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
         }
     }
 
-    /// Sees to it that somebody looks at the deadline, or earlier.
+    /// Schedules a check at the deadline, or earlier.
     private func schedule(_ deadline: Instant, _ state: inout State) {
         let time = min(deadline, base.now.advanced(by: Self.longestAlarm))
         if let alarm = state.alarm, alarm <= time { return }
         state.alarm = time
-        // Detached, so that it keeps none of the task-local values of whoever happened to be first.
-        // It ends by itself.
+        // Detached, so that it keeps none of the first sleeper's task-local values. It ends by
+        // itself.
         Task.detached { [self] in
             try? await base.sleep(until: time, tolerance: nil)
             ring(time)
@@ -80,7 +80,7 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
             let now = base.now
             let due = state.sleeping.filter { $0.value.deadline <= now }
             for number in due.keys { state.sleeping[number] = nil }
-            // One that was overtaken leaves the next one alone.
+            // An alarm that was replaced leaves the next one alone.
             if state.alarm == time {
                 state.alarm = nil
                 if let next = state.sleeping.values.map(\.deadline).min() { schedule(next, &state) }
@@ -92,7 +92,7 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
 }
 
 extension TimeoutClock<ContinuousClock> {
-    /// By the machine's own time, which goes on while it sleeps.
+    /// Uses the machine's continuous clock, which advances while the machine sleeps.
     public convenience init() {
         self.init(ContinuousClock())
     }

@@ -2,22 +2,21 @@ import NIOCore
 import Synchronization
 
 extension TransportRequest {
-    /// Bytes of content that are read before its request takes a place at the origin.
+    /// Bytes of content that are read before the request takes a place at the origin.
     private static let begunLimit: Int64 = 64 << 10
 
-    /// The same request when its client has sent enough of the content: all of it where it is
-    /// short, else its beginning.
+    /// Waits until the client has sent enough of the content: all of it if it is short, otherwise
+    /// its beginning. Returns the request with that content.
     ///
     /// A client that announces content and sends none would hold a place for nothing.
     ///
-    /// - Parameter client: content of nobody in particular is a program's own, and is left as it
-    ///   is.
-    /// - Throws: what reading the content throws.
+    /// - Parameter client: content without a client is a program's own, and is left as it is.
+    /// - Throws: any error of reading the content.
     func withContentBegun(for client: RequestClient) async throws -> TransportRequest {
         guard client != .none, let body, body.whole == nil else { return self }
         let begun = BegunContent(body)
-        // Content of unknown length may be one half of a conversation: its client may wait for the
-        // response to what it has sent.
+        // Content of unknown length may be one half of a conversation: its client may wait for a
+        // response to the bytes that it has sent.
         try await begun.read(body.length.map { min($0, Self.begunLimit) } ?? 1)
         var request = self
         request.body = begun.body(length: body.length)
@@ -27,8 +26,8 @@ extension TransportRequest {
 
 /// Content whose beginning is in memory.
 ///
-/// `@unchecked`: one task reads the beginning, and has returned before another one is given the
-/// stream, whose first iterator alone reads on.
+/// `@unchecked`: one task reads the beginning, and returns before another task gets the stream.
+/// Only the stream's first iterator reads on.
 private final class BegunContent: @unchecked Sendable {
     private var iterator: BodyStream.AsyncIterator
     private var beginning = ByteBuffer()

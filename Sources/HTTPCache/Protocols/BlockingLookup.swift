@@ -1,8 +1,8 @@
 package import HTTPCacheSemantics
 
-/// A store that can be asked on the calling thread, which waits for its disk: for whoever has a
-/// thread to spare, and many questions for it.
+/// A store that can be read on the calling thread, which waits for the disk. For callers with a
+/// thread to spare and many lookups.
 package protocol BlockingLookup: ResponseStore {
-    /// What ``ResponseStore/lookup(_:)`` answers.
+    /// The same as ``ResponseStore/lookup(_:)``, on the calling thread.
     func lookupInPlace(_ key: CacheKey) throws -> [StoredResponse]
 }

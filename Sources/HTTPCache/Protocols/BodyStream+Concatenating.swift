@@ -1,15 +1,15 @@
 import NIOCore
 
 extension BodyStream {
-    /// A part of a body that is put together.
+    /// A part of a concatenated body.
     package enum Part: Sendable {
         case buffer([UInt8])
         case stream(BodyStream)
     }
 
-    /// One part after the other, each begun when the one before it has been read.
+    /// The parts in order. Each part is opened when the one before it has been read.
     ///
-    /// - Parameter length: bytes in all of them.
+    /// - Parameter length: bytes in all parts together.
     package static func concatenating(_ parts: [Part], length: Int64?) -> BodyStream {
         BodyStream(length: length) {
             var rest = parts[...]

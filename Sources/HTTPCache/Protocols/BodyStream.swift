@@ -1,16 +1,16 @@
 public import NIOCore
 
-/// A body as it passes: chunks in order, pulled one at a time by whoever reads it.
+/// A body as it passes: chunks in order, pulled one at a time by its reader.
 ///
-/// Pulling is the back-pressure: nothing is produced that nobody asked for. A stream is read once;
-/// a second iterator of a stream that came off the wire throws ``BodyStreamError/alreadyRead``. It
-/// ends by returning `nil`, or by throwing when the body is incomplete; an incomplete body never
-/// ends quietly.
+/// Pulling is the back-pressure: no chunk is produced before it is asked for. A stream is read
+/// once; a second iterator of a stream that came from the network throws
+/// ``BodyStreamError/alreadyRead``. It ends by returning `nil`, or by throwing if the body is
+/// incomplete. An incomplete body never ends without an error.
 public struct BodyStream: AsyncSequence, Sendable {
-    /// Some bytes, at least one.
+    /// At least one byte.
     public typealias Element = ByteBuffer
 
-    /// Bytes in the whole body, where that is known before it is read.
+    /// Bytes in the whole body, if known before it is read.
     public let length: Int64?
 
     private enum Source: Sendable {
@@ -20,20 +20,20 @@ public struct BodyStream: AsyncSequence, Sendable {
 
     private let source: Source
 
-    /// - Parameter start: called once for each iterator; answers with the function that produces
-    ///   its chunks. The chunks are not empty.
+    /// - Parameter start: called once for each iterator; returns the function that produces its
+    ///   chunks. The chunks are not empty.
     public init(length: Int64? = nil, start: @escaping @Sendable () -> () async throws -> ByteBuffer?) {
         self.length = length
         source = .chunks(start)
     }
 
-    /// A body that is in memory already. It may be read any number of times.
+    /// A body that is in memory. It may be read any number of times.
     public init(_ buffer: ByteBuffer) {
         length = Int64(buffer.readableBytes)
         source = .buffer(buffer)
     }
 
-    /// All of the body, where it is in memory already.
+    /// All of the body, if it is in memory.
     package var whole: ByteBuffer? {
         if case .buffer(let buffer) = source { buffer } else { nil }
     }
@@ -51,7 +51,7 @@ public struct BodyStream: AsyncSequence, Sendable {
         }
     }
 
-    /// Begins to read.
+    /// Begins to read the body.
     public func makeAsyncIterator() -> AsyncIterator {
         switch source {
         case .chunks(let start): return AsyncIterator(produce: start())
@@ -66,8 +66,8 @@ public struct BodyStream: AsyncSequence, Sendable {
 
     /// Reads the whole body into memory.
     ///
-    /// - Parameter limit: bytes accepted; one more and ``BodyStreamError/tooLarge(limit:)`` is
-    ///   thrown.
+    /// - Parameter limit: the number of bytes accepted. One more throws
+    ///   ``BodyStreamError/tooLarge(limit:)``.
     public func collect(upTo limit: Int) async throws -> ByteBuffer {
         if let length, length > Int64(limit) { throw BodyStreamError.tooLarge(limit: limit) }
         var whole = ByteBuffer()
@@ -81,16 +81,15 @@ public struct BodyStream: AsyncSequence, Sendable {
     }
 }
 
-/// What can be wrong with reading a ``BodyStream`` itself; failures of what it reads from pass
-/// through as they are.
+/// The errors of reading a ``BodyStream`` itself. Failures of its source pass through unchanged.
 public enum BodyStreamError: Error, Sendable, Hashable {
-    /// The body came off the wire and has been read already.
+    /// The body came from the network and has been read already.
     case alreadyRead
     /// The body has more bytes than the reader accepts.
     case tooLarge(limit: Int)
-    /// The body could not be stored, others read it faster, and what this reader would have read
-    /// next is gone.
+    /// This reader was too slow: the body is not stored, other readers went ahead, and the bytes it
+    /// would read next are gone.
     case fellBehind
-    /// The body ended after fewer bytes than were announced.
+    /// The body ended before the announced number of bytes.
     case truncated(expected: Int64, received: Int64)
 }

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Values made of something stored, kept beside it for as long as it is in memory: each is made
-/// once and not for every reader.
+/// Values derived from something stored. They are kept beside it while it is in memory, so that
+/// each is made once and not for every reader.
 ///
-/// At most ``limit`` of them; a further one takes the place of the oldest.
+/// At most ``limit`` values are kept; a further one replaces the oldest.
 public final class DerivedValues: Sendable {
-    /// Values kept at most.
+    /// The most values that are kept.
     public static let limit = 4
 
     private struct Entry {
@@ -22,17 +22,17 @@ public final class DerivedValues: Sendable {
 
     private let state = Mutex(State())
 
-    /// Nothing yet.
+    /// No values yet.
     public init() {}
 
-    /// The value of a type.
+    /// The kept value of a type.
     ///
-    /// - Parameter maker: who made it, where values of one type differ by their maker (a decoder
-    ///   with settings of its own).
+    /// - Parameter maker: the object that made the value, if values of one type differ by their
+    ///   maker (a decoder with its own settings).
     public func value<Value: Sendable>(_ type: Value.Type, madeBy maker: (any AnyObject & Sendable)? = nil) -> Value? {
         let identifier = ObjectIdentifier(type)
         return state.withLock { state in
-            // By its index: an entry that is looked at is not to be copied.
+            // The entry is found by its index, so that it is not copied.
             let index = state.entries.indices.first {
                 state.entries[$0].type == identifier && state.entries[$0].maker === maker
             }
@@ -43,10 +43,10 @@ public final class DerivedValues: Sendable {
     /// Keeps a value.
     ///
     /// - Parameters:
-    ///   - bytes: about what it takes in memory; it counts against the budget of whoever keeps the
-    ///     thing it was made of.
-    ///   - maker: as in ``value(_:madeBy:)``. It lives as long as the value, so that nobody else is
-    ///     ever taken for it.
+    ///   - bytes: its approximate size in memory. It is charged to the budget of the store's
+    ///     memory.
+    ///   - maker: as in ``value(_:madeBy:)``. It lives as long as the value, so that no other
+    ///     object gets its identity.
     public func keep<Value: Sendable>(_ value: Value, bytes: Int, madeBy maker: (any AnyObject & Sendable)? = nil) {
         let entry = Entry(
             type: ObjectIdentifier(Value.self),
@@ -65,17 +65,17 @@ public final class DerivedValues: Sendable {
             }
             return (bytes - (gone?.bytes ?? 0), state.onGrowth, gone)
         }
-        // Outside the lock: a value's end may run code of others.
+        // Released outside the lock: the end of a value may run foreign code.
         withExtendedLifetime(gone) {}
         if growth != 0 { tell?(growth) }
     }
 
-    /// About what is kept now takes in memory.
+    /// The approximate size in memory of the kept values.
     public var bytes: Int { state.withLock { $0.entries.reduce(0) { $0 + $1.bytes } } }
 
-    /// Has every later growth told, by how many bytes, to whoever counts them.
+    /// Reports every later growth, in bytes, to `tell`.
     ///
-    /// - Returns: what is kept already.
+    /// - Returns: the bytes that are kept already.
     package func countGrowth(_ tell: (@Sendable (Int) -> Void)?) -> Int {
         state.withLock { state in
             state.onGrowth = tell

@@ -8,16 +8,17 @@ import NIOCore
     import Darwin
 #endif
 
-/// The process or the machine has as many open files as it may have.
+/// A shortage of file descriptors: the process or the machine has as many open files as it may
+/// have.
 package enum DescriptorShortage {
-    /// Whether a system call failed for it.
+    /// Whether a system call failed because of the shortage.
     package static func isCause(of error: any Error) -> Bool {
         guard let error = error as? IOError else { return false }
         return error.errnoCode == EMFILE || error.errnoCode == ENFILE
     }
 
-    /// Whether there is none left in this moment. A resolver that cannot open a socket says that it
-    /// found no name.
+    /// Whether no descriptor is left at this moment. A resolver that cannot open a socket reports
+    /// that it found no name, so its error does not show the shortage.
     package static var isPresent: Bool {
         let descriptor = dup(STDERR_FILENO)
         guard descriptor < 0 else {

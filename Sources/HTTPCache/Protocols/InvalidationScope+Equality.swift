@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 
 /// Tags are compared by their bytes, as stores compare them.
 extension InvalidationScope: Hashable {
-    /// Whether both are about the same responses.
+    /// Whether both cover the same responses.
     public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.target(let one), .target(let another)): one == another
@@ -14,7 +14,7 @@ extension InvalidationScope: Hashable {
         }
     }
 
-    /// Adds what equal ones have in common.
+    /// Hashes the same parts that equality compares.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .target(let target): hasher.combine(target)

@@ -2,16 +2,17 @@ import Synchronization
 
 /// The end of a response on its connection.
 ///
-/// A length that is a lie shows only behind the response: bytes stand there that belong to no
-/// request. The connection that the response came by sees them, maybe long after the response was
-/// handed over. The cache must not keep what came by it then. RFC 9112 §6.3
+/// A wrong length shows only after the response: bytes arrive that belong to no request. The
+/// connection sees them, perhaps long after the response was handed over. The cache must not keep
+/// such a response. RFC 9112 §6.3
 package final class MessageBoundary: Sendable {
     private enum State {
-        /// Nothing stands behind the response so far. The actions undo what the cache stored of it.
+        /// No bytes were found after the response so far. The actions undo the changes that it made
+        /// to the store.
         case intact([@Sendable () -> Void])
         case crossed
-        /// The connection was looked at for its next request, or is closed: nothing can be found
-        /// any more.
+        /// The connection was checked before its next request, or is closed: no bytes can be found
+        /// now.
         case sealed
     }
 
@@ -19,12 +20,12 @@ package final class MessageBoundary: Sendable {
 
     package init() {}
 
-    /// Bytes stand behind the response.
+    /// Whether bytes were found after the response.
     package var isCrossed: Bool {
         state.withLock { if case .crossed = $0 { true } else { false } }
     }
 
-    /// The connection has found bytes behind the response. Does nothing once it is sealed.
+    /// Records that the connection found bytes after the response. Does nothing once it is sealed.
     package func cross() {
         let actions = state.withLock { state -> [@Sendable () -> Void] in
             guard case .intact(let actions) = state else { return [] }
@@ -34,9 +35,9 @@ package final class MessageBoundary: Sendable {
         for undo in actions { undo() }
     }
 
-    /// Nothing can be found behind the response any more.
+    /// Records that no more bytes can be found after the response.
     package func seal() {
-        // Let go of under no lock.
+        // Released outside the lock.
         _ = state.withLock { state -> [@Sendable () -> Void] in
             guard case .intact(let actions) = state else { return [] }
             state = .sealed
@@ -47,7 +48,7 @@ package final class MessageBoundary: Sendable {
     /// Remembers how to undo a change of the store.
     ///
     /// - Parameter undo: called once, from any thread, when bytes are found.
-    /// - Returns: `false` where they were found before: then `undo` is not called.
+    /// - Returns: `false` if bytes were found before; then `undo` is not called.
     package func whenCrossed(_ undo: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             switch state {

@@ -1,19 +1,19 @@
 package import NIOCore
 
-/// A whole response that goes to its caller as its bytes came: no cache may store it, and nobody
-/// asks what its fields are.
+/// A whole response that goes to its caller as its bytes came. No cache may store it, and no code
+/// needs its fields.
 ///
-/// A class: it is handed on from one to the next.
+/// A class, because it is passed on through several functions.
 package final class RelayedResponse: Sendable {
     /// The message, in HTTP/1.1.
     package let bytes: ByteBuffer
     package let status: Int
-    /// The lines that pass.
+    /// The header lines that are passed on.
     package let runs: Runs
     /// Bytes in the head.
     package let headLength: Int
     package let hasDate: Bool
-    /// Whether the connection that it came by may take another request.
+    /// Whether the response's connection may take another request.
     package let isKeptAlive: Bool
 
     package init(
@@ -32,10 +32,10 @@ package final class RelayedResponse: Sendable {
         self.isKeptAlive = isKeptAlive
     }
 
-    /// Parts of a head, without an allocation: at most four, each behind the one before it, in
-    /// bytes behind the message's first.
+    /// Parts of a head, without an allocation: at most four, in order, as offsets in bytes from the
+    /// message's first.
     package struct Runs: Sendable {
-        /// Where each begins and ends, in 16 bits.
+        /// The bounds of each part, in 16 bits each.
         private var (low, high): (UInt64, UInt64) = (0, 0)
         package private(set) var count = 0
 
@@ -46,10 +46,10 @@ package final class RelayedResponse: Sendable {
             return Int(bounds & 0xFFFF)..<Int(bounds >> 16 & 0xFFFF)
         }
 
-        /// Adds bytes behind those that are there.
+        /// Adds a range after the present ones.
         ///
         /// - Parameter run: up to 65,535.
-        /// - Returns: `false` where there is no room for them.
+        /// - Returns: `false` if there is no room for it.
         package mutating func append(_ run: Range<Int>) -> Bool {
             if count > 0, self[count - 1].upperBound == run.lowerBound {
                 set(count - 1, self[count - 1].lowerBound..<run.upperBound)
@@ -69,7 +69,7 @@ package final class RelayedResponse: Sendable {
         }
     }
 
-    /// The bytes behind the head.
+    /// The bytes after the head.
     package var content: ByteBuffer {
         bytes.getSlice(at: bytes.readerIndex + headLength, length: contentLength) ?? ByteBuffer()
     }

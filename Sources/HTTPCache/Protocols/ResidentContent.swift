@@ -1,24 +1,23 @@
 public import HTTPCacheSemantics
 public import NIOCore
 
-/// What a store has in memory of a stored response, beside its head.
+/// The parts of a stored response that a store has in memory, beside its head.
 ///
-/// It comes with a ``StoredResponse`` and lives as long as that does: a body that was there when
-/// the response was looked up is readable without asking the store again, whatever happens to the
-/// entry meanwhile.
+/// It comes with a ``StoredResponse`` and lives as long as that does. A body that was there at the
+/// lookup can be read without asking the store again, whatever happens to the entry meanwhile.
 public final class ResidentContent: Sendable {
-    /// The whole stored body; `nil` where it is only on disk.
+    /// The whole stored body; `nil` if it is only on disk.
     public let body: ByteBuffer?
-    /// The first instant at which the response is stale, as its ``ResponseDraft`` said.
+    /// The first instant at which the response is stale, from its ``ResponseDraft``.
     public let freshUntil: Timestamp
-    /// What was made of the response and is worth keeping as long as it is in memory: a decoded
-    /// value, a head in wire form.
+    /// Values that were derived from the response and are kept while it is in memory: a decoded
+    /// value, or a head in wire form.
     public let derived: DerivedValues
 
-    /// What is in memory of a response.
+    /// The content in memory of a response.
     ///
-    /// - Parameter derived: what was made of the same body before, where a 304 brought another head
-    ///   for it.
+    /// - Parameter derived: the values derived from the same body before, if a 304 brought a new
+    ///   head for it.
     public init(body: ByteBuffer?, freshUntil: Timestamp, derived: DerivedValues = DerivedValues()) {
         self.derived = derived
         self.body = body

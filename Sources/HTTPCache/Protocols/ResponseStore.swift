@@ -1,26 +1,35 @@
 public import HTTPCacheSemantics
 public import NIOCore
 
-/// Where raw responses are kept. The engine's only view of memory and disk.
+/// Keeps raw responses. It is the engine's only view of memory and disk.
 ///
-/// A store reads no clock (every instant is passed in), knows no HTTP policy (what it needs to know
-/// is in ``ResponseDraft``), and never deletes on reading. Any of its operations may throw; the
-/// engine then goes on without it, so a failing store never fails a response.
+/// A store reads no clock: every instant is passed in. It knows no HTTP policy: ``ResponseDraft``
+/// has what it needs to know. It never deletes on reading. Any of its operations may throw; the
+/// engine then continues without it, so a failing store never fails a response.
 ///
-/// **Variants**: one key holds several responses, told apart by their selecting fields. A new
-/// response takes the place of the one with the same key and the same `Vary` and selecting fields,
-/// in the commit that makes it visible.
+/// **Writing.** ``beginWrite(_:fence:)``, ``ResponseWriter/append(_:)`` for each chunk, and
+/// ``ResponseWriter/finish()`` store one entry: key, head, expiry, tags and pin from the draft, and
+/// the body. Nothing is visible before `finish()`. The SQLite store writes one row of `entry`, one
+/// of `chunk` for each 64 KiB of the body, and `entry_tag` rows for tags.
+///
+/// **Reading.** ``resident(_:)`` asks memory, ``lookup(_:)`` also the disk. Both return all
+/// variants of a key, and the engine selects one. ``openBody(of:range:)`` reads a body that is not
+/// in memory.
+///
+/// **Variants.** One key holds several responses, told apart by their selecting fields. A new
+/// response replaces the one with the same key, `Vary` and selecting fields, in the commit that
+/// makes it visible.
 public protocol ResponseStore: Sendable {
-    /// The number of the last invalidation this store knows of. An atomic read: every exchange and
-    /// every hit takes it.
+    /// The number of the last invalidation that this store knows of. Reading it must be as cheap as
+    /// an atomic read: every exchange and every hit reads it.
     var invalidationSequence: InvalidationSequence { get }
 
-    /// The key's stored responses where the store knows all of them without its disk: at once;
-    /// `nil` says nothing either way.
+    /// The stored responses of a key, if the store knows all of them without its disk. `nil` means
+    /// that the store must be asked with ``lookup(_:)``.
     ///
-    /// A non-nil answer holds the whole list of variants, and an empty one says that nothing is
-    /// stored. Every invalidation whose number was in ``invalidationSequence`` before the call is
-    /// in it. Bodies may be in memory or not: see ``StoredResponse/content``.
+    /// A non-nil result holds the whole list of variants; an empty one means that nothing is
+    /// stored. It reflects every invalidation that ``invalidationSequence`` included before the
+    /// call. Bodies may be in memory or not: see ``StoredResponse/content``.
     func resident(_ key: CacheKey) -> [StoredResponse]?
 
     /// All stored responses of a key, in no particular order; empty when there are none.
@@ -40,37 +49,36 @@ public protocol ResponseStore: Sendable {
     /// Begins to store a response. Nothing is visible before ``ResponseWriter/finish()``.
     ///
     /// - Parameter fence: ``invalidationSequence`` as it was before the request was sent. If the
-    ///   response's target was invalidated after it, the response is not stored.
-    /// - Returns: `nil` when the store declines: too large for the budget or for a quota, more tags
-    ///   than a store keeps (``ResponseDraft/tags``), opened for reading alone, its disk is behind,
-    ///   or there is no room now.
+    ///   response's target was invalidated after that, the response is not stored.
+    /// - Returns: `nil` if the store declines: the response is too large for the budget or a quota,
+    ///   or has more tags than a store keeps (``ResponseDraft/tags``); the store is open for
+    ///   reading only, its disk is behind, or there is no room now.
     func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)?
 
-    /// Replaces a stored response's head after a 304 (RFC 9111 §4.3.4), unless it was invalidated
-    /// after `fence`, or is gone.
+    /// Replaces a stored response's head after a 304 (RFC 9111 §4.3.4), unless the response was
+    /// invalidated after `fence`, or is gone.
     ///
     /// - Parameter draft: the new head, its expiry and tags. Key, body and the time of storing stay
-    ///   as they are. An invalidation by a tag that it had counts as much as one by a tag that it
-    ///   gets.
-    /// - Returns: the stored response as it is now, or `nil` when nothing was changed.
+    ///   as they are. An invalidation by one of the old tags applies as much as one by a new tag.
+    /// - Returns: the stored response as it is now, or `nil` if nothing was changed.
     func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
         -> StoredResponse?
 
-    /// Invalidates: durable when it returns, and every fill that began before it will not be
-    /// stored.
+    /// Invalidates. The invalidation is durable when this returns, and no fill that began before it
+    /// will be stored.
     ///
     /// - Parameters:
-    ///   - effect: what becomes of what is stored. Of two causes the greater one is kept, until the
-    ///     response is freshened or replaced. An unsafe method is about targets, keys and tags: of
-    ///     a prefix, or of everything, a store may take its cause for
-    ///     ``InvalidationCause/unspecified``.
+    ///   - effect: whether stored responses are removed or marked. Of two causes the greater one is
+    ///     kept, until the response is freshened or replaced. An unsafe method invalidates targets,
+    ///     keys and tags; for a prefix or everything, a store may record
+    ///     `InvalidationCause.unspecified` instead.
     ///   - now: recorded with the invalidation.
     /// - Returns: the invalidation's number.
     @discardableResult
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
         -> InvalidationSequence
 
-    /// Tells of every change to what is stored, after its commit.
+    /// Publishes every change to the stored responses, after its commit.
     var changes: StoreChangeFeed { get }
 }
 
@@ -80,10 +88,10 @@ extension ResponseStore {
         try await openBody(of: response, range: nil)
     }
 
-    /// Invalidates for no cause that is known: a purge.
+    /// Invalidates without a known cause: a purge.
     ///
-    /// - Parameter keepingForOffline: `true` marks what is stored as invalidated (it answers only
-    ///   when the origin cannot be reached); `false` removes it.
+    /// - Parameter keepingForOffline: `true` marks the stored responses as invalidated, so that
+    ///   they are served only if the origin cannot be reached; `false` removes them.
     @discardableResult
     public func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
         -> InvalidationSequence
@@ -92,33 +100,33 @@ extension ResponseStore {
     }
 }
 
-/// What an invalidation does to what is stored. RFC 9111 §4.4
+/// The effect of an invalidation on the stored responses. RFC 9111 §4.4
 public enum InvalidationEffect: Sendable, Hashable {
-    /// It is removed.
+    /// The stored responses are removed.
     case remove
-    /// It is kept and marked (``StoredResponseHead/invalidation``).
+    /// The stored responses are kept and marked (`StoredResponseHead.invalidation`).
     case mark(InvalidationCause)
 }
 
-/// A number of the store's one sequence of invalidations. It only grows, also across restarts.
+/// A number in the store's one sequence of invalidations. It only grows, also across restarts.
 public struct InvalidationSequence: Sendable, Hashable, Comparable {
     /// Its place in the sequence; 0 before the first invalidation.
     public let number: Int64
-    /// The number of an invalidation, as a store counts.
+    /// The number of an invalidation, as the store numbers them.
     public init(_ number: Int64) { self.number = number }
-    /// The earlier one is smaller.
+    /// The earlier invalidation is smaller.
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
 }
 
-/// What an invalidation is about.
+/// The stored responses that an invalidation covers.
 public enum InvalidationScope: Sendable {
     /// Everything stored for a target URI, in all partitions, methods and variants.
     case target(TargetURI)
     /// Everything stored for the target URIs that begin with some bytes, in all partitions, methods
     /// and variants.
     ///
-    /// A store may refuse more fills for it than those that it covers: those of the same origin
-    /// that began before it.
+    /// A store may reject more fills than the prefix covers: those of the same origin that began
+    /// before the invalidation.
     case prefix(TargetPrefix)
     /// One key with all its variants.
     case key(CacheKey)
@@ -129,30 +137,29 @@ public enum InvalidationScope: Sendable {
     case all
 }
 
-/// Takes a body as it arrives. Used by one task at a time.
+/// Takes a body as it arrives. One task at a time uses it.
 public protocol ResponseWriter: Sendable {
-    /// Takes the next bytes. What it took is readable through ``readBack(from:)`` once it is on
-    /// disk.
+    /// Takes the next bytes. They can be read through ``readBack(from:)`` once they are on disk.
     ///
-    /// - Throws: when the store cannot go on (full, failed, over the limit for one object). The
-    ///   writer is then of no use but for ``readBack(from:)`` and ``abandon()``.
+    /// - Throws: if the store cannot continue (full, failed, over the limit for one object). Then
+    ///   only ``readBack(from:)`` and ``abandon()`` still work.
     func append(_ chunk: ByteBuffer) async throws
 
-    /// Bytes from the beginning that ``readBack(from:)`` can read.
+    /// The number of bytes, from the beginning, that ``readBack(from:)`` can read.
     var readableLength: Int64 { get async }
 
-    /// Some bytes of the unfinished body beginning at `offset` (below ``readableLength``): for
-    /// readers that fell behind a fill.
+    /// Some bytes of the unfinished body, from `offset` (below ``readableLength``). For readers
+    /// that fell behind a fill.
     func readBack(from offset: Int64) async throws -> ByteBuffer
 
-    /// Makes the response visible in one commit, in place of the variant it replaces.
+    /// Makes the response visible in one commit, in place of the variant that it replaces.
     ///
-    /// - Returns: the stored response, or `nil` when an invalidation after the fence forbids
-    ///   storing it.
+    /// - Returns: the stored response, or `nil` if an invalidation after the fence forbids storing
+    ///   it.
     func finish() async throws -> StoredResponse?
 
-    /// Gives up; what was written is removed once this writer is released, and until then
-    /// ``readBack(from:)`` goes on working, as it does after ``finish()``. Does nothing after
+    /// Gives up. The written bytes are removed once this writer is released. Until then
+    /// ``readBack(from:)`` continues to work, as it does after ``finish()``. Does nothing after
     /// ``finish()``.
     func abandon() async
 }

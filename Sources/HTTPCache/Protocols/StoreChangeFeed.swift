@@ -3,20 +3,20 @@ import Synchronization
 
 /// One change to what a store holds.
 public struct StoreChange: Sendable {
-    /// What happened.
+    /// The kinds of change.
     public enum Kind: String, Sendable, Hashable {
         /// A response became visible, new or in place of another.
         case stored
         /// A 304 renewed a stored head.
         case freshened
-        /// What is stored is not to be used without validation any more, or was removed.
+        /// A stored response must not be used without validation any more, or was removed.
         case invalidated
     }
-    /// What happened.
+    /// The kind of change.
     public var kind: Kind
-    /// What it happened to.
+    /// The responses that changed.
     public var scope: InvalidationScope
-    /// The tags of what was stored or freshened.
+    /// The tags of the response that was stored or freshened.
     public var tags: [String]
 
     /// A change.
@@ -26,10 +26,10 @@ public struct StoreChange: Sendable {
         self.tags = tags
     }
 
-    /// Whether somebody who watches `interest` should look: never `false` for a change that
-    /// concerns it.
+    /// Whether a watcher of `interest` should look: never `false` for a change that concerns it.
     ///
-    /// An invalidation by tag concerns every key: who has the tag is the store's knowledge.
+    /// An invalidation by tag concerns every key, because only the store knows which responses have
+    /// the tag.
     public func concerns(_ interest: InvalidationScope) -> Bool {
         switch (interest, scope) {
         case (.all, _), (_, .all): true
@@ -49,19 +49,19 @@ public struct StoreChange: Sendable {
 
 /// Tags are compared by their bytes, as stores compare them.
 extension StoreChange: Hashable {
-    /// Whether both say the same.
+    /// Whether both are the same change.
     public static func == (left: Self, right: Self) -> Bool {
         left.kind == right.kind && left.scope == right.scope && left.tags.haveSameBytes(as: right.tags)
     }
 
-    /// Adds what equal ones have in common.
+    /// Hashes the same parts that equality compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(kind)
         hasher.combine(scope)
     }
 }
 
-/// Hands a store's changes to whoever watches. Costs one atomic read where nobody does.
+/// Passes a store's changes on to watchers. Without a watcher it costs one atomic read.
 public final class StoreChangeFeed: Sendable {
     private struct Watcher {
         var interest: InvalidationScope
@@ -75,27 +75,27 @@ public final class StoreChangeFeed: Sendable {
         var whenWatched: (@Sendable () -> Void)?
     }
 
-    /// Changes that wait for a slow watcher; beyond them the oldest are dropped, so that it still
-    /// sees the newest.
+    /// Changes that wait for a slow watcher. Beyond that the oldest are dropped, so that the
+    /// watcher still sees the newest.
     public static let bufferLimit = 64
 
     private let state = Mutex(State())
     private let count = Atomic(0)
 
-    /// A feed that nobody watches yet.
+    /// A feed without watchers.
     public init() {}
 
-    /// Has something called each time that the first of some watchers comes, before its stream is
-    /// returned: a store that has to look for changes then begins to.
+    /// Sets a function that is called each time the number of watchers rises from zero, before the
+    /// stream is returned. A store that must look for changes starts to do so then.
     package func whenWatched(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.whenWatched = body } }
 
-    /// Whether anybody watches.
+    /// Whether there is a watcher.
     package var isWatched: Bool { count.load(ordering: .acquiring) > 0 }
 
     /// The changes from now on that concern a key, a target, a prefix, a tag or everything.
     ///
-    /// Ends when the store is closed (``finish()``), when the task that reads it is cancelled, or
-    /// when the stream is let go.
+    /// The stream ends when the store is closed (``finish()``), when the task that reads it is
+    /// cancelled, or when the stream is released.
     public func changes(of interest: InvalidationScope) -> AsyncStream<StoreChange> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: StoreChange.self,
@@ -118,7 +118,7 @@ public final class StoreChangeFeed: Sendable {
     }
 
     private func remove(_ id: Int) {
-        // Let go of outside the lock: a continuation's end runs code of others.
+        // Released outside the lock: a continuation's end runs foreign code.
         let removed = state.withLock { state in
             defer { count.store(state.watchers.count, ordering: .releasing) }
             return state.watchers.removeValue(forKey: id)
@@ -126,7 +126,7 @@ public final class StoreChangeFeed: Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// Tells everybody whom it concerns. For stores, after the commit.
+    /// Passes a change to every watcher that it concerns. Stores call it after the commit.
     public func publish(_ change: @autoclosure () -> StoreChange) {
         guard count.load(ordering: .acquiring) > 0 else { return }
         let change = change()
@@ -136,8 +136,8 @@ public final class StoreChangeFeed: Sendable {
         for continuation in concerned { continuation.yield(change) }
     }
 
-    /// Ends the streams of all who watch, after what they were told already, and those of others to
-    /// come at once. For stores, when they are closed: nothing changes any more.
+    /// Ends all streams, after the changes that they were sent already, and later ones at once.
+    /// Stores call it when they are closed: nothing changes after that.
     public func finish() {
         let watching = state.withLock { state in
             state.isFinished = true

@@ -2,25 +2,25 @@ public import HTTPCacheSemantics
 
 /// A response in a store: its head, and the name of its body.
 ///
-/// Two are equal when head and body are; what of it is in memory makes no difference.
+/// Two are equal if head and body are. The content in memory makes no difference.
 public struct StoredResponse: Sendable, Hashable, Identifiable {
-    /// The store's number for it; never used twice in one store.
+    /// The store's number for the response; never used twice in one store.
     public let id: Int64
-    /// The key it is stored under.
+    /// The key under which it is stored.
     public let key: CacheKey
-    /// What policy decides on.
+    /// The head on which the policy decides.
     public var head: StoredResponseHead
-    /// The store's number for its body. Several heads in turn (freshened by 304) may belong to one
+    /// The store's number for the body. Several heads in turn (freshened by 304) may belong to one
     /// body.
     public let bodyID: Int64
     /// Bytes in the body.
     public let bodyLength: Int64
     /// When it was first stored.
     public let storedAt: Timestamp
-    /// What of it is in memory; `nil` when nothing but the head is.
+    /// The parts that are in memory; `nil` if only the head is.
     public var content: ResidentContent?
 
-    /// A stored response, as a store makes it.
+    /// Creates a stored response. Stores call it.
     public init(
         id: Int64,
         key: CacheKey,
@@ -45,7 +45,7 @@ public struct StoredResponse: Sendable, Hashable, Identifiable {
             && lhs.key == rhs.key && lhs.head == rhs.head
     }
 
-    /// By its numbers.
+    /// Hashes its numbers and its key.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(id)
         hasher.combine(bodyID)
@@ -57,32 +57,32 @@ public struct StoredResponse: Sendable, Hashable, Identifiable {
 public struct ResponseDraft: Sendable {
     /// The key to store it under.
     public var key: CacheKey
-    /// What policy decided on.
+    /// The head on which the policy decided.
     public var head: StoredResponseHead
-    /// The first instant at which it is stale; `distantFuture` when never. Indexed, so that a store
-    /// need not know HTTP.
+    /// The first instant at which it is stale; `distantFuture` for never. Stores index it, so that
+    /// they need not know HTTP.
     public var freshUntil: Timestamp
-    /// Whether it may be served stale when the origin cannot be reached.
+    /// Whether it may be served stale if the origin cannot be reached.
     public var isUsableStale: Bool
-    /// Bytes in the body, where `Content-Length` told.
+    /// Bytes in the body, if `Content-Length` gave them.
     public var expectedLength: Int64?
     /// When it is stored: the exchange's `now`.
     public var storedAt: Timestamp
-    /// Names under which it can be invalidated together with others, compared byte by byte.
+    /// Names by which it can be invalidated together with others, compared byte by byte.
     ///
     /// At most ``maximumTagCount``, of at most ``maximumTagLength`` bytes each. A response with
     /// more is not stored: it would outlive an invalidation by a tag that was dropped.
     public var tags: [String]
-    /// Whether it is kept from eviction for lack of room, from now on.
+    /// Whether it is protected from eviction, from now on.
     ///
-    /// `false` takes no pin away: what was pinned stays so under a new head, and so does what takes
-    /// its place.
+    /// `false` removes no pin: a pinned response stays pinned under a new head, and so does its
+    /// replacement.
     public var isPinned: Bool
-    /// Tags of one response at most.
+    /// The most tags of one response.
     public static let maximumTagCount = 64
-    /// Bytes in one tag at most, as UTF-8.
+    /// The most bytes in one tag, as UTF-8.
     public static let maximumTagLength = 1024
-    /// Whether a store keeps all its tags.
+    /// Whether the number and the lengths of its tags are within the limits.
     public var hasAcceptableTags: Bool {
         tags.count <= Self.maximumTagCount && tags.allSatisfy { $0.utf8.count <= Self.maximumTagLength }
     }

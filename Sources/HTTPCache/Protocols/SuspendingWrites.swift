@@ -1,6 +1,6 @@
-/// A store that writes without keeping its caller's thread: its disk is waited for by suspending.
+/// A store that writes without blocking its caller's thread: it suspends while the disk works.
 ///
-/// That goes for ``ResponseStore/beginWrite(_:fence:)`` and for all that its writers do but
-/// ``ResponseWriter/readBack(from:)``. So an event loop may call them, and what passes is stored
-/// without a change of threads for each step.
+/// That applies to ``ResponseStore/beginWrite(_:fence:)`` and to all functions of its writers
+/// except ``ResponseWriter/readBack(from:)``. So an event loop may call them, and a passing
+/// response is stored without a change of threads for each step.
 package protocol SuspendingWrites: ResponseStore {}

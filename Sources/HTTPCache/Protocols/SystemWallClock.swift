@@ -10,7 +10,7 @@ public import HTTPCacheSemantics
 
 /// The system's real-time clock.
 public struct SystemWallClock: WallClock {
-    /// The clock of the system the process runs on.
+    /// The clock of this process's system.
     public init() {}
 
     /// See ``WallClock/now()``.

@@ -1,21 +1,21 @@
 package import HTTPCacheSemantics
 public import HTTPTypes
 
-/// Takes requests to origin servers. The engine knows no other way out.
+/// Sends requests to origin servers. The engine has no other way to reach them.
 ///
 /// It does no caching, follows no redirects, decodes no content and retries nothing: one request,
-/// one answer.
+/// one response.
 public protocol Transport: Sendable {
     /// Sends a request and returns when the final response's head has arrived; the body streams
     /// after it.
     ///
-    /// Cancelling the calling task ends the exchange on the wire.
-    /// - Throws: ``TransportError`` when no head came; the body's stream throws it when the body
-    ///   broke off.
+    /// Cancelling the calling task ends the exchange on the network.
+    /// - Throws: ``TransportError`` if no head came; the body's stream throws it if the body broke
+    ///   off.
     func send(_ request: TransportRequest) async throws -> TransportResponse
 
-    /// Whether it keeps ``TransportRequest/headTimeout`` itself; where it does not, the engine sees
-    /// to it, with a task of its own for each request.
+    /// Whether it keeps ``TransportRequest/headTimeout`` itself. If not, the engine does, with a
+    /// task of its own for each request.
     var keepsTimeouts: Bool { get }
 }
 
@@ -30,28 +30,28 @@ public struct TransportRequest: Sendable {
     public var head: HTTPRequest {
         didSet { target = nil }
     }
-    /// What ``head`` asks for, where that is known already.
+    /// The target of ``head``, if it is known already.
     package var target: TargetURI?
-    /// `nil` where the request has no content.
+    /// `nil` if the request has no content.
     public var body: BodyStream?
-    /// Takes the interim responses (1xx but 101), in order, before the final one. RFC 9110 §15.2
+    /// Takes the interim responses (1xx except 101), in order, before the final one. RFC 9110 §15.2
     ///
-    /// A transport whose client does not tell of them never calls it.
+    /// A transport whose client does not report them never calls it.
     public var onInformational: (@Sendable (HTTPResponse) -> Void)?
-    /// Of the request that caused this one: ``CacheRequest/context``. For wrappers around a
+    /// The ``CacheRequest/context`` of the request that caused this one. For wrappers around a
     /// transport; it is not sent.
     public var context: (any Sendable)?
-    /// How long the head of the response may take; then `timeout` is thrown. `nil`, and with a
-    /// transport that does not keep timeouts: its own limits alone.
+    /// How long the head of the response may take before `timeout` is thrown. With `nil`, or with a
+    /// transport that keeps no timeouts, only the transport's own limits apply.
     ///
-    /// The time begins with connecting, and for a request with content when the content has been
-    /// sent: see ``OriginWait``.
+    /// The time begins with connecting; for a request with content it begins when the content has
+    /// been sent. See `OriginWait`.
     public var headTimeout: Duration?
-    /// To be called where the request has to wait until another one gives its connection up.
+    /// Called if the request has to wait until another one releases its connection.
     package var onWaiting: (@Sendable () -> Void)?
-    /// Its answer may be a ``RelayedResponse``, where it is one that no cache may store.
+    /// Whether the response may be a ``RelayedResponse``, if no cache may store it.
     package var mayBeRelayed = false
-    /// A request; without a body unless told otherwise.
+    /// A request, by default without a body.
     public init(
         head: HTTPRequest,
         body: BodyStream? = nil,
@@ -65,29 +65,29 @@ public struct TransportRequest: Sendable {
     }
 }
 
-/// What an origin server answered.
+/// The response of an origin server.
 public struct TransportResponse: Sendable {
     /// Status and fields of the final response.
     public var head: HTTPResponse
     /// The content, as it arrives.
     public var body: BodyStream
-    /// Where it ends on its connection; `nil` where the transport never sees bytes behind it.
+    /// The end of the response on its connection; `nil` if the transport never sees bytes after it.
     package var boundary: MessageBoundary?
-    /// An answer.
+    /// A response of an origin.
     public init(head: HTTPResponse, body: BodyStream) {
         self.head = head
         self.body = body
     }
 }
 
-/// Why there was no answer.
+/// The reason why no response came.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
-    /// What went wrong, for programs.
+    /// The kind of failure, for programs.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, as it appears in logs.
         public let description: String
-        /// Whether the origin could not be reached: then whatever is stored may answer (DESIGN: the
-        /// offline contract).
+        /// Whether the origin could not be reached. Then any stored response may answer
+        /// (docs/architecture.md, "The offline contract").
         public let isUnreachable: Bool
         /// The name does not resolve.
         public static let nameResolution = Code(description: "nameResolution", isUnreachable: true)
@@ -95,21 +95,20 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let connect = Code(description: "connect", isUnreachable: true)
         /// No connection came about in time.
         public static let connectTimeout = Code(description: "connectTimeout", isUnreachable: true)
-        /// There was a connection, but no answer in time.
+        /// The connection was made, but no response came in time.
         public static let timeout = Code(description: "timeout", isUnreachable: true)
-        /// The origin hung up before or while it answered.
+        /// The origin closed the connection before or during its response.
         public static let connectionClosed = Code(description: "connectionClosed", isUnreachable: true)
-        /// The TLS handshake failed. Not "unreachable" in the sense that a certificate which does
-        /// not verify is an answer; it is counted as such because the origin's content cannot be
-        /// had.
+        /// The TLS handshake failed. A certificate that does not verify is a response of sorts; it
+        /// is treated as unreachable because the origin's content cannot be had.
         public static let tls = Code(description: "tls", isUnreachable: true)
-        /// This process, or the machine, has no descriptor left for a connection. It says nothing
-        /// of the origin.
+        /// This process, or the machine, has no file descriptor left for a connection. The origin
+        /// is not to blame.
         public static let outOfDescriptors = Code(description: "outOfDescriptors", isUnreachable: false)
         /// Every connection to the origin was in use, and none became free in time. Nothing was
-        /// sent. It says nothing of the origin.
+        /// sent. The origin is not to blame.
         public static let overloaded = Code(description: "overloaded", isUnreachable: false)
-        /// The origin's answer is no HTTP.
+        /// The origin's response is not valid HTTP.
         public static let protocolViolation = Code(description: "protocolViolation", isUnreachable: false)
         /// The caller gave up.
         public static let cancelled = Code(description: "cancelled", isUnreachable: false)
@@ -120,7 +119,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     }
     /// See ``Code``.
     public var code: Code
-    /// What failed, on which origin, and what to do; no query values, no credentials.
+    /// The failure, the origin and the next step. It holds no query values and no credentials.
     public var message: String
     /// The client's own error.
     public var cause: (any Error)?

@@ -1,8 +1,9 @@
 public import HTTPCacheSemantics
 
-/// Where dates and ages come from. Read once per exchange, at its top, and passed down.
+/// The source of dates and ages. It is read once per exchange, at its start, and the instant is
+/// passed down.
 ///
-/// For sleeping and deadlines there is `any Clock<Duration>`: a wall clock jumps, both ways.
+/// Sleeping and deadlines use `any Clock<Duration>`: a wall clock jumps, both ways.
 public protocol WallClock: Sendable {
     /// The present instant, in milliseconds since 1970-01-01T00:00:00Z.
     func now() -> Timestamp

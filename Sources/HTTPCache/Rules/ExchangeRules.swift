@@ -1,19 +1,20 @@
 public import HTTPTypes
 
-/// Where an engine's rules come from.
+/// The source of an engine's rules.
 public protocol ExchangeRules: Sendable {
-    /// What holds for a request, by its method and target alone.
+    /// The rules for a request, by its method and target alone.
     ///
-    /// Asked once for each exchange, hits included: it remembers, and never waits.
+    /// The engine calls it once for each exchange, hits included. So it must remember its results
+    /// and must not wait.
     func rules(for request: HTTPRequest) -> RequestRules
 
-    /// Whether any of them is about some paths only. Then a gateway refuses targets with dot
-    /// segments: an origin could resolve one to a path that another rule is about.
+    /// Whether any rule applies to some paths only. If so, a gateway rejects targets with dot
+    /// segments: an origin could resolve one to a path to which another rule applies.
     var havePaths: Bool { get }
 
-    /// Which rule decided each setting that is not as by default, for people.
+    /// The rule that decided each setting that differs from the default, for people.
     ///
-    /// - Parameter contentType: of the response in question; `nil` where there is none.
+    /// - Parameter contentType: of the response in question; `nil` if there is none.
     func decisions(for request: HTTPRequest, contentType: String?) -> [RuleDecision]
 }
 
@@ -24,14 +25,13 @@ extension ExchangeRules {
 
 /// One setting, and the rule that decided it.
 public struct RuleDecision: Sendable, Hashable, Codable {
-    /// The setting as it is written in a file: `freshness.lifetime`.
+    /// The name of the setting in a file: `freshness.lifetime`.
     public var setting: String
-    /// Its value as it is written in a file; never a secret.
+    /// Its value as written in a file; never a secret.
     public var value: String
-    /// The rule's name, or `rule 3` where it has none.
+    /// The rule's name, or `rule 3` if it has none.
     public var rule: String
-    /// The line of the file on which the setting stands; `nil` for rules that were made of Swift
-    /// values.
+    /// The line of the file with the setting; `nil` for rules that were made of Swift values.
     public var line: Int?
 
     /// A decision.

@@ -3,12 +3,12 @@ import HTTPTypes
 import NIOCore
 
 extension CacheRequest {
-    /// Whether it is a POST with one GraphQL query: JSON with a document of which a query is
-    /// selected. GraphQL over HTTP §6.3
+    /// Whether it is a POST with one GraphQL query: JSON whose document has a selected query.
+    /// GraphQL over HTTP §6.3
     ///
-    /// Mutations, subscriptions, batches (arrays), content that is encoded or streamed, and
-    /// whatever cannot be read without doubt are none: a target or an extension that names the
-    /// operation as well, which some servers take before the document.
+    /// Mutations, subscriptions, batches (arrays) and content that is encoded or streamed do not
+    /// qualify. Nor does a request that also names the operation in its target or in an extension,
+    /// because some servers use that instead of the document.
     var isGraphQLQuery: Bool {
         guard head.method == .post, case .buffer(let buffer)? = body,
             head.headerFields[values: .contentType].count == 1, let type = head.headerFields[.contentType],
@@ -22,14 +22,14 @@ extension CacheRequest {
         return GraphQLDocument.operation(in: content.query, named: content.operationName) == .query
     }
 
-    /// Parameters in which servers look for the operation, some of them before they look into the
+    /// Parameters in which servers look for the operation, some of them before they read the
     /// content.
     private static let operationParameters = ParameterNames([
         "query", "operationName", "variables", "extensions", "id", "documentId", "doc_id", "queryId",
     ])
 
-    /// Whether nothing in a media type says that its text is anything but UTF-8: what is read here
-    /// is then what a server reads. RFC 8259 §8.1
+    /// Whether a media type allows no encoding but UTF-8, so that the server reads the same text as
+    /// this code. RFC 8259 §8.1
     private static func isUTF8(_ type: String) -> Bool {
         type.lowercased().split(separator: ";").dropFirst().allSatisfy { parameter in
             let text = parameter.filter { $0 != " " && $0 != "\t" }
@@ -38,15 +38,15 @@ extension CacheRequest {
     }
 }
 
-/// The JSON that a GraphQL request consists of, as far as it tells the operation.
+/// The JSON of a GraphQL request, as far as it identifies the operation.
 struct GraphQLContent: Sendable, Hashable {
     /// The document.
     var query: String
-    /// Which of its operations is meant; `nil` where it has only one.
+    /// The name of the selected operation; `nil` if the document has only one.
     var operationName: String?
 
-    /// `nil` where it is no JSON object with a `query`, has a member twice, or one that GraphQL
-    /// over HTTP does not know: a server may read something else in it.
+    /// `nil` if the bytes are no JSON object with a `query`, or if a member occurs twice or is
+    /// unknown to GraphQL over HTTP. A server may interpret such content differently.
     init?(_ bytes: [UInt8]) {
         guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
         var scanner = JSONScanner(bytes)
@@ -70,7 +70,7 @@ struct GraphQLContent: Sendable, Hashable {
             case "variables":
                 guard scanner.skipValue() else { return nil }
             case "extensions":
-                // A server that knows the operation by its hash may not look at the document.
+                // A server that knows the operation by its hash may ignore the document.
                 guard let names = scanner.memberNames(), !names.contains("persistedQuery") else { return nil }
             default: return nil
             }
@@ -80,9 +80,9 @@ struct GraphQLContent: Sendable, Hashable {
     }
 }
 
-/// Goes over JSON without making values of it. RFC 8259
+/// Scans JSON without making values of it. RFC 8259
 private struct JSONScanner {
-    /// More arrays and objects within each other than any variables have.
+    /// The deepest nesting of arrays and objects that is accepted; more than any variables have.
     private static let maximumDepth = 256
 
     private let bytes: [UInt8]
@@ -90,7 +90,7 @@ private struct JSONScanner {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Nothing but white space is left.
+    /// Whether only white space is left.
     var isAtEnd: Bool {
         mutating get {
             skipSpace()
@@ -119,8 +119,8 @@ private struct JSONScanner {
         return true
     }
 
-    /// The string that begins here, its escapes resolved; `nil` where there is none, or it holds
-    /// half a character.
+    /// Reads the string that begins here and resolves its escapes; `nil` if there is none, or if it
+    /// holds half a surrogate pair.
     mutating func string() -> String? {
         guard take(UInt8(ascii: "\"")) else { return nil }
         var result: [UInt8] = []
@@ -162,18 +162,18 @@ private struct JSONScanner {
         }
     }
 
-    /// Four digits behind the cursor, which then stands on the last of them.
+    /// Reads four digits after the cursor, which then stands on the last of them.
     private mutating func hexadecimal() -> UInt32? {
         guard bytes.count - position > 4 else { return nil }
         let digits = bytes[(position + 1)...(position + 4)]
-        // `UInt32` would take a sign.
+        // `UInt32` would accept a sign.
         guard digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }) else { return nil }
         position += 4
         return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
     }
 
-    /// Goes past one value, and says the names of its members where it is an object; `nil` where it
-    /// is no value.
+    /// Skips one value, and returns the names of its members if it is an object; `nil` if there is
+    /// no valid value.
     mutating func memberNames() -> [String]? {
         guard take(UInt8(ascii: "{")) else { return skipValue() ? [] : nil }
         var names: [String] = []
@@ -186,7 +186,7 @@ private struct JSONScanner {
         return names
     }
 
-    /// Goes past one value of any kind.
+    /// Skips one value of any kind.
     mutating func skipValue(depth: Int = 0) -> Bool {
         guard depth < Self.maximumDepth else { return false }
         if take(UInt8(ascii: "{")) {

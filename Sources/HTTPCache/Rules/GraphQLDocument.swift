@@ -1,25 +1,26 @@
-/// What an operation of GraphQL does. GraphQL §2.3
+/// The type of a GraphQL operation. GraphQL §2.3
 package enum GraphQLOperationType: Sendable, Hashable {
     case query
     case mutation
     case subscription
 }
 
-/// Tells which operation of a GraphQL document is asked for, and of what type it is. GraphQL §2
+/// Finds the requested operation of a GraphQL document, and its type. GraphQL §2
 ///
-/// It reads no more than it needs to: definitions and their names, and past everything in brackets.
-/// What it cannot read, and what holds anything but operations and fragments, is nothing: then the
-/// request is forwarded as any other, which is right for all of them.
+/// It reads only definitions and their names, and skips everything in brackets. A document that it
+/// cannot read, or that holds anything but operations and fragments, has no operation for it. Such
+/// a request is forwarded like any other, which is always correct.
 package struct GraphQLDocument {
     private enum Token: Hashable {
         case name(String)
         case punctuator(UInt8)
-        /// A string, a number, a variable's `$`, `...`: what only stands within a definition.
+        /// A token that only occurs within a definition: a string, a number, a variable's `$`,
+        /// `...`.
         case other
         case end
     }
 
-    /// More brackets within each other than any query has.
+    /// The deepest nesting of brackets that is accepted; more than any query has.
     private static let maximumDepth = 256
 
     private let bytes: [UInt8]
@@ -27,11 +28,10 @@ package struct GraphQLDocument {
 
     private init(_ text: String) { bytes = Array(text.utf8) }
 
-    /// The type of the operation that is asked for.
+    /// The type of the requested operation.
     ///
-    /// - Parameter name: of the operation; `nil` where the document has only one.
-    /// - Returns: `nil` where the document cannot be read, or there is no such operation or more
-    ///   than one.
+    /// - Parameter name: of the operation; `nil` if the document has only one.
+    /// - Returns: `nil` if the document cannot be read, or has no such operation or several.
     package static func operation(in text: String, named name: String?) -> GraphQLOperationType? {
         var document = GraphQLDocument(text)
         var found: [GraphQLOperationType] = []
@@ -53,8 +53,8 @@ package struct GraphQLDocument {
         }
     }
 
-    /// The rest of a definition that begins with a keyword; without a type where it is a fragment,
-    /// `nil` where it is anything else.
+    /// Reads the rest of a definition after its keyword. A fragment has no type; `nil` for anything
+    /// else.
     private mutating func definition(_ keyword: String) -> (type: GraphQLOperationType?, name: String?)? {
         let type: GraphQLOperationType?
         switch keyword {
@@ -69,7 +69,7 @@ package struct GraphQLDocument {
         while let token = next() {
             switch token {
             case .punctuator(UInt8(ascii: "{")): return skipBrackets() ? (type, name) : nil
-            // Variables' definitions and directives' arguments.
+            // Skips the definitions of variables and the arguments of directives.
             case .punctuator(UInt8(ascii: "(")): guard skipBrackets() else { return nil }
             case .name(let word): if isFirst { name = word }
             // A directive.
@@ -81,7 +81,7 @@ package struct GraphQLDocument {
         return nil
     }
 
-    /// Goes behind the bracket that closes the one that was just read.
+    /// Skips past the bracket that closes the one that was just read.
     private mutating func skipBrackets() -> Bool {
         var open = [bytes[position - 1]]
         while let last = open.last {
@@ -95,7 +95,7 @@ package struct GraphQLDocument {
                 guard open.count < Self.maximumDepth else { return false }
                 open.append(byte)
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // In ASCII each opening bracket of these is two before its closing one.
+                // In ASCII the opening bracket of these is two before its closing one.
                 guard last == byte - 2 else { return false }
                 open.removeLast()
             case UInt8(ascii: ")"):
@@ -107,7 +107,7 @@ package struct GraphQLDocument {
         return true
     }
 
-    /// The next token; `nil` where there is none to be made of what stands here. GraphQL §2.1
+    /// Reads the next token; `nil` if there is no valid one. GraphQL §2.1
     private mutating func next() -> Token? {
         skipIgnored()
         guard position < bytes.count else { return .end }
@@ -141,7 +141,7 @@ package struct GraphQLDocument {
         }
     }
 
-    /// White space, commas, byte order marks and comments mean nothing.
+    /// Skips white space, commas, byte order marks and comments, which have no meaning.
     private mutating func skipIgnored() {
         while position < bytes.count {
             switch bytes[position] {

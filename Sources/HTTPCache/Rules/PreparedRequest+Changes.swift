@@ -2,37 +2,37 @@ import HTTPCacheSemantics
 package import HTTPTypes
 
 extension PreparedRequest {
-    /// One thing that rules did to a request before it was looked up or sent.
+    /// One change that rules made to a request before it was looked up or sent.
     package enum Change: Sendable, Hashable {
-        /// A parameter was taken out: neither keyed nor sent. Its decoded name.
+        /// A parameter was removed: it is neither keyed nor sent. Its decoded name.
         case droppedParameter(String)
-        /// Parameters stand in the order of their names, which they did not.
+        /// The parameters were sorted by name.
         case sortedParameters
         /// A parameter is sent and not keyed. Its decoded name.
         case ignoredParameter(String)
-        /// A field of the client's is neither keyed nor sent.
+        /// A client's field is neither keyed nor sent.
         case removedField(HTTPField.Name)
-        /// A field is set towards the origin. Its value is nobody's to see.
+        /// A field is set in the request to the origin. Its value is never shown.
         case setField(HTTPField.Name)
-        /// A field of the client's is sent, and tells neither variants nor principals apart.
+        /// A client's field is sent, and neither selects a variant nor identifies a principal.
         case ignoredField(HTTPField.Name)
         /// `Accept-Encoding` is keyed and sent with this value.
         case normalizedAcceptEncoding(String)
-        /// A parameter is sent, and counts as a credential: it is not in the key's target. Its
+        /// A parameter is sent, and treated as a credential: it is not in the key's target. Its
         /// decoded name.
         case secretParameter(String)
         /// The content of a POST is in the key.
         case keyedContent
-        /// It is stored for its principal alone, whom this tells.
+        /// The response is stored only for its principal, which this source identifies.
         case principal(ExchangeSettings.PrincipalSource)
-        /// It goes past the store.
+        /// The request bypasses the store.
         case bypassed
-        /// It goes past the store: its method is none of those that are stored.
+        /// The request bypasses the store, because its method is not stored.
         case methodNotStored
     }
 
-    /// What the rules did to the request, in the order in which it was done. For people: it is
-    /// found out anew each time.
+    /// The changes that the rules made to the request, in order. For people: they are worked out
+    /// anew each time.
     package var changes: [Change] {
         let secret = (request.secrets?.withheld(from: target).names ?? []).map(Change.secretParameter)
         guard let rules else { return secret }

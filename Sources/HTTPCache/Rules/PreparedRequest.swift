@@ -1,61 +1,62 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// A request after its rules: what is looked up, what is sent, and what was changed for that. Made
-/// once for each exchange, by ``CacheEngine/prepare(_:)``.
+/// A request with the rules applied: the key to look up, the request to send, and the changes made.
+/// ``CacheEngine/prepare(_:)`` makes it once for each exchange.
 ///
-/// A class, because it is handed on many times and holds much.
+/// A class, because it is large and is passed through many functions.
 package final class PreparedRequest: Sendable {
-    /// As it came, where it is not as it is looked up.
+    /// The request as it came, if the rules changed it.
     private let original: CacheRequest?
-    /// As it is looked up and sent. The fields that rules set towards the origin are not in it:
-    /// they are added when it is sent (``PreparedRequest/sending(_:)``).
+    /// The request as it is looked up and sent. It lacks the fields that rules set in requests to
+    /// the origin: ``PreparedRequest/sending(_:)`` adds them.
     package let request: CacheRequest
-    /// Its method, which the head says anew each time it is asked.
+    /// The request's method, kept because the head computes it on each access.
     package let method: HTTPRequest.Method
-    /// What holds for it; `nil` without rules.
+    /// The rules that apply; `nil` without rules.
     package let rules: RequestRules?
     /// The target as it came.
     package let presentedTarget: TargetURI
-    /// The targets that are sent and keyed, where rules may have changed them.
+    /// The targets that are sent and keyed, if rules may have changed them.
     private let rewritten: (sent: TargetURI, keyed: TargetURI)?
-    /// The key of its stored responses; `nil` where it goes past the store.
+    /// The key of its stored responses; `nil` if it bypasses the store.
     package let key: CacheKey?
-    /// Its principal's stored responses are looked up and stored under ``key`` and nowhere else.
+    /// Whether responses are looked up and stored under ``key`` only, which belongs to the
+    /// principal.
     package let isPerPrincipal: Bool
-    /// It has fields that say on whose behalf it is made, whatever rules say of them.
+    /// Whether it has fields that identify its sender, whatever rules state about them.
     let hasCredentialFields: Bool
-    /// The engine's policy with what the rules say in place of responses' fields.
+    /// The engine's policy, with the rules' overrides of the responses' fields.
     package let policy: CachePolicy
-    /// The head as variants are selected by it, where that is another than the request's.
+    /// The head that selects variants, if it differs from the request's.
     private let selectingHead: HTTPRequest?
     /// How much of the network may be used.
     package let mode: OfflineMode
-    /// ``CacheEngine/settingsVersion`` before all this was decided.
+    /// ``CacheEngine/settingsVersion`` before these decisions were made.
     package let settingsVersion: UInt64
 
-    /// The head as variants are selected by it: credentials replaced by their HMACs.
+    /// The head that selects variants: credentials are replaced by their HMACs.
     package var selecting: HTTPRequest { selectingHead ?? request.head }
 
     /// The target that is sent.
     package var target: TargetURI { rewritten?.sent ?? presentedTarget }
 
-    /// The target that is keyed: without parameters that make no difference.
+    /// The target that is keyed: without ignored parameters.
     package var keyedTarget: TargetURI { rewritten?.keyed ?? presentedTarget }
 
-    /// The target as it came, without its secrets: for people, and for what is remembered.
+    /// The target as it came, without its secrets: for people and for records.
     package var shownTarget: TargetURI { presented.secrets?.withheld(from: presentedTarget).target ?? presentedTarget }
 
-    /// The target that is sent, likewise.
+    /// The target that is sent, without its secrets.
     package var shownSentTarget: TargetURI { request.secrets?.withheld(from: target).target ?? target }
 
-    /// As it came.
+    /// The request as it came.
     package var presented: CacheRequest { original ?? request }
 
-    /// What holds before a response is known.
+    /// The settings that apply before a response is known.
     package var settings: ExchangeSettings? { rules?.settings }
 
-    /// What holds once a response with these fields is known.
+    /// The settings that apply to a response with these fields.
     package func settings(for fields: HTTPFields) -> ExchangeSettings? {
         rules?.settings(for: fields)
     }
@@ -66,17 +67,16 @@ package final class PreparedRequest: Sendable {
         return sharedLookupKey.map { [key, $0] } ?? [key]
     }
 
-    /// The second of them; `nil` where ``key`` is the only one.
+    /// The second lookup key; `nil` if ``key`` is the only one.
     var sharedLookupKey: CacheKey? {
         guard let key, !isPerPrincipal, !key.isShared else { return nil }
         return key.inPartition(.shared)
     }
 
-    /// The key for a response that everybody of its cache may have.
+    /// The key for a response that every user of its cache may have.
     func sharedKey(_ key: CacheKey) -> CacheKey { isPerPrincipal ? key : key.inPartition(.shared) }
 
-    /// What says whether two requests with one key may have one fetch: the same rules hold for
-    /// both.
+    /// The identity of the rules. Two requests with one key may share a fetch if it is equal.
     var rulesIdentity: ObjectIdentifier? { rules.map { ObjectIdentifier($0) } }
 
     /// How long an origin may take to send a response's head; `nil` leaves it to the transport.
@@ -85,18 +85,19 @@ package final class PreparedRequest: Sendable {
         return settings.hardTimeout.resolved(options.hardTimeout)
     }
 
-    /// How long a caller waits while a stored response could answer; `nil`: to the end.
+    /// How long a caller waits while a stored response could answer; `nil`: without limit.
     func softTimeout(_ options: EngineOptions) -> Duration? {
         guard let settings else { return options.softTimeout }
         return settings.softTimeout.resolved(options.softTimeout)
     }
 
-    /// Whether the origin's breaker counts.
+    /// Whether the origin's breaker applies.
     var usesBreaker: Bool { settings?.usesBreaker ?? true }
 
-    /// What is sent for this request, under its head or another (with the cache's validators, say).
+    /// The request to the origin, with its own head or another (with the cache's validators, for
+    /// example).
     ///
-    /// A `Range` beyond the cap stays here; what the origin then sends is the whole.
+    /// A `Range` beyond the limit is left out; the origin then sends the whole.
     func sending(_ head: HTTPRequest? = nil) -> TransportRequest {
         var head = head ?? request.head
         if !CachePolicy.forwardsRange(of: head.headerFields) {
@@ -108,7 +109,7 @@ package final class PreparedRequest: Sendable {
         return sending
     }
 
-    /// The same with another head: a request of nobody in particular that renews what is stored.
+    /// A copy with another head, for no client in particular, that renews a stored response.
     func renewing(_ head: HTTPRequest) -> PreparedRequest {
         var request = request
         request.head = head
@@ -136,9 +137,9 @@ package final class PreparedRequest: Sendable {
         settingsVersion = other.settingsVersion
     }
 
-    /// - Parameter engine: whose rules, partitions, policy and mode count.
+    /// - Parameter engine: supplies rules, partitions, policy and mode.
     fileprivate static func of(_ presented: consuming CacheRequest, _ engine: CacheEngine) -> PreparedRequest? {
-        // Before all that is decided.
+        // Read before any of the decisions.
         let version = engine.settingsVersion
         guard let target = presented.target ?? TargetURI(request: presented.head) else { return nil }
         if let rules = engine.rules(for: presented) {
@@ -250,8 +251,8 @@ package final class PreparedRequest: Sendable {
         return request
     }
 
-    /// Whether rules put a POST's content into its key. One that goes past the store all the same
-    /// is a POST like any other, and invalidates. RFC 9111 §4.4
+    /// Whether rules put a POST's content into its key. A POST that bypasses the store all the same
+    /// is an ordinary POST, and invalidates. RFC 9111 §4.4
     private static func keysContent(of presented: CacheRequest, _ settings: ExchangeSettings) -> Bool {
         guard settings.keyedContent != .asRequested, presented.head.method == .post, presented.storage != .never,
             !settings.isBypassed, settings.admits(.post)
@@ -262,7 +263,7 @@ package final class PreparedRequest: Sendable {
 }
 
 extension CacheRequest {
-    /// The head as rules see it: without secret parameters.
+    /// The head that rules see: without secret parameters.
     var ruledHead: HTTPRequest {
         guard let secrets, let target = TargetURI(request: head) else { return head }
         var head = head
@@ -272,14 +273,13 @@ extension CacheRequest {
 }
 
 extension CacheEngine {
-    /// What a request is after its rules; `nil` where it names no `http` or `https` target.
+    /// Applies the rules to a request; `nil` if it has no `http` or `https` target.
     ///
-    /// The one place where rules change a request: exchanges, keys, invalidation and those that
-    /// explain them go through it.
+    /// This is the one place in which rules change a request: exchanges, keys, invalidation and
+    /// explanations all use it.
     package func prepare(_ request: consuming CacheRequest) -> PreparedRequest? { PreparedRequest.of(request, self) }
 
-    /// What holds for a request: what the rules say, with its own settings over it; `nil` without
-    /// either.
+    /// The rules for a request, with its own settings over them; `nil` without either.
     func rules(for request: CacheRequest) -> RequestRules? {
         guard request.hasRareParts else { return rules?.rules(for: request.head) }
         let found = rules?.rules(for: request.ruledHead)
@@ -287,14 +287,15 @@ extension CacheEngine {
         return overrides.rules(found ?? .none, override)
     }
 
-    /// The targets under which responses to requests for this target are stored: as it stands, and
-    /// as the rules for each method that has stored responses change it.
+    /// The targets under which responses to requests for this target are stored. These are the
+    /// target itself, and the targets into which rules change it for each method with stored
+    /// responses.
     ///
-    /// What is invalidated, or purged, is all of them. Without rules that is the target itself.
+    /// Invalidation and purging cover all of them. Without rules there is only the target itself.
     ///
     /// - Parameters:
-    ///   - request: one whose method counts too, whatever it is.
-    ///   - override: settings of a request's own that count beside the rules.
+    ///   - request: a request whose own method is included, whatever it is.
+    ///   - override: a request's own settings that apply besides the rules.
     package func keyedTargets(
         of target: TargetURI,
         like request: HTTPRequest? = nil,
@@ -326,7 +327,7 @@ extension CacheEngine {
 }
 
 extension OfflineMode {
-    /// Of two modes the one that uses less of the network: a rule bounds the engine's mode and
+    /// Of two modes, the one that uses less of the network. A rule narrows the engine's mode and
     /// never widens it.
     static func leastNetwork(_ mode: OfflineMode, _ other: OfflineMode?) -> OfflineMode {
         guard let other else { return mode }
@@ -344,7 +345,7 @@ extension OfflineMode {
 }
 
 extension ExchangeSettings.Override {
-    /// The engine's own setting, or what takes its place.
+    /// The value that applies: the engine's own, or the rule's.
     func resolved(_ inherited: Value?) -> Value? {
         switch self {
         case .inherited: inherited
@@ -355,24 +356,24 @@ extension ExchangeSettings.Override {
 }
 
 extension FieldEdits {
-    /// Removes all that is named, and sets nothing: of an interim response, which has no content
-    /// that the fields could be about. RFC 9110 §15.2
+    /// Removes the named fields and sets none. For interim responses, which have no content that a
+    /// set field could describe. RFC 9110 §15.2
     func withhold(from fields: inout HTTPFields) {
         fields.removeAll { removed.contains($0.name) || set.contains($0.name) }
     }
 
-    /// Removes, then sets.
+    /// Removes fields, then sets fields.
     ///
-    /// - Parameter kept: names of fields that are left as they are.
+    /// - Parameter kept: names of fields that are left unchanged.
     func apply(to fields: inout HTTPFields, keeping kept: Set<HTTPField.Name> = []) {
         fields.removeAll { !kept.contains($0.name) && (removed.contains($0.name) || set.contains($0.name)) }
-        // `HTTPFields` traps at 65,535 fields; no message that has as many is worth more.
+        // `HTTPFields` traps at 65,535 fields; no valid message needs as many.
         for field in set where !kept.contains(field.name) && fields.count < 65_000 { fields.append(field) }
     }
 }
 
 extension HTTPFields {
-    /// What makes a request one for a part or for a 304.
+    /// Removes the fields that make a request ask for a part or a 304.
     mutating func removeConditionsAndRanges() {
         for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange, .range] {
             self[fields: name] = []

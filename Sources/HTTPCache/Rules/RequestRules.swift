@@ -2,28 +2,28 @@ public import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// What holds for the requests of one kind, and for the responses to them by their content type.
+/// The rules for one kind of request, and for its responses by their content type.
 ///
-/// One instance serves all requests that the same rules match, so that it can be remembered and
+/// One instance serves all requests that match the same rules, so that it can be remembered and
 /// compared by identity.
 public final class RequestRules: PolicyOverriding {
-    /// What holds before a response is known.
+    /// The settings that apply before a response is known.
     public let settings: ExchangeSettings
-    /// Compiled from ``settings``: parameters that are taken out, and those that are not keyed.
+    /// Parameters that are removed, and those that are not keyed, compiled from ``settings``.
     let dropped: ParameterNames
     let ignored: ParameterNames
-    /// Whether they say anything in place of responses' own fields.
+    /// Whether the rules override any fields of responses.
     let hasOverrides: Bool
     private let resolve: (@Sendable (String?) -> ExchangeSettings)?
     private let resolved = Mutex<[String: ExchangeSettings]>([:])
-    /// Content types are chosen by origins: of more than these, the further ones are resolved each
-    /// time.
+    /// The most content types that are remembered. Origins choose them, so further ones are
+    /// resolved each time.
     private static let rememberedLimit = 64
 
     /// - Parameters:
-    ///   - settings: what holds whatever the content type is.
-    ///   - resolve: what holds for responses of a media type (in lower case, without parameters;
-    ///     `nil` where there is none), where rules ask for it.
+    ///   - settings: the settings for every content type.
+    ///   - resolve: returns the settings for responses of a media type (in lower case, without
+    ///     parameters; `nil` if there is none), if rules depend on it.
     public init(
         settings: ExchangeSettings = ExchangeSettings(),
         resolve: (@Sendable (_ mediaType: String?) -> ExchangeSettings)? = nil
@@ -35,13 +35,13 @@ public final class RequestRules: PolicyOverriding {
         hasOverrides = resolve != nil || !self.settings.overrides.isEmpty
     }
 
-    /// Whether what holds for a response depends on its content type.
+    /// Whether the settings of a response depend on its content type.
     public var dependsOnContentType: Bool { resolve != nil }
 
     /// No rules.
     public static let none = RequestRules()
 
-    /// These with a request's own settings over them.
+    /// A copy with a request's own settings over it.
     func overridden(by override: any SettingsOverriding) -> RequestRules {
         guard let resolve else { return RequestRules(settings: settings.overridden(by: override)) }
         return RequestRules(settings: settings.overridden(by: override)) { mediaType in
@@ -49,7 +49,7 @@ public final class RequestRules: PolicyOverriding {
         }
     }
 
-    /// What holds for a response.
+    /// The settings for a response of a content type.
     public func settings(forContentType contentType: String?) -> ExchangeSettings {
         guard let resolve else { return settings }
         let mediaType = contentType.map(Self.mediaType)
@@ -60,12 +60,12 @@ public final class RequestRules: PolicyOverriding {
         return settings
     }
 
-    /// What holds for a response with these fields.
+    /// The settings for a response with these fields.
     func settings(for fields: HTTPFields) -> ExchangeSettings {
         settings(forContentType: dependsOnContentType ? fields[.contentType] : nil)
     }
 
-    /// The policy's part of ``settings(forContentType:)``.
+    /// The part of ``settings(forContentType:)`` that the policy uses.
     public func overrides(forContentType contentType: String?) -> PolicyOverrides {
         settings(forContentType: contentType).overrides
     }
@@ -78,7 +78,7 @@ public final class RequestRules: PolicyOverriding {
 }
 
 extension ExchangeSettings {
-    /// With the fields that select no variant where the policy looks for them.
+    /// A copy in which the ignored fields are also where the policy looks for them.
     fileprivate var completed: ExchangeSettings {
         guard !ignoredFields.isEmpty else { return self }
         var settings = self
@@ -88,30 +88,31 @@ extension ExchangeSettings {
 }
 
 extension ExchangeSettings {
-    /// These with a request's own over them.
+    /// A copy with a request's own settings over it.
     fileprivate func overridden(by override: any SettingsOverriding) -> ExchangeSettings {
         var settings = self
-        // They are put there again, in so far as they are still said.
+        // Those that still apply are added again later.
         settings.overrides.ignoredFields.subtract(ignoredFields.map(\.canonicalName))
         override.apply(to: &settings)
-        // A mode bounds, and is never widened.
+        // A mode narrows, and is never widened.
         if let mode { settings.mode = OfflineMode.leastNetwork(mode, settings.mode) }
         return settings
     }
 }
 
 extension RequestRules {
-    /// Gives an answer the fields that clients are to see; what is stored stays as it came.
+    /// Edits the fields of a response for the client. The stored response stays as it came.
     ///
-    /// Which hold is told by the representation's type: a part of it may have another. Fields that
-    /// frame the message stay.
+    /// The type of the whole representation decides which rules apply, because a part may have
+    /// another type. Fields that frame the message stay.
     func edit(_ response: inout CacheResponse) {
         let edits = settings(for: response.stored?.head.fields ?? response.head.headerFields).responseFields
         guard !edits.isEmpty else { return }
         edits.apply(to: &response.head.headerFields, keeping: Self.framingFields)
     }
 
-    /// Without them, or with others, the bytes that follow would be read as something else.
+    /// Fields that frame the message. If they were removed or changed, the bytes that follow would
+    /// be misread.
     private static let framingFields: Set<HTTPField.Name> = [
         .contentLength, .contentRange, .transferEncoding, .connection, .trailer, .upgrade,
     ]

@@ -1,24 +1,21 @@
-/// What one request says in place of what the engine's rules say for it: an endpoint's own
-/// settings.
+/// One request's own settings, over those of the engine's rules: for example an endpoint's.
 ///
-/// Applied over the rules that hold for the request, and over the defaults where there are none.
-/// Two values that are equal lead to the same rules, so that requests with them share fetches and
-/// what was compiled for them; each kind of value is remembered by what it says, so it should be
-/// one of few.
+/// They are applied over the rules for the request, and over the defaults if there are none. Two
+/// equal values lead to the same rules, so that their requests share fetches and compiled settings.
+/// Each distinct value is remembered, so there should be few.
 ///
-/// What it changes in the target (parameters that are dropped, sorted or ignored) is known to
-/// invalidation by requests that have an equal one; see
-/// ``CacheEngine/invalidate(_:keepingForOffline:)``.
+/// Invalidation knows the changes to the target (parameters that are dropped, sorted or ignored)
+/// from requests with an equal value; see ``CacheEngine/invalidate(_:keepingForOffline:)``.
 public protocol SettingsOverriding: Hashable, Sendable {
-    /// Puts what it says into what the rules came to.
+    /// Applies its settings over those that the rules gave.
     func apply(to settings: inout ExchangeSettings)
 
-    /// What it says, for people: ``CacheEngine/explain(_:at:)`` shows these in place of the rules'
-    /// decisions of the same settings. No secret is in them.
+    /// Its settings, for people: ``CacheEngine/explain(_:at:)`` shows these in place of the rules'
+    /// decisions about the same settings. They hold no secrets.
     var decisions: [RuleDecision] { get }
 }
 
 extension SettingsOverriding {
-    /// None to show.
+    /// No decisions to show.
     public var decisions: [RuleDecision] { [] }
 }

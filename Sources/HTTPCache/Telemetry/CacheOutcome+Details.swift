@@ -1,22 +1,22 @@
 public import HTTPCacheSemantics
 
-/// The details that the engine gives beside those of the policy. RFC 9211 §2.8
+/// The details that the engine adds to those of the policy. RFC 9211 §2.8
 extension CacheOutcome.Detail {
-    /// Stale, served while it is validated in the background: as the response allows (RFC 5861 §3),
-    /// or the caller prefers (``CacheRequest/Preference/staleWhileRevalidate``).
+    /// Stale, served while it is validated in the background: the response allows it (RFC 5861 §3),
+    /// or the caller prefers it (``CacheRequest/Preference/staleWhileRevalidate``).
     public static let staleWhileRevalidate = CacheOutcome.Detail("stale-while-revalidate")
     /// Stale, served because the origin took longer than the soft timeout.
     public static let slow = CacheOutcome.Detail("slow")
-    /// Served in place of an answer that looked wrong beside it.
+    /// Served in place of an origin's response that looked wrong beside it.
     public static let guarded = CacheOutcome.Detail("guarded")
-    /// Served without asking, fresh or not, because it came or was validated within
+    /// Served without asking the origin, fresh or not, because it arrived or was validated within
     /// ``CacheRequest/reuseWithin``.
     public static let recent = CacheOutcome.Detail("recent")
     /// Too many requests wait for the origin.
     public static let overloaded = CacheOutcome.Detail("overloaded")
 
-    /// Stale, served although a directive forbids that, because an operator's rule says so:
-    /// `despite-must-revalidate`; or ``invalidated``.
+    /// Stale, served because an operator's rule overrides a directive that forbids it:
+    /// `despite-must-revalidate`; or `invalidated`.
     public static func despite(_ directive: String) -> CacheOutcome.Detail {
         switch directive {
         case "must-revalidate": CacheOutcome.Detail("despite-must-revalidate")

@@ -8,7 +8,7 @@ struct ExchangeMetrics: Sendable {
     }
 
     private let counters: [Ending: Counter]
-    /// Those that are counted most often, without a lookup.
+    /// The most frequent counters, kept to save a lookup.
     private let hits: Counter
     private let fetched: Counter
     private let storeFailures: Counter
@@ -52,20 +52,21 @@ struct ExchangeMetrics: Sendable {
         }
     }
 
-    /// A fresh stored response answered.
+    /// Counts a fresh stored response that was served.
     func recordHit() { hits.increment() }
 
-    /// The origin answered, and nothing was stored.
+    /// Counts a response of the origin that was not stored.
     func recordFetched() { fetched.increment() }
 
     func recordStoreFailure() { storeFailures.increment() }
 
-    /// A caller's check kept a response out of the store.
+    /// Counts a response that a caller's check kept out of the store.
     func recordRefusedContent() { refusedContents.increment() }
 }
 
 extension CacheResponse {
-    /// The origin was asked and failed, and what is stored answers because a rule lets it.
+    /// Whether the origin was asked and failed, and a stored response was served because a rule
+    /// allows it.
     fileprivate var isStaleOnError: Bool {
         outcome.forward == .stale && outcome.detail?.description.hasPrefix("despite") == true
     }

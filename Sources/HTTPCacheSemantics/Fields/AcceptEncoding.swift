@@ -2,17 +2,18 @@ public import HTTPTypes
 
 /// `Accept-Encoding` in one spelling. RFC 9110 §12.5.3
 public enum AcceptEncoding {
-    /// The one spelling for all requests that accept the same of `br`, `gzip` and `zstd`: those
-    /// three, as far as they are accepted, in this order and without weights; `identity` where it
-    /// is none of them.
+    /// The one spelling for all requests that accept the same subset of `br`, `gzip` and `zstd`.
     ///
-    /// So there are eight spellings at most, and an origin that negotiates makes at most as many
-    /// variants. Nothing is ever accepted that the client does not accept: a weight of 0 excludes,
-    /// `*` stands for what is not named, `identity;q=0` stays. What is lost are the weights, and
-    /// codings that are hardly in use (`deflate`, `compress`).
+    /// It lists the accepted ones of those three, in this order and without weights, or `identity`
+    /// if none of them is accepted.
     ///
-    /// - Returns: `nil` where the fields stay as they are: there is none, it is malformed, or only
-    ///   other codings are accepted and `identity` is not.
+    /// So there are at most eight spellings, and an origin that negotiates makes at most eight
+    /// variants. The result never accepts a coding that the client does not accept: a weight of 0
+    /// excludes, `*` stands for the codings not named, and `identity;q=0` stays. Weights are lost,
+    /// and so are codings that are rarely used (`deflate`, `compress`).
+    ///
+    /// - Returns: `nil` if the fields must stay as they are: there is none, one is malformed, or
+    ///   only other codings are accepted and `identity` is not.
     public static func normalized(_ fields: HTTPFields) -> String? {
         guard fields.contains(.acceptEncoding) else { return nil }
         var weights: [String: Bool] = [:]
@@ -20,7 +21,7 @@ public enum AcceptEncoding {
             for member in value.utf8.split(separator: UInt8(ascii: ",")) {
                 guard let (coding, isAccepted) = read(member) else { return nil }
                 guard let coding else { continue }
-                // Named twice, it is accepted only where both say so.
+                // If a coding is named twice, both members must accept it.
                 weights[coding] = (weights[coding] ?? true) && isAccepted
             }
         }
@@ -34,8 +35,8 @@ public enum AcceptEncoding {
         return accepted.isEmpty ? "identity" : accepted.joined(separator: ", ")
     }
 
-    /// One member: its coding in lower case (`nil`: an empty member), and whether its weight is
-    /// more than 0. `nil` where it is malformed.
+    /// Reads one member: its coding in lower case (`nil` for an empty member), and whether its
+    /// weight is more than 0. Returns `nil` if the member is malformed.
     private static func read(_ member: Substring.UTF8View.SubSequence) -> (coding: String?, isAccepted: Bool)? {
         let parts = member.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map(trimmed)
         guard let name = parts.first else { return (nil, false) }
@@ -49,7 +50,7 @@ public enum AcceptEncoding {
         return (coding, weight)
     }
 
-    /// Whether `q=…` is more than 0; `nil` where it is no weight. RFC 9110 §12.4.2
+    /// Whether `q=…` is more than 0; `nil` if it is not a weight. RFC 9110 §12.4.2
     private static func weight(_ bytes: [UInt8]) -> Bool? {
         guard bytes.count >= 3, bytes.count <= 7, bytes[0].asciiLowercased == UInt8(ascii: "q"),
             bytes[1] == UInt8(ascii: "=")

@@ -1,7 +1,7 @@
 /// `Age`. RFC 9111 §5.1
 enum AgeField {
-    /// The first member of the first line, which the cache nearest to us wrote; `nil` where that is
-    /// no number of seconds.
+    /// The first member of the first line, which the nearest cache wrote; `nil` if that is not a
+    /// number of seconds.
     static func value(_ bytes: UnsafeBufferPointer<UInt8>) -> DeltaSeconds? {
         var scanner = ByteScanner(bytes)
         scanner.skipSeparators()

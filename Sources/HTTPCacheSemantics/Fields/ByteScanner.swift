@@ -1,4 +1,4 @@
-/// A cursor over a field value's bytes; the common ground of the list parsers.
+/// A cursor over a field value's bytes, shared by the list parsers.
 ///
 /// It allocates nothing.
 struct ByteScanner {
@@ -16,25 +16,25 @@ struct ByteScanner {
         while position < bytes.count, bytes[position].isWhitespace { position += 1 }
     }
 
-    /// Whitespace and empty list members: RFC 9110 §5.6.1.2 has recipients ignore them.
+    /// Skips whitespace and empty list members, which RFC 9110 §5.6.1.2 tells recipients to ignore.
     mutating func skipSeparators() {
         while position < bytes.count, bytes[position].isWhitespace || bytes[position] == UInt8(ascii: ",") {
             position += 1
         }
     }
 
-    /// The token that begins here, empty if none does.
+    /// Reads the token that begins here; empty if there is none.
     mutating func token() -> Range<Int> {
         let start = position
         while position < bytes.count, bytes[position].isTokenByte { position += 1 }
         return start..<position
     }
 
-    /// The content of the quoted-string that begins here, escapes still in it, the cursor behind
-    /// it.
+    /// Reads the quoted-string that begins here and returns its content, escapes included. The
+    /// cursor then stands behind the closing quote.
     ///
-    /// One that is not closed reaches to the end of the line, so that nothing inside a quote is
-    /// ever read as a directive.
+    /// An unclosed one ends at the end of the line, so that nothing inside a quote is ever read as
+    /// a directive.
     mutating func quotedString() -> Range<Int> {
         position += 1
         let start = position
@@ -52,7 +52,7 @@ struct ByteScanner {
         return start..<bytes.count
     }
 
-    /// Goes to the next comma outside quotes, or to the end.
+    /// Moves to the next comma outside quotes, or to the end.
     mutating func skipMember() {
         while position < bytes.count, bytes[position] != UInt8(ascii: ",") {
             if bytes[position] == UInt8(ascii: "\"") {
@@ -65,7 +65,7 @@ struct ByteScanner {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Compares without regard to ASCII case; `lowercase` is in lower case already.
+    /// Compares without regard to ASCII case; `lowercase` must be in lower case.
     func equals(_ lowercase: StaticString, in range: Range<Int>) -> Bool {
         guard range.count == lowercase.utf8CodeUnitCount else { return false }
         let other = lowercase.utf8Start
@@ -75,8 +75,7 @@ extension UnsafeBufferPointer<UInt8> {
         return true
     }
 
-    /// The range's bytes in lower case. (Decoding a lazily mapped slice does the same ten times
-    /// slower.)
+    /// The range's bytes in lower case. (Decoding a lazily mapped slice is ten times slower.)
     func lowercased(_ range: Range<Int>) -> String {
         String(unsafeUninitializedCapacity: range.count) { buffer in
             for offset in 0..<range.count { buffer[offset] = self[range.lowerBound + offset].asciiLowercased }
@@ -84,14 +83,14 @@ extension UnsafeBufferPointer<UInt8> {
         }
     }
 
-    /// Byte by byte the same.
+    /// Whether both hold the same bytes.
     func equals(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
         guard count == other.count else { return false }
         for index in 0..<count where self[index] != other[index] { return false }
         return true
     }
 
-    /// These bytes, in lower case already, against others in any case.
+    /// Compares these bytes, which are in lower case, with others in any case.
     func equalsLowercased(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
         guard count == other.count else { return false }
         for index in 0..<count where self[index] != other[index].asciiLowercased { return false }

@@ -1,7 +1,6 @@
 /// A day of the proleptic Gregorian calendar, and its number since 1970-01-01.
 ///
-/// The arithmetic is the well-known one that begins years in March, so that the leap day is a
-/// year's last.
+/// The arithmetic begins years in March, so that the leap day is the last day of a year.
 struct CivilDate: Sendable, Hashable {
     var year: Int64
     /// 1 … 12.
@@ -33,7 +32,7 @@ struct CivilDate: Sendable, Hashable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// Whether there is such a day (no 30 February).
+    /// Whether the calendar has this day (it has no 30 February).
     var isValid: Bool {
         guard month >= 1, month <= 12, day >= 1 else { return false }
         switch month {

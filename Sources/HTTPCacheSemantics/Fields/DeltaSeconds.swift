@@ -3,7 +3,7 @@ struct DeltaSeconds: Sendable, Hashable, Comparable {
     /// 0 … 2³¹; anything larger was clamped.
     var seconds: Int64
 
-    /// Where the RFC has a cache that cannot hold a number clamp it.
+    /// The number to which the RFC lets a cache clamp one that it cannot hold.
     static let maximum = DeltaSeconds(seconds: 2_147_483_648)
     static let zero = DeltaSeconds(seconds: 0)
 
@@ -11,13 +11,13 @@ struct DeltaSeconds: Sendable, Hashable, Comparable {
 
     init(seconds: Int64) { self.seconds = Swift.min(Swift.max(seconds, 0), 2_147_483_648) }
 
-    /// Digits and nothing else; a sign, a fraction, a letter or nothing at all make it no number.
+    /// Reads digits only. A sign, a fraction, a letter or an empty range gives `nil`.
     init?(_ bytes: UnsafeBufferPointer<UInt8>, in range: Range<Int>) {
         guard !range.isEmpty else { return nil }
         var value: Int64 = 0
         for index in range {
             guard bytes[index].isDigit else { return nil }
-            // Clamped in every step, so that no length of digits overflows.
+            // Each step clamps, so that no number of digits overflows.
             value = Swift.min(value * 10 + Int64(bytes[index] &- 0x30), 2_147_483_648)
         }
         seconds = value

@@ -1,4 +1,4 @@
-/// One member of a `Cache-Control` line: a name, and what follows it. RFC 9111 §5.2
+/// One member of a `Cache-Control` line: a name and its argument. RFC 9111 §5.2
 struct Directive {
     enum Argument {
         case none
@@ -14,7 +14,7 @@ struct Directive {
 extension ByteScanner {
     /// The next directive of the line; `nil` at its end.
     ///
-    /// A member that begins with no token is passed over.
+    /// A member that does not begin with a token is skipped.
     mutating func nextDirective() -> Directive? {
         while true {
             skipSeparators()
@@ -34,8 +34,7 @@ extension ByteScanner {
                     argument = value.isEmpty ? .malformed : .value(value)
                 }
             }
-            // Only whitespace may stand between here and the comma. RFC 9110 §5.6.6 allows none
-            // around "=".
+            // Only whitespace may come before the comma. RFC 9110 §5.6.6 allows none around "=".
             skipWhitespace()
             if let byte = current, byte != UInt8(ascii: ",") {
                 argument = .malformed
@@ -47,7 +46,7 @@ extension ByteScanner {
 }
 
 extension Directive {
-    /// The directive's number; `nil` where there is no valid one.
+    /// The directive's number; `nil` if it has no valid one.
     func deltaSeconds(in bytes: UnsafeBufferPointer<UInt8>) -> DeltaSeconds? {
         guard case .value(let range) = argument else { return nil }
         return DeltaSeconds(bytes, in: range)
@@ -56,15 +55,14 @@ extension Directive {
     /// The field names of a qualified `no-cache="…"` or `private="…"`, in lower case; `nil` for the
     /// unqualified form.
     ///
-    /// An argument that names nothing valid counts as unqualified, which asks for more. RFC 9111
+    /// An argument without a valid name is treated as unqualified, which is stricter. RFC 9111
     /// §5.2.2.4
     func fieldNames(in bytes: UnsafeBufferPointer<UInt8>) -> [String]? {
         guard case .value(let range) = argument else { return nil }
         return Self.fieldNames(in: UnsafeBufferPointer(rebasing: bytes[range]))
     }
 
-    /// The list itself, in lower case; `nil` where it names nothing, or something that is no field
-    /// name.
+    /// The names in lower case; `nil` if there is none, or if a member is not a field name.
     static func fieldNames(in bytes: UnsafeBufferPointer<UInt8>) -> [String]? {
         var scanner = ByteScanner(bytes)
         var names: [String] = []

@@ -3,10 +3,10 @@ internal import HTTPTypes
 /// An entity tag, as bytes. RFC 9110 §8.8.3
 struct EntityTag: Sendable, Hashable {
     var isWeak: Bool
-    /// What stands between the quotes; `obs-text` may be in it, and it is not unescaped.
+    /// The bytes between the quotes, not unescaped; they may contain `obs-text`.
     var opaque: [UInt8]
 
-    /// The tag of an `ETag` field: the first line's; `nil` where it is not of the RFC's form.
+    /// The tag in the first `ETag` line; `nil` if it does not have the RFC's form.
     init?(_ fields: HTTPFields) {
         guard let field = fields.first(where: { $0.name.canonicalName == "etag" }) else { return nil }
         let tag = field.withUnsafeBytesOfValue { bytes -> EntityTag? in
@@ -39,8 +39,8 @@ struct EntityTag: Sendable, Hashable {
         scanner.position = end + 1
     }
 
-    /// The tags of all `If-None-Match` lines, in order, what is no entity tag (`*`, too) left out.
-    /// RFC 9110 §13.1.2
+    /// The tags of all `If-None-Match` lines, in order. Members that are not entity tags, `*`
+    /// included, are left out. RFC 9110 §13.1.2
     static func list(ifNoneMatch fields: HTTPFields) -> [EntityTag] {
         var tags: [EntityTag] = []
         for field in fields where field.name.canonicalName == "if-none-match" {
@@ -56,18 +56,18 @@ struct EntityTag: Sendable, Hashable {
         return tags
     }
 
-    /// As it stands in a field.
+    /// The tag as a field contains it.
     var bytes: [UInt8] { (isWeak ? [0x57, 0x2F, 0x22] : [0x22]) + opaque + [0x22] }
 
-    /// Byte by byte the same and neither weak. RFC 9110 §8.8.3.2
+    /// Whether both have the same bytes and neither is weak. RFC 9110 §8.8.3.2
     func stronglyEquals(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
 
-    /// The same but for weakness. RFC 9110 §8.8.3.2
+    /// Whether both have the same bytes, weak or not. RFC 9110 §8.8.3.2
     func weaklyEquals(_ other: EntityTag) -> Bool { opaque == other.opaque }
 
     /// Whether an `If-None-Match` names this tag (weak comparison) or is `*`. RFC 9110 §13.1.2
     ///
-    /// What is no entity tag in the list is passed over.
+    /// Members that are not entity tags are skipped.
     static func matches(_ tag: EntityTag?, ifNoneMatch fields: HTTPFields) -> Bool {
         for field in fields where field.name.canonicalName == "if-none-match" {
             let isMatch = field.withUnsafeBytesOfValue { bytes -> Bool in

@@ -2,30 +2,33 @@ internal import HTTPTypes
 
 /// A field whose members are field names: `Vary`, `Connection`. RFC 9110 §5.6.1
 struct FieldNameList {
-    /// More names than any real field holds.
+    /// The most names that a list may have: more than any real field has.
     ///
-    /// Beyond them the list counts as malformed, so that looking names up stays cheap.
+    /// A longer list is treated as malformed, so that looking up names stays cheap.
     static let maximumNames = 128
 
     /// In lower case, each once (up to ``maximumNames``), in the order they came.
     var names: [String] = []
-    /// `*` was among them.
+    /// The list contains `*`.
     var hasWildcard = false
-    /// There is such a field, if an empty one.
+    /// The message has the field, perhaps an empty one.
     var isPresent = false
-    /// A member was no token: what it asks for cannot be known.
+    /// A member was not a token, so its meaning is unknown.
     var hasMalformedMember = false
 
     init(_ name: HTTPField.Name, in fields: HTTPFields) {
-        // By place: most messages have none, and a loop over the fields themselves copies each.
+        // Access by index: most messages lack the field, and a loop over the fields copies each of
+        // them.
         for index in fields.indices where fields[index].name == name {
             isPresent = true
             fields[index].withUnsafeBytesOfValue { add($0) }
         }
     }
 
-    /// The names of fields that `Connection` nominates, without `Keep-Alive`, which ends at every
-    /// hop in any case: most say nothing else. RFC 9110 §7.6.1
+    /// The names of the fields that `Connection` nominates. RFC 9110 §7.6.1
+    ///
+    /// `Keep-Alive` is left out: it ends at every hop in any case, and most `Connection` fields
+    /// contain nothing else.
     static func nominated(in fields: HTTPFields) -> [String] {
         var list = FieldNameList()
         for index in fields.indices where fields[index].name == .connection {

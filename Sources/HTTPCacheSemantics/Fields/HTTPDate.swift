@@ -1,14 +1,14 @@
-/// HTTP's date: read in its three forms, written in one. RFC 9110 §5.6.7
+/// Reads HTTP's date in its three forms, and writes it in one. RFC 9110 §5.6.7
 ///
-/// Reading is strict, because a date that is not valid has a meaning of its own (`Expires: 0` is in
-/// the past), with two exceptions that caches are known to make: letters in any case, and a weekday
-/// that does not fit the date. The zone is GMT and nothing else.
+/// Reading is strict, because an invalid date has a meaning of its own (`Expires: 0` is in the
+/// past). There are two exceptions, which other caches make too: letters may have any case, and the
+/// weekday need not fit the date. The zone must be GMT.
 package enum HTTPDate {
-    /// The instant a field value names, or `nil`.
+    /// The instant that a field value names, or `nil` if it is not a date.
     ///
-    /// - Parameter reference: the instant the message was received, which the obsolete RFC 850 form
-    ///   needs: its two-digit year is taken in the reference's century, or, where that would be
-    ///   more than 50 years later, in the one before.
+    /// - Parameter reference: the instant at which the message was received. The obsolete RFC 850
+    ///   form needs it: its two-digit year is placed in the reference's century, or in the one
+    ///   before if it would be more than 50 years later.
     package static func parse(_ text: String, reference: Timestamp) -> Timestamp? {
         var copy = text
         return copy.withUTF8 { parse($0, reference: reference) }
@@ -26,11 +26,12 @@ package enum HTTPDate {
         }
     }
 
-    /// An IMF-fixdate, fractions of a second cut off: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Writes an IMF-fixdate without fractions of a second: `Sun, 06 Nov 1994 08:49:37 GMT`.
     ///
-    /// Years stay within 0000 … 9999.
+    /// Years are clamped to 0000 … 9999.
     package static func format(_ timestamp: Timestamp) -> String {
-        // 0000-01-01T00:00:00Z and 9999-12-31T23:59:59Z: beyond them there is no such form.
+        // 0000-01-01T00:00:00Z and 9999-12-31T23:59:59Z: the form cannot express instants beyond
+        // them.
         let milliseconds = min(max(timestamp.milliseconds, -62_167_219_200_000), 253_402_300_799_000)
         let (days, rest) = milliseconds.dividedDown(by: 86_400_000)
         let seconds = rest / 1000
@@ -90,7 +91,7 @@ private struct DateReader {
             let month = name(of: HTTPDate.monthLetters), literal("-"), let shortYear = number(2), literal(" "),
             let second = timeOfDay(), zone()
         else { return nil }
-        // From the year 100 on, so that the century before is one that can be written.
+        // Clamped to the year 100 at the earliest, so that the century before it can be written.
         let bounded = min(max(reference.milliseconds, -59_011_459_200_000), 253_402_300_799_000)
         let now = CivilDate(daysSince1970: bounded.dividedDown(by: 86_400_000).quotient)
         var date = CivilDate(year: now.year - now.year % 100 + shortYear, month: month + 1, day: day)
@@ -113,7 +114,7 @@ private struct DateReader {
 
     private mutating func timeOfDay() -> Int64? {
         guard let hour = number(2), literal(":"), let minute = number(2), literal(":"), let second = number(2),
-            // 60 is a leap second; it counts as the next minute's first.
+            // 60 is a leap second; it is read as the first second of the next minute.
             hour < 24, minute < 60, second <= 60
         else { return nil }
         return hour * 3600 + minute * 60 + second
@@ -139,7 +140,7 @@ private struct DateReader {
         return value
     }
 
-    /// Which of the three-letter names stands here.
+    /// Reads one of the three-letter names, and returns its index.
     private mutating func name(of letters: StaticString) -> Int64? {
         guard end - position >= 3 else { return nil }
         let table = letters.utf8Start

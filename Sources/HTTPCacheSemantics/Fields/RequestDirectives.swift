@@ -3,8 +3,9 @@ internal import HTTPTypes
 /// A request's `Cache-Control` (or, without one, `Pragma: no-cache`). RFC 9111 §5.2.1, §5.4, RFC
 /// 5861 §4
 ///
-/// A malformed number that restricts (`max-age`, `min-fresh`) restricts as much as it can; one that
-/// permits (`max-stale`, `stale-if-error`) permits nothing. So does the strictest of several.
+/// A malformed number in a restricting directive (`max-age`, `min-fresh`) restricts as much as
+/// possible. In a permitting one (`max-stale`, `stale-if-error`) it permits nothing. Of a repeated
+/// directive the strictest value is used.
 struct RequestDirectives: Sendable, Hashable {
     enum MaxStale: Sendable, Hashable {
         /// `max-stale` without a value: any staleness.
@@ -30,7 +31,7 @@ struct RequestDirectives: Sendable, Hashable {
             switch name.utf8.count {
             case 13 where name == "cache-control":
                 hasCacheControl = true
-                field.withUnsafeBytesOfValue { add($0) }
+                field.withUnsafeBytesOfValue { addLine($0) }
             case 6 where name == "pragma":
                 field.withUnsafeBytesOfValue { bytes in
                     var scanner = ByteScanner(bytes)
@@ -44,11 +45,11 @@ struct RequestDirectives: Sendable, Hashable {
                 break
             }
         }
-        // RFC 9111 §5.4: Pragma speaks only where Cache-Control is silent.
+        // RFC 9111 §5.4: Pragma is used only without Cache-Control.
         if !hasCacheControl && pragmaNoCache { noCache = true }
     }
 
-    private mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+    private mutating func addLine(_ bytes: UnsafeBufferPointer<UInt8>) {
         var scanner = ByteScanner(bytes)
         while let directive = scanner.nextDirective() {
             add(directive, bytes)

@@ -1,50 +1,48 @@
-/// Request fields that say more than what the client wants, and why: the one table of what is known
-/// of them.
+/// The one table of request fields with a special meaning, and what that meaning is.
 ///
-/// A gateway drops those that origins read as another target, method or identity, because nothing
-/// of them is in the key: what an origin made of one would be stored for everybody. A cache keys
-/// credentials, and counts proofs as credentials that are not keyed.
+/// A gateway drops the fields that origins read as another target, method or identity. They are not
+/// part of the key, so a response that depends on one would be stored for every client. A cache
+/// puts credentials into the key; it treats proofs as credentials that are not in the key.
 package enum RequestFieldTable {
     /// Why a field is in the table.
     package enum Meaning: String, Sendable, CaseIterable {
-        /// Frameworks read it as (a part of) the target: its host, path, scheme, prefix, or what
-        /// handles it.
+        /// Frameworks read it as (a part of) the target: its host, path, scheme, prefix or handler.
         case target
-        /// It says who asks, or from where, in the name of something in front of the origin.
+        /// It states the user or the client's address, as something in front of the origin would.
         case identity
         /// Frameworks read it as the method.
         case method
-        /// It says on whose behalf the request is made, and is the same for many requests: it is
-        /// keyed.
+        /// It states on whose behalf the request is made, and is the same for many requests. It is
+        /// part of the key.
         case credential
-        /// It goes with a credential and is another for each request: keyed, nothing would be found
-        /// again.
+        /// It accompanies a credential and differs in each request. It is not part of the key: with
+        /// it no stored response would be found again.
         case proof
         /// It is about the connection.
         case connection
-        /// Any origin may read it: it says what the client wants, can or is.
+        /// Any origin may read it: it describes the client and what it accepts.
         case ordinary
     }
 
-    /// What is known of a field.
+    /// The table's entry for a field.
     package struct Entry: Sendable {
-        /// In lower case; of a family what the names begin with.
+        /// The name in lower case; for a family, the prefix of its names.
         package let name: String
         package let isFamily: Bool
         package let meaning: Meaning
-        /// A gateway's own word takes its place, or nothing does: no client is trusted with it.
-        package let isGateways: Bool
+        /// A gateway sets it itself or removes it; no client is trusted with it.
+        package let isSetByGateway: Bool
     }
 
-    /// Those that origins read as another target, method or identity, or that are about the
+    /// The fields that origins read as another target, method or identity, or that concern the
     /// connection.
     package static let claims = RequestFieldLookup([.target, .method, .identity, .connection])
-    /// Those that say on whose behalf a request is made.
+    /// The fields that state on whose behalf a request is made.
     package static let credentials = RequestFieldLookup([.credential, .proof])
-    /// All.
+    /// All fields of the table.
     package static let known = RequestFieldLookup(Set(Meaning.allCases))
 
-    /// All of them, those of one meaning together.
+    /// All entries, grouped by meaning.
     package static let all: [Entry] =
         entries(.target, gateways: true, gatewaysTarget) + entries(.target, target)
         + entries(.method, gateways: true, gatewaysMethod) + entries(.method, ["x-original-method"])
@@ -60,7 +58,7 @@ package enum RequestFieldTable {
                 name: isFamily ? String(name.dropLast()) : name,
                 isFamily: isFamily,
                 meaning: meaning,
-                isGateways: gateways
+                isSetByGateway: gateways
             )
         }
     }
@@ -70,8 +68,8 @@ package enum RequestFieldTable {
 package final class RequestFieldLookup: Sendable {
     private let names: [String: RequestFieldTable.Entry]
     private let families: [RequestFieldTable.Entry]
-    /// For each first letter the lengths of names that begin with it, as bits; the highest is for a
-    /// family.
+    /// For each first letter, the lengths of the names that begin with it, as bits. The highest bit
+    /// stands for a family.
     private let lengths: [UInt64]
     private static let family: UInt64 = 1 << 63
 
@@ -90,12 +88,11 @@ package final class RequestFieldLookup: Sendable {
 
     private static func length(_ name: String) -> UInt64 { 1 << UInt64(min(name.utf8.count, 62)) }
 
-    /// What is known of a field; `nil` where it is none of these.
+    /// The entry for a field; `nil` if there is none of these meanings.
     ///
-    /// - Parameter name: in lower case.
+    /// - Parameter name: the field's name in lower case.
     package func entry(of name: String) -> RequestFieldTable.Entry? {
-        // Asked of every field of every request; most are told by their first letter and their
-        // length.
+        // Runs for every field of every request. First letter and length rule out most of them.
         guard let first = name.utf8.first else { return nil }
         let lengths = lengths[Int(first)]
         if lengths & Self.length(name) != 0, let entry = names[name] { return entry }
@@ -114,21 +111,20 @@ extension RequestFieldTable {
     private static let gatewaysMethod = ["x-http-method-override", "x-http-method", "x-method-override"]
 
     private static let target = [
-        // Whatever else is derived from the one that every framework knows: -uri, -path, -protocol,
-        // -by, ….
+        // All that derive from the one that every framework knows: -uri, -path, -protocol, -by, ….
         "x-forwarded-*",
         // CGI's HTTP_PROXY ("httpoxy").
         "proxy",
         "x-http-host-override", "x-original-uri",
         "x-rewrite-uri", "x-override-url", "x-script-name", "base-url",
-        // How the client is said to have connected: Microsoft, WebLogic, Cloudflare, CloudFront,
-        // nginx, IIS.
+        // How the client connected, as told by Microsoft, WebLogic, Cloudflare, CloudFront, nginx,
+        // IIS.
         "front-end-https", "x-url-scheme", "x-scheme", "wl-proxy-ssl", "cf-visitor",
         "cloudfront-forwarded-proto", "x-arr-ssl",
-        // Next.js and Vercel: what its own middleware and router tell each other.
+        // Next.js and Vercel: messages between its middleware and its router.
         "x-middleware-*", "x-matched-path", "x-invoke-*", "x-now-route-matches",
         "x-envoy-original-path", "x-envoy-original-host",
-        // Rack::Sendfile and nginx: which file is meant.
+        // Rack::Sendfile and nginx: the file to send.
         "x-sendfile-type", "x-accel-mapping",
     ]
 
@@ -143,7 +139,7 @@ extension RequestFieldTable {
         "x-envoy-external-address", "x-envoy-internal", "cloudfront-viewer-*", "x-akamai-edgescape", "x-arr-clientip",
     ]
 
-    /// The user, or the certificate, that something in front of the origin has checked.
+    /// The user or certificate that a component in front of the origin has checked.
     private static let people = [
         "remote-user", "x-remote-user", "x-remote-group", "x-remote-extra-*", "remote-groups", "remote-email",
         "remote-name", "x-authenticated-*", "x-auth-request-*", "x-webauth-*", "x-consumer-*",

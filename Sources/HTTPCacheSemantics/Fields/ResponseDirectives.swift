@@ -1,11 +1,11 @@
 internal import HTTPTypes
 
-/// A response's `Cache-Control`, all its lines together, or the targeted field that takes its
-/// place. RFC 9111 §5.2.2, RFC 5861, RFC 8246, RFC 9213
+/// A response's `Cache-Control`, all its lines together, or the targeted field that replaces it.
+/// RFC 9111 §5.2.2, RFC 5861, RFC 8246, RFC 9213
 ///
-/// Directives that are not known are passed over. A directive given more than once counts with its
-/// strictest value: for a number the smallest, an invalid one as zero. RFC 9111 §4.2.1 asks for the
-/// first or for staleness; the smallest is never fresher than either.
+/// Unknown directives are skipped. If a directive is repeated, its strictest value is used: the
+/// smallest number, and zero for an invalid one. RFC 9111 §4.2.1 asks for the first value or for
+/// staleness; the smallest is never fresher than either.
 struct ResponseDirectives: Sendable, Hashable {
     /// `no-cache` and `private` with or without field names.
     enum Scope: Sendable, Hashable {
@@ -34,19 +34,20 @@ struct ResponseDirectives: Sendable, Hashable {
     var proxyRevalidate = false
     var mustUnderstand = false
     var immutable = false
-    /// They come from a targeted field, so `Cache-Control` and `Expires` say nothing. RFC 9213 §2.2
+    /// The directives come from a targeted field, so `Cache-Control` and `Expires` are ignored. RFC
+    /// 9213 §2.2
     var isTargeted = false
 
     init() {}
 
-    /// - Parameter targeted: the names of targeted fields that go before `Cache-Control`, in lower
-    ///   case.
+    /// - Parameter targeted: the names, in lower case, of targeted fields that take precedence over
+    ///   `Cache-Control`.
     init(_ fields: HTTPFields, targeted: [String]) {
         var hasTargeted = false
         for field in fields {
             let name = field.name.canonicalName
             if name.utf8.count == 13, name == "cache-control" {
-                field.withUnsafeBytesOfValue { add($0) }
+                field.withUnsafeBytesOfValue { addLine($0) }
             } else if !targeted.isEmpty, Self.isListed(name, targeted) {
                 hasTargeted = true
             }
@@ -54,15 +55,14 @@ struct ResponseDirectives: Sendable, Hashable {
         if hasTargeted, let directives = ResponseDirectives(targeted: targeted, in: fields) { self = directives }
     }
 
-    /// Compared by length first: this runs for every field of every stored response that is looked
-    /// at.
+    /// Compares lengths first: this runs for every field of every stored response that is examined.
     static func isListed(_ name: String, _ targeted: [String]) -> Bool {
         for other in targeted where other.utf8.count == name.utf8.count && other == name { return true }
         return false
     }
 
     /// Reads one line.
-    mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+    mutating func addLine(_ bytes: UnsafeBufferPointer<UInt8>) {
         var scanner = ByteScanner(bytes)
         while let directive = scanner.nextDirective() {
             add(directive, bytes)
@@ -71,7 +71,7 @@ struct ResponseDirectives: Sendable, Hashable {
 
     private mutating func add(_ directive: Directive, _ bytes: UnsafeBufferPointer<UInt8>) {
         let name = directive.name
-        // By length first: one comparison a directive.
+        // Lengths first: one comparison for each directive.
         switch name.count {
         case 6 where bytes.equals("public", in: name):
             isPublic = true
@@ -102,15 +102,16 @@ struct ResponseDirectives: Sendable, Hashable {
         }
     }
 
-    /// All these numbers permit, so the smallest permits least, and an invalid one nothing.
+    /// All these numbers permit something, so the smallest permits least, and an invalid one
+    /// permits nothing.
     private static func strictest(_ earlier: DeltaSeconds?, _ value: DeltaSeconds?) -> DeltaSeconds {
         min(earlier ?? .maximum, value ?? .zero)
     }
 }
 
 extension ResponseDirectives {
-    /// Takes away what an operator has ignored, and puts the operator's seconds in the place of the
-    /// response's.
+    /// Removes the directives that the operator ignores, and replaces the response's seconds by the
+    /// operator's.
     mutating func apply(_ overrides: PolicyOverrides) {
         let ignored = overrides.ignoredDirectives
         if !ignored.isEmpty {

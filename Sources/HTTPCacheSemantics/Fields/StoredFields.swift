@@ -1,11 +1,11 @@
 internal import HTTPTypes
 
-/// What freshness and age depend on, read from a stored response's fields in one pass.
+/// The values that freshness and age depend on, read from a stored response's fields in one pass.
 struct StoredFields {
     enum Expires {
         case absent
-        /// `0`, anything else that is no date, or more than one line: already expired. RFC 9111
-        /// §5.3
+        /// `0`, any other value that is not a date, or more than one line: already expired. RFC
+        /// 9111 §5.3
         case invalid
         case at(Timestamp)
     }
@@ -13,16 +13,16 @@ struct StoredFields {
     var directives = ResponseDirectives()
     /// The first `Date` line's instant.
     ///
-    /// An invalid one counts as none.
+    /// `nil` if that is invalid.
     var date: Timestamp?
     var expires = Expires.absent
     var lastModified: Timestamp?
     var age: DeltaSeconds?
-    /// What an operator says in place of them.
+    /// The operator's overrides, which take precedence over the fields.
     var overrides: PolicyOverrides?
 
     /// - Parameters:
-    ///   - received: for dates with two-digit years.
+    ///   - received: the time of receipt, for dates with two-digit years.
     ///   - targeted: the names of targeted fields, in lower case. RFC 9213 §2.2
     init(_ fields: HTTPFields, received: Timestamp, targeted: [String]) {
         // One bit for each length that a listed name has, so that a field of another length costs
@@ -32,13 +32,13 @@ struct StoredFields {
         var hasTargeted = false
         var hasDate = false
         var hasAge = false
-        // By place: a loop over the fields themselves copies each.
+        // Access by index: a loop over the fields copies each of them.
         for index in fields.indices {
-            // By length first: nearly every field is passed over with one comparison of integers.
+            // Lengths first: one comparison of integers rules out nearly every field.
             let name = fields[index].name.canonicalName
             switch name.utf8.count {
             case 13 where name == "cache-control":
-                fields[index].withUnsafeBytesOfValue { directives.add($0) }
+                fields[index].withUnsafeBytesOfValue { directives.addLine($0) }
             case 4 where !hasDate && name == "date":
                 hasDate = true
                 date = fields[index].withUnsafeBytesOfValue { HTTPDate.parse($0, reference: received) }
@@ -61,7 +61,7 @@ struct StoredFields {
                 }
             }
         }
-        // Parsed only where there is one, so that others do not pay for it.
+        // Parsed only if there is one, so that other responses do not pay for it.
         if hasTargeted, let found = ResponseDirectives(targeted: targeted, in: fields) {
             directives = found
             expires = .absent

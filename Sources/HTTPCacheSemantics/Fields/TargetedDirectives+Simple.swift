@@ -1,8 +1,9 @@
-/// The Dictionaries that caches meet every day, read in one pass without allocation. RFC 9651
-/// §4.2.2
+/// Reads the usual Dictionaries in one pass without allocation. RFC 9651 §4.2.2
 extension ResponseDirectives {
-    /// Keys alone, or with an integer, a boolean, a token or a string without escapes, and without
-    /// parameters; `nil` for everything else, malformed ones too, which the general parser then
+    /// Reads keys without a value, or with an integer, a boolean, a token or a string without
+    /// escapes, and without parameters.
+    ///
+    /// Returns `nil` for everything else, malformed Dictionaries included; the general parser then
     /// decides.
     init?(simpleDictionary bytes: UnsafeBufferPointer<UInt8>) {
         self.init()
@@ -12,7 +13,7 @@ extension ResponseDirectives {
         guard !scanner.isAtEnd else { return nil }
         while true {
             guard let key = scanner.dictionaryKey(), let value = scanner.simpleValue() else { return nil }
-            add(UnsafeBufferPointer(rebasing: bytes[key]), value)
+            addMember(UnsafeBufferPointer(rebasing: bytes[key]), value)
             scanner.skipWhitespace()
             if scanner.isAtEnd { return }
             guard scanner.current == UInt8(ascii: ",") else { return nil }
@@ -25,8 +26,8 @@ extension ResponseDirectives {
 }
 
 extension ByteScanner {
-    /// RFC 9651 §3.1.2: lower case, a digit or `_ - . *`; not beginning with a digit, `_`, `-` or
-    /// `.`.
+    /// Reads a key of RFC 9651 §3.1.2: lower-case letters, digits or `_ - . *`, not beginning with
+    /// a digit, `_`, `-` or `.`.
     fileprivate mutating func dictionaryKey() -> Range<Int>? {
         let start = position
         guard let first = current, first.isLowerCase || first == UInt8(ascii: "*") else { return nil }
@@ -34,7 +35,7 @@ extension ByteScanner {
         return start..<position
     }
 
-    /// What follows a key; `nil` for anything that is not simple.
+    /// Reads the value after a key; `nil` if it is not a simple one.
     fileprivate mutating func simpleValue() -> ResponseDirectives.TargetedValue? {
         guard current == UInt8(ascii: "=") else { return .bool(true) }
         advance()
@@ -58,7 +59,8 @@ extension ByteScanner {
         }
     }
 
-    /// Up to 15 digits; a decimal's point ends them and is then in the way. RFC 9651 §3.3.1
+    /// Reads up to 15 digits. A decimal's point ends them, and the caller then rejects it. RFC 9651
+    /// §3.3.1
     private mutating func integer() -> ResponseDirectives.TargetedValue? {
         let start = position
         var value: Int64 = 0

@@ -4,16 +4,16 @@ internal import RawStructuredFieldValues
 /// Targeted fields (`CDN-Cache-Control`): directives for one class of caches, as a Dictionary of
 /// structured fields. RFC 9213 §2
 extension ResponseDirectives {
-    /// More bytes than any real field of the kind holds.
+    /// The longest targeted field in bytes: more than any real one has.
     ///
-    /// Beyond them the field counts as malformed: it is read for every use of a stored response,
-    /// and the general parser compares each key with all before it.
+    /// A longer field is treated as malformed. It is read for every use of a stored response, and
+    /// the general parser compares each key with all the keys before it.
     static let maximumTargetedLength = 4096
 
-    /// The directives of the first listed field that is there, not empty and well-formed; `nil`
-    /// where there is none. RFC 9213 §2.2
+    /// The directives of the first listed field that is present, not empty and well-formed; `nil`
+    /// if there is none. RFC 9213 §2.2
     ///
-    /// - Parameter names: in lower case, the most important first.
+    /// - Parameter names: the fields' names in lower case, the most important first.
     init?(targeted names: [String], in fields: HTTPFields) {
         for name in names {
             if let found = ResponseDirectives(targetedField: name, in: fields) {
@@ -49,7 +49,7 @@ extension ResponseDirectives {
         self = found
     }
 
-    /// `nil` for what is empty or no Dictionary.
+    /// Reads a Dictionary; `nil` if it is empty or malformed.
     init?(dictionary bytes: UnsafeBufferPointer<UInt8>) {
         guard bytes.count <= Self.maximumTargetedLength else { return nil }
         if let simple = ResponseDirectives(simpleDictionary: bytes) {
@@ -61,7 +61,7 @@ extension ResponseDirectives {
         }
     }
 
-    /// Whatever a Dictionary may hold; ten times slower than ``init(simpleDictionary:)``.
+    /// Reads any Dictionary; ten times slower than ``init(simpleDictionary:)``.
     init?(generalDictionary bytes: UnsafeBufferPointer<UInt8>) {
         var parser = StructuredFieldValueParser(bytes)
         guard let members = try? parser.parseDictionaryFieldValue(), members.startIndex != members.endIndex else {
@@ -71,16 +71,16 @@ extension ResponseDirectives {
         isTargeted = true
         for (key, member) in members {
             var key = key
-            // Parameters are ignored, and so is a directive that is not known. RFC 9213 §2.1, §2.2
+            // Parameters and unknown directives are ignored. RFC 9213 §2.1, §2.2
             guard case .item(let item) = member else {
-                key.withUTF8 { add($0, .other) }
+                key.withUTF8 { addMember($0, .other) }
                 continue
             }
             switch item.rfc9651BareItem {
-            case .bool(let value): key.withUTF8 { add($0, .bool(value)) }
-            case .integer(let value): key.withUTF8 { add($0, .integer(value)) }
-            case .string(var text): key.withUTF8 { key in text.withUTF8 { add(key, .string($0)) } }
-            default: key.withUTF8 { add($0, .other) }
+            case .bool(let value): key.withUTF8 { addMember($0, .bool(value)) }
+            case .integer(let value): key.withUTF8 { addMember($0, .integer(value)) }
+            case .string(var text): key.withUTF8 { key in text.withUTF8 { addMember(key, .string($0)) } }
+            default: key.withUTF8 { addMember($0, .other) }
             }
         }
     }
@@ -96,12 +96,13 @@ extension ResponseDirectives {
         var isFalse: Bool { if case .bool(false) = self { true } else { false } }
     }
 
-    /// Of a key given twice the last counts, as in every Dictionary. RFC 9651 §4.2.2
+    /// Adds a member. If a key is repeated, its last value is used, as in every Dictionary. RFC
+    /// 9651 §4.2.2
     ///
-    /// A value of the wrong type is not converted (RFC 9213 §2.1): what permits then permits
-    /// nothing, a number counting as zero; what restricts restricts all the same, unless it is
-    /// plainly `?0`.
-    mutating func add(_ key: UnsafeBufferPointer<UInt8>, _ value: TargetedValue) {
+    /// A value of the wrong type is not converted (RFC 9213 §2.1). A directive that permits
+    /// something then permits nothing, and a number is read as zero. A directive that restricts
+    /// still restricts, unless its value is `?0`.
+    mutating func addMember(_ key: UnsafeBufferPointer<UInt8>, _ value: TargetedValue) {
         let whole = 0..<key.count
         switch key.count {
         case 6 where key.equals("public", in: whole): isPublic = value.isTrue
@@ -113,7 +114,7 @@ extension ResponseDirectives {
         case 9 where key.equals("immutable", in: whole): immutable = value.isTrue
         case 14 where key.equals("stale-if-error", in: whole): staleIfError = Self.seconds(value)
         case 15 where key.equals("must-revalidate", in: whole): mustRevalidate = !value.isFalse
-        // It lifts `no-store`, so it counts among what permits.
+        // It lifts `no-store`, so it permits something.
         case 15 where key.equals("must-understand", in: whole): mustUnderstand = value.isTrue
         case 16 where key.equals("proxy-revalidate", in: whole): proxyRevalidate = !value.isFalse
         case 22 where key.equals("stale-while-revalidate", in: whole): staleWhileRevalidate = Self.seconds(value)
@@ -126,8 +127,8 @@ extension ResponseDirectives {
         return DeltaSeconds(seconds: seconds)
     }
 
-    /// `true`, or a string that lists field names; anything else counts as `true`, which asks for
-    /// more.
+    /// Reads `true`, or a string that lists field names. Anything else is read as `true`, which is
+    /// stricter.
     private static func scope(_ value: TargetedValue) -> Scope {
         switch value {
         case .bool(false): .absent

@@ -1,14 +1,13 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The targets whose stored responses are no longer to be trusted after this answer. RFC 9111
-    /// §4.4
+    /// The targets whose stored responses this response invalidates. RFC 9111 §4.4
     ///
-    /// For a method that is unsafe or unknown, and a status that is no error (2xx, 3xx): the target
-    /// itself, then `Location` and `Content-Location`, resolved against it, where they are of the
-    /// same origin. Each once. Where a reference would be percent-encoded by ``TargetURI/init(_:)``
-    /// (`/a|b`), both spellings are named, because a request may have come with either. Of a field
-    /// that comes twice the first line counts.
+    /// Only a response to an unsafe or unknown method invalidates, and only if its status is not an
+    /// error (2xx, 3xx). It invalidates the target itself, then `Location` and `Content-Location`,
+    /// resolved against the target, if they have the same origin. Each target is named once. If
+    /// ``TargetURI/init(_:)`` would percent-encode a reference (`/a|b`), both spellings are named,
+    /// because a request may have used either. If a field is repeated, its first line is used.
     public func invalidatedTargets(
         by response: HTTPResponse,
         to request: HTTPRequest,

@@ -1,25 +1,26 @@
 internal import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// A field read as structured. RFC 9651 §4.2
+/// Reads a structured field. RFC 9651 §4.2
 ///
-/// All its lines are joined first; one that cannot be parsed, whatever small part of it, is ignored
-/// as a whole.
+/// All its lines are joined first. A field with any part that cannot be parsed is ignored as a
+/// whole.
 enum StructuredLines {
-    /// Longer fields count as malformed.
+    /// The longest field in bytes; longer ones are treated as malformed.
     ///
-    /// The parser looks its parameters up one after the other, so that the time it takes grows with
-    /// the square of their number.
+    /// The parser searches parameters one by one, so its time grows with the square of their
+    /// number.
     static let maximumLength = 8192
 
-    /// `nil` where the field is absent, malformed or too long; an empty one is an empty list.
+    /// Reads a list. `nil` if the field is absent, malformed or too long; an empty field is an
+    /// empty list.
     static func list(_ name: HTTPField.Name, in fields: HTTPFields) -> [ItemOrInnerList]? {
         guard let bytes = bytes(name, in: fields) else { return nil }
         var parser = StructuredFieldValueParser(bytes)
         return try? parser.parseListFieldValue()
     }
 
-    /// `nil` where the field is absent, malformed or too long.
+    /// Reads a Dictionary. `nil` if the field is absent, malformed or too long.
     static func dictionary(
         _ name: HTTPField.Name,
         in fields: HTTPFields
@@ -48,7 +49,7 @@ enum StructuredLines {
 }
 
 extension HTTPField.Name {
-    /// The fallback is for names that are no token, and these are.
+    /// The fallback is for names that are not tokens; these all are.
     private init(token: StaticString) { self = HTTPField.Name("\(token)") ?? .accept }
 
     static let cacheGroups = HTTPField.Name(token: "Cache-Groups")

@@ -36,13 +36,14 @@ struct Authority {
 
     /// A registered name or an IPv4 address.
     ///
-    /// Narrower than RFC 3986's `reg-name`: no percent-encoding and no sub-delims, which no DNS
-    /// name holds and which programs read differently.
+    /// Narrower than RFC 3986's `reg-name`: no percent-encoding and no sub-delims. No DNS name
+    /// contains them, and programs read them differently.
     private static func isName(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         bytes.count <= 255 && bytes.allSatisfy(\.isUnreserved)
     }
 
-    /// Empty, or `:` and an optional number: RFC 3986 §3.2.3 lets the number be missing.
+    /// Reads an empty text, or `:` and an optional number: RFC 3986 §3.2.3 makes the number
+    /// optional.
     private static func port(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, default standard: UInt16) -> UInt16? {
         guard let colon = bytes.first else { return standard }
         guard colon == UInt8(ascii: ":") else { return nil }

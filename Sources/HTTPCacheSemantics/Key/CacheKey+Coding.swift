@@ -33,7 +33,7 @@ extension CanonicalReader {
         }
     }
 
-    /// `.some(nil)` is a key without content, `nil` a malformed one.
+    /// Reads the content: `.some(nil)` for a key without content, `nil` for a malformed one.
     mutating func content() -> CacheKey.Content?? {
         switch byte() {
         case 0: return .some(nil)
@@ -55,8 +55,8 @@ extension CacheKey {
         return Components(partition: partition, method: method, target: target, content: content)
     }
 
-    /// What a store asks of each key, read where it stands: making the target's texts takes longer
-    /// than hashing them.
+    /// The parts that a store needs of each key, read from the bytes directly: making the target's
+    /// texts takes longer than hashing them.
     package struct Outline: Sendable, Hashable {
         /// ``Components/method``.
         package var method: HTTPRequest.Method
@@ -64,7 +64,7 @@ extension CacheKey {
         package var canonicalTarget: [UInt8]
     }
 
-    /// The key's method and target, of which nothing is checked again.
+    /// The key's method and target, which are not validated again.
     package var outline: Outline {
         var reader = CanonicalReader(bytes)
         guard reader.byte() != nil, reader.skipPartition(), let method = reader.required() else {
@@ -76,7 +76,7 @@ extension CacheKey {
         target.reserveCapacity(1 + reader.position - start)
         target.append(Self.version)
         target.append(contentsOf: bytes[start..<reader.position])
-        // Nearly every key's; another method is seldom enough to be made anew each time.
+        // Nearly every key has this method; another is rare enough to be made each time.
         let isGet = method.elementsEqual("GET".utf8)
         return Outline(method: isGet ? .get : components.method, canonicalTarget: target)
     }
@@ -95,7 +95,7 @@ extension CanonicalReader {
         return kind == 0 || required() != nil
     }
 
-    /// Scheme, host, port, path, query.
+    /// Skips scheme, host, port, path and query.
     fileprivate mutating func skipTarget() -> Bool {
         required() != nil && required() != nil && byte() != nil && byte() != nil && required() != nil
             && component() != nil

@@ -1,6 +1,6 @@
-/// Equal exactly when a key made of them has the same bytes.
+/// Two are equal exactly if they encode to the same bytes.
 extension CacheKey.Partition: Hashable {
-    /// Whether both are the same stored responses'.
+    /// Whether both are the same partition.
     public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.shared, .shared): true
@@ -10,7 +10,7 @@ extension CacheKey.Partition: Hashable {
         }
     }
 
-    /// Adds what equal ones have in common.
+    /// Adds the values that equal ones share.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .shared: hasher.combine(0)
@@ -20,7 +20,7 @@ extension CacheKey.Partition: Hashable {
     }
 }
 
-/// Equal exactly when a key made of them has the same bytes.
+/// Two are equal exactly if they encode to the same bytes.
 extension CacheKey.Content: Hashable {
     /// Whether both are the same content.
     public static func == (left: Self, right: Self) -> Bool {
@@ -28,6 +28,6 @@ extension CacheKey.Content: Hashable {
             && left.coding.hasSameBytes(as: right.coding)
     }
 
-    /// Adds what equal ones have in common.
+    /// Adds the values that equal ones share.
     public func hash(into hasher: inout Hasher) { hasher.combine(sha256) }
 }

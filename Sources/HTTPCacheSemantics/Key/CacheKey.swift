@@ -1,47 +1,61 @@
 public import HTTPTypes
 
-/// The cache key: a canonical, length-prefixed encoding of everything that tells one stored
-/// response from another.
+/// The cache key: the canonical bytes of everything that separates one stored response from
+/// another.
 ///
-/// Its first byte is the version of the encoding; then follow partition, method class, scheme,
-/// authority with port, path, query and, where the content is part of the key, content type,
-/// content coding and SHA-256 of the content. Each is written with its length, so no delimiter can
-/// be injected. Two requests share a key exactly when their bytes are equal.
+/// The key contains, in this order:
+///
+/// - the **partition**: ``Partition/shared``, a principal's name, or a digest of the request's
+///   credentials;
+/// - the **method**: `GET` for GET and HEAD, otherwise the method itself;
+/// - the **target URI**: scheme, host, port, path and query, as they are sent to the origin,
+///   without the parameters that rules ignore or that the caller declared secret;
+/// - the **content**, only for a method whose content selects the response (QUERY, or POST if the
+///   caller opted in): `Content-Type`, `Content-Encoding` and the SHA-256 of the body.
+///
+/// The key contains no request fields. The fields that `Vary` names select a variant among the
+/// responses stored under one key: see ``CachePolicy/matchesVariant(_:_:)``. A gateway's rules may
+/// leave parameters out of the query first: see ``TargetURI/ignoring(_:)``.
+///
+/// Each text is written with its length, so a text cannot imitate a border between two parts. The
+/// first byte is the version of the encoding. Two requests share a key exactly if their bytes are
+/// equal.
 ///
 /// ```
-/// version · partition kind [· value] · method · scheme · host · port (2 bytes) · path · query · content flag [· type · coding · digest]
+/// version · partition kind [· value] · method
+///   · scheme · host · port (2 bytes) · path · query
+///   · content flag [· type · coding · digest]
 /// ```
 ///
 /// A component is its length plus one, as a minimal base-128 number (low groups first), then its
-/// bytes; zero alone is an absent one. So a target without a query and one with an empty query have
-/// different keys.
+/// bytes. A single zero is an absent component, so a target without a query and one with an empty
+/// query have different keys.
 ///
 /// RFC 9111 §2, RFC 10008 (QUERY)
 public struct CacheKey: Sendable, Hashable {
-    /// Whose stored responses these are. Names are compared by their bytes.
+    /// Who may use the stored responses. Names are compared by their bytes.
     public enum Partition: Sendable {
-        /// Everybody's: requests without credentials, and responses that may be shared.
+        /// All requests: those without credentials, and responses that may be shared.
         case shared
-        /// A principal the caller named.
+        /// A principal that the caller named.
         case principal(String)
         /// An HMAC of the request's credentials under the store's secret; never the credentials
         /// themselves.
         case credentials([UInt8])
     }
 
-    /// The content of a request whose answer depends on it (QUERY; POST where the caller opted in).
+    /// The content of a request whose response depends on it (QUERY; POST if the caller opted in).
     ///
     /// Its texts are compared by their bytes.
     public struct Content: Sendable {
-        /// `Content-Type` as sent; `nil` where the request had none, which is not the same as an
-        /// empty one.
+        /// `Content-Type` as sent; `nil` if the request had none, which differs from an empty one.
         public var type: String?
         /// `Content-Encoding` as sent.
         public var coding: String?
         /// SHA-256 of the content's bytes, 32 of them.
         public var sha256: [UInt8]
 
-        /// - Parameter sha256: 32 bytes; whatever is given is keyed as it is.
+        /// - Parameter sha256: 32 bytes; the length is not checked.
         public init(type: String?, coding: String?, sha256: [UInt8]) {
             self.type = type
             self.coding = coding
@@ -57,16 +71,16 @@ public struct CacheKey: Sendable, Hashable {
 
     /// Makes the key of a request.
     ///
-    /// - Parameter method: GET and HEAD are one class and share a key; every other method is a
-    ///   class of its own.
+    /// - Parameter method: GET and HEAD are one class and share a key; every other method has its
+    ///   own keys.
     public init(
         partition: Partition = .shared,
         method: HTTPRequest.Method = .get,
         target: TargetURI,
         content: Content? = nil
     ) {
-        // One allocation: the lengths are known, and 48 bytes are more than prefixes, port, flags
-        // and scheme take.
+        // One allocation: the lengths are known, and prefixes, port, flags and scheme take less
+        // than 48 bytes.
         var capacity = 48 + target.host.utf8.count + target.path.utf8.count + (target.query?.utf8.count ?? 0)
         capacity += method.rawValue.utf8.count
         switch partition {
@@ -88,30 +102,31 @@ public struct CacheKey: Sendable, Hashable {
 
     private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// By the bytes, all at once: an array's own hash takes them one by one.
+    /// Hashes all bytes at once: an array's own hash takes them one by one.
     public func hash(into hasher: inout Hasher) {
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 
-    /// A key read back from a store; `nil` when the bytes are no canonical key of a known version.
+    /// Reads a key back from a store; `nil` if the bytes are not a canonical key of a known
+    /// version.
     ///
-    /// Canonical: exactly what ``init(partition:method:target:content:)`` writes. Bytes after the
-    /// end, a length in more bytes than it needs, text that is not UTF-8, a method `HEAD` or an
-    /// impossible target are all refused.
+    /// A canonical key is exactly what ``init(partition:method:target:content:)`` writes. Extra
+    /// bytes at the end, a length in more bytes than it needs, text that is not UTF-8, the method
+    /// `HEAD` and an impossible target are all rejected.
     public init?(bytes: [UInt8]) {
         guard Self.decode(bytes) != nil else { return nil }
         self.bytes = bytes
     }
 
-    /// What a key says, taken apart again (for tools; the key itself is compared as bytes).
+    /// The parts of a key, for tools. The key itself is compared as bytes.
     public struct Components: Sendable, Hashable {
-        /// Whose stored responses these are.
+        /// Who may use the stored response.
         public var partition: Partition
         /// `GET` for GET and HEAD.
         public var method: HTTPRequest.Method
         /// The target.
         public var target: TargetURI
-        /// The request's content, where it is part of the key.
+        /// The request's content, if it is part of the key.
         public var content: Content?
 
         /// Makes components; for tests and tools.
@@ -123,10 +138,10 @@ public struct CacheKey: Sendable, Hashable {
         }
     }
 
-    /// The key taken apart.
+    /// The parts of the key.
     public var components: Components {
-        // Every way to make a key goes through the encoder or the decoder, so this succeeds; a
-        // value that says "nothing" stands in all the same, because this module never traps.
+        // Every key was made by the encoder or checked by the decoder, so this succeeds. A
+        // placeholder stands in all the same, because this module never traps.
         Self.decode(bytes)
             ?? Components(
                 partition: .shared,
@@ -135,9 +150,9 @@ public struct CacheKey: Sendable, Hashable {
             )
     }
 
-    /// Whether it is in everybody's partition.
+    /// Whether the key is in the shared partition.
     package var isShared: Bool {
-        // The second byte says so.
+        // The second byte is the partition's kind.
         bytes.count > 1 && bytes[1] == 0
     }
 

@@ -1,7 +1,7 @@
 /// Writes the canonical encoding: a component is its length plus one as a minimal base-128 number,
-/// then its bytes; a lone zero says that the component is absent.
+/// then its bytes. A single zero marks an absent component.
 ///
-/// So absent and empty differ, and no byte of a component can pass for a border.
+/// So absent and empty differ, and no byte of a component can imitate a border.
 struct CanonicalWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -24,7 +24,7 @@ struct CanonicalWriter {
 
     mutating func write(raw: ArraySlice<UInt8>) { bytes.append(contentsOf: raw) }
 
-    /// Scheme, host, port (two bytes, big-endian), path, query.
+    /// Writes scheme, host, port (two bytes, big-endian), path and query.
     mutating func write(target: TargetURI) {
         write(scheme: target.scheme, host: target.host, port: target.port)
         write(target.path)
@@ -48,7 +48,7 @@ struct CanonicalWriter {
     }
 }
 
-/// Reads what ``CanonicalWriter`` writes, and nothing else: every `nil` below refuses a second
+/// Reads what ``CanonicalWriter`` writes, and nothing else: each `nil` below rejects a second
 /// spelling of the same key.
 struct CanonicalReader {
     private let bytes: [UInt8]
@@ -64,7 +64,7 @@ struct CanonicalReader {
         return bytes[position]
     }
 
-    /// `.some(nil)` is an absent component, `nil` a malformed one.
+    /// Reads a component: `.some(nil)` for an absent one, `nil` for a malformed one.
     mutating func component() -> ArraySlice<UInt8>?? {
         guard let number = number() else { return nil }
         guard number > 0 else { return .some(nil) }
@@ -80,7 +80,7 @@ struct CanonicalReader {
         return present
     }
 
-    /// Only valid UTF-8 was ever written, so anything else is refused, not repaired.
+    /// Only valid UTF-8 is ever written, so anything else is rejected, not repaired.
     mutating func text() -> String?? {
         guard let bytes = component() else { return nil }
         guard let bytes else { return .some(nil) }
@@ -93,7 +93,7 @@ struct CanonicalReader {
         return present
     }
 
-    /// By the rules of a request's target, so that no key can be decoded that could not have been
+    /// Reads a target by the rules for requests, so that every key that decodes could have been
     /// made.
     mutating func target() -> TargetURI? {
         guard let scheme = requiredText(), scheme == "http" || scheme == "https",
@@ -106,7 +106,7 @@ struct CanonicalReader {
             host.count + path.count + (query?.count ?? 0) <= TargetURI.maximumLength
         else { return nil }
         let authority = host.withUnsafeBufferPointer { Authority.parse($0[...], defaultPort: 0) }
-        // Port 0 comes back only where the host's bytes name none.
+        // Port 0 comes back only if the host's bytes name no port.
         guard case .success(let parsed) = authority, parsed.port == 0, parsed.host.utf8.elementsEqual(host) else {
             return nil
         }

@@ -1,38 +1,38 @@
 public import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// `No-Vary-Search`: which parameters of a query do not matter to a response.
+/// `No-Vary-Search`: the query parameters that do not matter to a response.
 /// draft-ietf-httpbis-no-vary-search
 ///
 /// Two targets that differ only in such parameters, or in their order, name the same stored
 /// response.
 ///
 /// ```
-/// No-Vary-Search: params=("utm_source")     all but this one matter
-/// No-Vary-Search: except=("id"), key-order  only this one matters, and the order of parameters does not
+/// No-Vary-Search: params=("utm_source")     all except this one matter
+/// No-Vary-Search: except=("id"), key-order  only this one matters, in any order
 /// ```
 ///
-/// The boolean `params` of earlier drafts, which browsers read, is understood too: `params` is
-/// `except=()`, and `params, except=("id")` is `except=("id")`. A field that is malformed or
-/// contradicts itself says nothing: the whole query matters.
+/// The boolean `params` of earlier drafts, which browsers read, is understood too: `params` means
+/// `except=()`, and `params, except=("id")` means `except=("id")`. A field that is malformed or
+/// contradicts itself has no effect: the whole query matters.
 public struct NoVarySearch: Sendable, Hashable {
     /// Which parameters matter.
     ///
-    /// Names are bytes, decoded: of `%C3%A9+x` those of `é x`.
+    /// Names are decoded bytes: `%C3%A9+x` gives those of `é x`.
     public enum Significance: Sendable, Hashable {
-        /// All but these.
+        /// All except these.
         case allExcept(Set<[UInt8]>)
         /// These and no others.
         case only(Set<[UInt8]>)
     }
     /// Which parameters matter.
     public var significance: Significance
-    /// Whether parameters in another order make another query.
+    /// Whether the order of parameters matters.
     ///
-    /// Values of one name keep their order in any case.
+    /// The order of values of one name always matters.
     public var keyOrderMatters: Bool
 
-    /// What holds without the field: the whole query matters, byte by byte.
+    /// The rule without the field: the whole query matters, byte by byte.
     public static let `default` = NoVarySearch(significance: .allExcept([]), keyOrderMatters: true)
 
     /// Makes a rule.
@@ -41,7 +41,7 @@ public struct NoVarySearch: Sendable, Hashable {
         self.keyOrderMatters = keyOrderMatters
     }
 
-    /// The rule of a response; ``default`` where it has none or an invalid one.
+    /// The rule of a response; ``default`` if it has none or an invalid one.
     public init(_ fields: HTTPFields) {
         self = Self.parse(fields) ?? .default
     }
@@ -90,15 +90,15 @@ public struct NoVarySearch: Sendable, Hashable {
 }
 
 extension NoVarySearch {
-    /// The query in a canonical form: two queries are equivalent exactly when their canonical forms
+    /// The query in a canonical form. Two queries are equivalent exactly if their canonical forms
     /// are equal.
     ///
-    /// Parameters that do not matter are gone; those that are left are sorted by name where their
-    /// order does not matter, and written in one way (`a=x+y&b=%C3%A9`). Where none is left, `nil`.
-    /// By the default rule the query comes back as it is.
+    /// Parameters that do not matter are removed. The others are sorted by name if their order does
+    /// not matter, and written in one spelling (`a=x+y&b=%C3%A9`). The result is `nil` if none is
+    /// left. The default rule returns the query unchanged.
     public func normalizedQuery(_ query: String?) -> String? {
         guard !isDefault else { return query }
-        let parameters = significant(query)
+        let parameters = significantParameters(query)
         guard !parameters.isEmpty else { return nil }
         var result: [UInt8] = []
         for parameter in parameters {
@@ -114,15 +114,14 @@ extension NoVarySearch {
     public func equivalent(_ a: String?, _ b: String?) -> Bool {
         if isDefault {
             guard let a, let b else { return a == nil && b == nil }
-            // Byte by byte: Swift's own comparison would take composed and decomposed letters for
-            // one.
+            // Byte by byte: Swift's own comparison treats composed and decomposed letters as equal.
             return a.utf8.elementsEqual(b.utf8)
         }
-        return significant(a) == significant(b)
+        return significantParameters(a) == significantParameters(b)
     }
 
     /// The parameters that matter, in the order in which they are compared.
-    private func significant(_ query: String?) -> [FormParameter] {
+    private func significantParameters(_ query: String?) -> [FormParameter] {
         guard let query else { return [] }
         let parameters = FormParameter.parse(query).filter { parameter in
             switch significance {
@@ -131,7 +130,7 @@ extension NoVarySearch {
             }
         }
         guard !keyOrderMatters else { return parameters }
-        // Stable: values of one name stay in their order.
+        // A stable sort: values of one name keep their order.
         return parameters.enumerated().sorted { left, right in
             if left.element.name == right.element.name { return left.offset < right.offset }
             return left.element.name.lexicographicallyPrecedes(right.element.name)
@@ -144,7 +143,7 @@ struct FormParameter: Sendable, Hashable {
     var name: [UInt8]
     var value: [UInt8]
 
-    /// Split at `&`, empty pieces dropped; a name without `=` has an empty value.
+    /// Splits the query at `&` and drops empty pieces. A name without `=` has an empty value.
     static func parse(_ query: String) -> [FormParameter] {
         Array(query.utf8).split(separator: UInt8(ascii: "&")).map { piece in
             guard let equals = piece.firstIndex(of: UInt8(ascii: "=")) else {
@@ -154,8 +153,8 @@ struct FormParameter: Sendable, Hashable {
         }
     }
 
-    /// `+` is a space, `%41` a letter, a `%` that begins no escape itself; what is no UTF-8 then
-    /// becomes U+FFFD.
+    /// Decodes `+` to a space and `%41` to a letter. A `%` that does not begin an escape stays.
+    /// Bytes that are then not UTF-8 become U+FFFD.
     static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -176,7 +175,7 @@ struct FormParameter: Sendable, Hashable {
         return Array(String(decoding: result, as: UTF8.self).utf8)
     }
 
-    /// The one way to write decoded bytes.
+    /// Writes decoded bytes in their one spelling.
     static func encode(_ bytes: [UInt8], into result: inout [UInt8]) {
         for byte in bytes {
             if byte.isUnreserved {

@@ -1,14 +1,14 @@
-/// Names of query parameters as an operator writes them: `session`, or `cache_*` for all that begin
-/// with `cache_`.
+/// Names of query parameters as an operator writes them: `session`, or `cache_*` for every name
+/// that begins with `cache_`.
 ///
-/// They are compared as bytes, case included, with a query's names percent-decoded (`s%65ssion` is
-/// `session`). Compiled once for all requests.
+/// Names are compared as bytes, case included, after a query's names are percent-decoded
+/// (`s%65ssion` is `session`). They are compiled once for all requests.
 public struct ParameterNames: Sendable, Hashable {
     private var names: Set<[UInt8]> = []
     private var prefixes: [[UInt8]] = []
 
-    /// - Parameter patterns: names, decoded; a trailing `*` stands for any ending. A `*` elsewhere
-    ///   is itself.
+    /// - Parameter patterns: decoded names. A `*` at the end stands for any ending; a `*` elsewhere
+    ///   stands for itself.
     public init(_ patterns: [String] = []) {
         for pattern in patterns {
             if pattern.utf8.last == UInt8(ascii: "*") {
@@ -19,20 +19,21 @@ public struct ParameterNames: Sendable, Hashable {
         }
     }
 
-    /// There are none.
+    /// Whether there are no names.
     public var isEmpty: Bool { names.isEmpty && prefixes.isEmpty }
 
-    /// Whether a name, decoded, is one of these.
+    /// Whether these include a decoded name.
     func contains(_ name: [UInt8]) -> Bool {
         names.contains(name) || prefixes.contains { name.starts(with: $0) }
     }
 }
 
-/// A piece of a query between two `&`, as it came.
+/// A piece of a query between two `&`, as received.
 struct QueryPiece {
     let bytes: ArraySlice<UInt8>
 
-    /// The pieces of a query, empty ones included: joined again they are the query.
+    /// Splits a query into its pieces, empty ones included, so that joining them gives the query
+    /// again.
     static func split(_ query: String) -> [QueryPiece] {
         Array(query.utf8).split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map(QueryPiece.init)
     }
@@ -41,20 +42,20 @@ struct QueryPiece {
         String(decoding: Array(pieces.map(\.bytes).joined(separator: [UInt8(ascii: "&")])), as: UTF8.self)
     }
 
-    /// Decoded.
+    /// The decoded name.
     var name: [UInt8] {
         FormParameter.decoded(bytes.prefix { $0 != UInt8(ascii: "=") })
     }
 
-    /// Whether some servers read more than one parameter in it: they separate at `;` or `?` too, or
-    /// decode before they separate.
+    /// Whether some servers read more than one parameter in this piece: they separate at `;` or `?`
+    /// too, or decode before they separate.
     ///
-    /// What such a server finds behind the first value would be neither in the key nor seen by the
-    /// cache (parameter cloaking), so a piece like this is what it looks like to nobody in
-    /// particular, and stays where it is.
+    /// A parameter that such a server finds behind the first value would be neither in the key nor
+    /// visible to the cache (parameter cloaking). So such a piece is never treated as the parameter
+    /// that it looks like, and stays where it is.
     var isAmbiguous: Bool {
         var decoded = bytes
-        // Twice, because some decode what was decoded.
+        // Twice, because some servers decode twice.
         for _ in 0..<2 {
             if decoded.contains(where: { "&;?#".utf8.contains($0) }) { return true }
             decoded = FormParameter.decoded(decoded)[...]

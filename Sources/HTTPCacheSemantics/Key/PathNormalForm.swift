@@ -1,21 +1,21 @@
-/// The form in which routes and rules compare targets. What is forwarded and keyed stays as it
-/// came.
+/// The form in which routes and rules compare targets. Forwarding and keys use the target as
+/// received.
 ///
-/// Origins read one resource in many spellings: `/private/x`, `/%70rivate/x`, `//private/x` and
-/// `/private;v=1/x` are often the same to them. A rule or a route that compared bytes would hold
-/// for one spelling alone. So both sides are compared in this form:
+/// Origins accept many spellings of one resource: `/private/x`, `/%70rivate/x`, `//private/x` and
+/// `/private;v=1/x` are often the same to them. A rule or a route that compared bytes would match
+/// one spelling only. So both sides are compared in this form:
 ///
-/// * escapes of unreserved characters are decoded, and the others have upper-case digits (RFC 3986
+/// * escapes of unreserved characters are decoded, and the others get upper-case digits (RFC 3986
 ///   §6.2.2). They are decoded once: `%2570` stays, and so does `%2F`, which is no separator.
-/// * repeated slashes count as one;
-/// * path parameters (`;…` up to the end of the segment) do not count.
+/// * repeated slashes become one;
+/// * path parameters (`;…` up to the end of the segment) are removed.
 ///
-/// Dot segments are not resolved, because origins differ in how they do that. A gateway refuses
-/// them where a path decides something; ``hasDotSegment(_:)`` finds them.
+/// Dot segments are not resolved, because origins differ in how they do that. A gateway rejects
+/// them if a path decides something; ``hasDotSegment(_:)`` finds them.
 package enum PathNormalForm {
     /// The path of a target in normal form.
     ///
-    /// - Parameter target: a path, with or without a query, which is left out.
+    /// - Parameter target: a path, with or without a query; the query is left out.
     package static func path(_ target: some Collection<UInt8>) -> [UInt8] {
         withBuffer(of: target) { raw in
             var reader = PathReader(raw)
@@ -26,7 +26,7 @@ package enum PathNormalForm {
         }
     }
 
-    /// A query in normal form: its escapes alone.
+    /// A query in normal form: only its escapes change.
     package static func query(_ query: some Collection<UInt8>) -> [UInt8] {
         withBuffer(of: query) { raw in
             guard raw.contains(UInt8(ascii: "%")) else { return Array(raw) }
@@ -38,13 +38,15 @@ package enum PathNormalForm {
         }
     }
 
-    /// What follows a prefix of a target's path, as it came; `nil` where the path in normal form
-    /// does not begin with it, or goes on within a segment.
+    /// The part of a target behind a prefix of its path, as received.
+    ///
+    /// `nil` if the path in normal form does not begin with the prefix, or if the prefix ends
+    /// within a segment.
     ///
     /// - Parameters:
-    ///   - prefix: in normal form; without a slash at its end.
+    ///   - prefix: a prefix in normal form, without a slash at its end.
     ///   - target: a path, with or without a query.
-    /// - Returns: empty, or begins with a slash or a question mark.
+    /// - Returns: a text that is empty, or begins with a slash or a question mark.
     static func rest(of target: String, behind prefix: [UInt8]) -> Substring? {
         let offset = withBuffer(of: target.utf8) { raw -> Int? in
             var reader = PathReader(raw)
@@ -54,13 +56,13 @@ package enum PathNormalForm {
         return offset.map { target[target.utf8.index(target.startIndex, offsetBy: $0)...] }
     }
 
-    /// Whether some origin may read a segment of the target's path as `.` or `..`.
+    /// Whether an origin may read a segment of the target's path as `.` or `..`.
     ///
-    /// Such segments are found however they are written: escaped, escaped several times, with path
+    /// It finds such segments in every spelling: escaped, escaped several times, with path
     /// parameters (`..;x`), behind an escaped slash (`%2f`) or a backslash (`%5c`). An escape that
-    /// cuts a segment in some origins (`%00`, `%23`, `%3B`, `%3F`) ends one here, too.
+    /// ends a segment in some origins (`%00`, `%23`, `%3B`, `%3F`) ends one here too.
     ///
-    /// - Parameter target: a path, with or without a query, which is not looked at.
+    /// - Parameter target: a path, with or without a query; the query is ignored.
     package static func hasDotSegment(_ target: String) -> Bool {
         withBuffer(of: target.utf8) { raw in
             let path = UnsafeBufferPointer(rebasing: raw.prefix { $0 != UInt8(ascii: "?") })
@@ -70,7 +72,7 @@ package enum PathNormalForm {
     }
 
     private static func hasDotSegment(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
-        // How many dots the segment consists of; `nil` where there is something else in it.
+        // The number of dots in the segment; `nil` if it contains anything else.
         var dots: Int? = 0
         var isDotSegment: Bool { dots == 1 || dots == 2 }
         for byte in path {
@@ -88,10 +90,10 @@ package enum PathNormalForm {
         return isDotSegment
     }
 
-    /// What is left of a path however often it is decoded: `%2e`, `%252e`, `%25%32%65` are a dot.
+    /// Decodes a path until nothing is left to decode: `%2e`, `%252e`, `%25%32%65` are a dot.
     ///
-    /// An escape is decoded as soon as it is there, and may complete another. No dot and no slash
-    /// is a digit, so none is lost that decoding less often would show.
+    /// An escape is decoded as soon as it is complete, and may complete another. Dots and slashes
+    /// are not hexadecimal digits, so decoding again never hides one.
     private static func repeatedlyDecoded(_ path: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(path.count)
@@ -119,9 +121,9 @@ package enum PathNormalForm {
 /// Reads bytes with the escapes in normal form. RFC 3986 §6.2.2.1, §6.2.2.2
 private struct EscapeReader {
     let raw: UnsafeBufferPointer<UInt8>
-    /// Of the next byte.
+    /// The offset of the next byte.
     var offset = 0
-    /// Digits of an escape that are still to be read.
+    /// The digits of an escape that are not read yet.
     private var digits = 0
 
     init(_ raw: UnsafeBufferPointer<UInt8>) {
@@ -153,7 +155,7 @@ private struct EscapeReader {
     }
 }
 
-/// Reads a path in normal form, and knows where it is in the path as it came.
+/// Reads a path in normal form, and tracks its position in the received path.
 private struct PathReader {
     private var escapes: EscapeReader
     private var isBehindSlash = false
@@ -162,10 +164,10 @@ private struct PathReader {
         escapes = EscapeReader(raw)
     }
 
-    /// Of the next byte that counts, or of the path's end, once ``settle()`` was called.
+    /// The offset of the next significant byte, or of the path's end, after ``settle()``.
     var offset: Int { escapes.offset }
 
-    /// Skips what does not count; answers with the next byte that does, and does not read it.
+    /// Skips bytes that normal form removes. Returns the next significant byte without reading it.
     private mutating func settle() -> UInt8? {
         let raw = escapes.raw
         while escapes.offset < raw.count {

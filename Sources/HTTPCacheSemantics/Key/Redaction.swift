@@ -1,15 +1,16 @@
 package import HTTPTypes
 
-/// What people and logs may not see, and how it is hidden.
+/// The secrets that people and logs may not see, and how they are hidden.
 ///
-/// Display only: keys and requests keep every byte.
+/// For display only: keys and requests keep every byte.
 public enum Redaction {
-    /// What stands in the place of a secret.
+    /// The text that replaces a secret.
     public static let placeholder = "REDACTED"
 
-    /// Names of query parameters whose values are secrets, in lower case; they are compared without
-    /// regard to case, after percent-decoding, and for each part of a nested name (`auth[token]`,
-    /// `filter.key`).
+    /// Names, in lower case, of query parameters whose values are secrets.
+    ///
+    /// They are compared without regard to case, after percent-decoding, and with each part of a
+    /// nested name (`auth[token]`, `filter.key`).
     ///
     /// Names that begin with one of ``secretPrefixes`` or end in one of ``secretSuffixes`` are
     /// secrets too.
@@ -21,15 +22,16 @@ public enum Redaction {
         "refreshtoken", "saml", "samlresponse", "secret", "session", "session_id", "sessionid", "sid", "sig", "sign",
         "signature", "state", "ticket", "token", "xsrf",
     ]
-    /// Signed URLs of object stores carry credentials and signatures under these.
+    /// Prefixes of parameters in the signed URLs of object stores, which carry credentials and
+    /// signatures.
     public static let secretPrefixes: [String] = ["x-amz-", "x-goog-", "x-oss-", "x-ms-"]
-    /// `user_token`, `hub.secret`, `X-Api-Key` and their kind.
+    /// Suffixes of names such as `user_token`, `hub.secret` and `X-Api-Key`.
     public static let secretSuffixes: [String] = [
         "token", "secret", "password", "passwd", "signature", "apikey", "api_key", "api-key", "_sig", "_pwd",
         "session_id",
     ]
 
-    /// Request and response fields whose values are hidden as a whole, in lower case.
+    /// Names, in lower case, of request and response fields whose whole values are hidden.
     ///
     /// `Set-Cookie` keeps the cookie's name.
     public static let secretFieldNames: Set<String> = [
@@ -39,7 +41,7 @@ public enum Redaction {
         "x-auth-token", "x-authorization", "x-client-secret", "x-csrf-token", "x-forwarded-access-token", "x-id-token",
         "x-session", "x-session-id", "x-session-token", "x-token", "x-vault-token", "x-xsrf-token",
     ]
-    /// Fields that hold URIs, whose queries are redacted.
+    /// Fields that contain URIs, whose queries are redacted.
     static let uriFieldNames: Set<String> = ["content-location", "link", "location", "referer", "refresh"]
 
     static func isSecret(name: some Collection<UInt8>) -> Bool {
@@ -100,7 +102,7 @@ public enum Redaction {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Any text that may be a URI: without user information, secret parameters and control
+    /// Any text that may be a URI, without user information, secret parameters and control
     /// characters, cut at `limit` bytes.
     public static func uriText(_ text: String, limit: Int = 65_535) -> String {
         var bytes = text.utf8.prefix(max(0, limit) + 1024).map { $0.isControl ? UInt8(ascii: "?") : $0 }
@@ -115,7 +117,7 @@ public enum Redaction {
         return String(decoding: bytes.prefix(max(0, limit)), as: UTF8.self) + "…"
     }
 
-    /// Where the user information stands: from the authority's start to the last `@` before path,
+    /// The place of the user information: from the authority's start to the last `@` before path,
     /// query or fragment.
     private static func userInformationEnd(_ bytes: [UInt8]) -> Range<Int>? {
         var start = 0

@@ -1,5 +1,4 @@
-/// The encoding that a store keeps, and comparing it with the keys that it keeps, without taking
-/// either apart.
+/// The encoding that a store keeps. It is compared with stored keys without decoding either.
 extension TargetPrefix {
     /// Version, scheme, host, port and path with query, encoded as in a ``CacheKey``.
     package var canonicalBytes: [UInt8] {
@@ -13,7 +12,7 @@ extension TargetPrefix {
     /// The encoding of its origin alone; see ``TargetURI/originBytes``.
     package var originBytes: [UInt8] { TargetURI.originBytes(scheme: scheme, host: host, port: port) }
 
-    /// A prefix read back from a store; `nil` when the bytes are none.
+    /// Reads a prefix back from a store; `nil` if the bytes are not one.
     package init?(canonicalBytes: [UInt8]) {
         var reader = CanonicalReader(canonicalBytes)
         guard reader.byte() == CacheKey.version, let scheme = reader.requiredText(), let host = reader.requiredText(),
@@ -30,10 +29,10 @@ extension TargetPrefix {
         self.requestTarget = requestTarget
     }
 
-    /// ``covers(_:)-(CacheKey)`` for the bytes of a prefix and of a key: no allocation, because a
-    /// store asks for entry after entry.
+    /// ``covers(_:)-(CacheKey)`` for the bytes of a prefix and of a key. It allocates nothing,
+    /// because a store calls it for entry after entry.
     ///
-    /// Bytes that are no key, or no prefix, are not covered, and cover nothing.
+    /// Bytes that are not a key, or not a prefix, give `false`.
     package static func covers(prefix: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> Bool {
         var prefix = CanonicalCursor(prefix)
         var key = CanonicalCursor(key)
@@ -59,8 +58,8 @@ extension TargetPrefix {
 }
 
 extension TargetURI {
-    /// A canonical, length-prefixed encoding of scheme, host and port: what a store checks fills
-    /// against after a purge by prefix.
+    /// A canonical, length-prefixed encoding of scheme, host and port. A store compares it with
+    /// running fills after a purge by prefix.
     package var originBytes: [UInt8] { Self.originBytes(scheme: scheme, host: host, port: port) }
 
     fileprivate static func originBytes(scheme: String, host: String, port: UInt16) -> [UInt8] {
@@ -71,8 +70,7 @@ extension TargetURI {
     }
 }
 
-/// Goes over the canonical encoding where it lies. It trusts what follows a length no further than
-/// the bytes reach.
+/// Reads the canonical encoding in place. It checks each length against the bytes that are left.
 private struct CanonicalCursor {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0

@@ -1,10 +1,10 @@
-/// What a group of target URIs begins with: what a purge by prefix goes by.
+/// A prefix of target URIs, for a purge by prefix.
 ///
-/// It covers the targets of the same scheme, host and port whose path and query, as they are sent,
-/// begin with its own, byte by byte. A target always has a path, so the authority is whole: a
-/// prefix without a path covers all of its origin and nothing of another one. Nothing but the bytes
-/// counts: `/img` covers `/img`, `/img/a` and `/images`; end it in `/`, `?` or `=` where only whole
-/// parts are meant.
+/// It covers the targets of the same scheme, host and port whose path and query, as sent, begin
+/// with its own, byte by byte. A target always has a path, so the authority is always whole: a
+/// prefix without a path covers all of its origin and nothing of another one. Only bytes are
+/// compared: `/img` covers `/img`, `/img/a` and `/images`. End the prefix in `/`, `?` or `=` to
+/// cover whole parts only.
 ///
 /// ```swift
 /// let images = try TargetPrefix("https://a.example/img/")
@@ -22,15 +22,15 @@ public struct TargetPrefix: Sendable, Hashable {
     public let scheme: String
     /// Lower-case host: a name, an IPv4 address, or an IPv6 address in brackets.
     public let host: String
-    /// The port, the scheme's default where the text named none.
+    /// The port; the scheme's default if the text named none.
     public let port: UInt16
-    /// What path and query begin with; never empty: `/` where the text had no path.
+    /// The prefix of path and query; never empty: `/` if the text had no path.
     public let requestTarget: String
 
     /// Parses an absolute URI as ``TargetURI/init(_:)`` does: with the same percent-encoding, and
     /// without the fragment.
     ///
-    /// An escape that is not whole is none: the `%` of `/a%2` is percent-encoded, as it is in a
+    /// An incomplete escape is not an escape: the `%` of `/a%2` is percent-encoded, as it is in a
     /// target.
     ///
     /// - Throws: ``TargetURIError``, as ``TargetURI/init(_:)`` does.
@@ -38,7 +38,7 @@ public struct TargetPrefix: Sendable, Hashable {
         self.init(try TargetURI(text))
     }
 
-    /// Of all targets that begin with this one, itself among them.
+    /// Makes the prefix of all targets that begin with this one, itself included.
     public init(_ target: TargetURI) {
         scheme = target.scheme
         host = target.host
@@ -53,22 +53,22 @@ public struct TargetPrefix: Sendable, Hashable {
         let own = requestTarget.utf8[...]
         if own.count <= path.count { return path.starts(with: own) }
         guard own.starts(with: path) else { return false }
-        // A path holds no `?`, so what follows the path here can only be the query.
+        // A path contains no `?`, so only the query can follow the path here.
         let rest = own.dropFirst(path.count)
         guard rest.first == UInt8(ascii: "?"), let query = target.query else { return false }
         return query.utf8.starts(with: rest.dropFirst())
     }
 
-    /// Whether a key's target begins with it, in whatever partition and method class.
+    /// Whether a key's target begins with it, in any partition and with any method.
     public func covers(_ key: CacheKey) -> Bool { covers(key.components.target) }
 
-    /// Whether there may be a target that both cover.
+    /// Whether a target can exist that both cover.
     public func overlaps(_ other: TargetPrefix) -> Bool {
         guard other.port == port, other.scheme == scheme, other.host == host else { return false }
         return includes(other) || other.includes(self)
     }
 
-    /// Whether it covers all that another one covers.
+    /// Whether it covers everything that another prefix covers.
     package func includes(_ other: TargetPrefix) -> Bool {
         other.port == port && other.scheme == scheme && other.host == host
             && other.requestTarget.utf8.starts(with: requestTarget.utf8)
@@ -86,10 +86,10 @@ public struct TargetPrefix: Sendable, Hashable {
         )
     }
 
-    /// The whole prefix, default port left out.
+    /// The whole prefix, without a default port.
     public var uri: String { target.uri }
 
-    /// The prefix for people: values of parameters whose names tell of a secret are replaced, as in
+    /// The prefix for people: the values of secret parameters are replaced, as in
     /// ``TargetURI/redacted``.
     public var redacted: String { target.redacted }
 }

@@ -1,9 +1,9 @@
 extension TargetURI {
     /// Parses an absolute URI.
     ///
-    /// A path whose escapes are `%00` or do not decode to UTF-8 (`/%FF`) is refused:
-    /// AsyncHTTPClient asks Foundation for the decoded path, gets an empty string, and would send
-    /// `/` in its place. In a query they are harmless, and stay.
+    /// A path with the escape `%00`, or with escapes that do not decode to UTF-8 (`/%FF`), is
+    /// rejected: AsyncHTTPClient asks Foundation for the decoded path, gets an empty string, and
+    /// would send `/` instead. In a query they are harmless, and stay.
     ///
     /// - Throws: ``TargetURIError``: not `http` or `https`, no host, user information, a control
     ///   character, a bad port, a host that is not ASCII, a path that cannot be sent, or longer
@@ -16,20 +16,20 @@ extension TargetURI {
         }
     }
 
-    /// Whether ``init(_:)`` takes ``uri`` and changes nothing of it.
-    package var isAsParsed: Bool {
+    /// Whether ``init(_:)`` accepts ``uri`` without a change.
+    package var parsesUnchanged: Bool {
         var (path, query) = (path, query)
         let isPathAsParsed = path.withUTF8 {
             $0.first == UInt8(ascii: "/") && Self.isEncoded($0[...], allowed: \.isPathByte)
         }
         guard isPathAsParsed, Self.isDecodable(path) else { return false }
         guard query?.withUTF8({ Self.isEncoded($0[...], allowed: \.isQueryByte) }) ?? true else { return false }
-        // What stands between the parts, the port included, is 10 bytes at most.
+        // The separators between the parts, the port included, take at most 10 bytes.
         return 10 + scheme.utf8.count + host.utf8.count + path.utf8.count + (query?.utf8.count ?? 0)
             <= Self.maximumLength
     }
 
-    /// What is wrong, before the message is made.
+    /// The reason for a failure, before the message is made.
     struct Refusal: Error {
         var code: TargetURIError.Code
     }
@@ -108,13 +108,12 @@ extension TargetURI {
         return true
     }
 
-    /// Percent-encodes what is not allowed; valid escapes stay as they are, in whatever case they
-    /// came.
+    /// Percent-encodes bytes that are not allowed. Valid escapes stay as they are, in either case.
     private static func encoded(
         _ bytes: Slice<UnsafeBufferPointer<UInt8>>,
         allowed: (UInt8) -> Bool
     ) -> String {
-        // Nearly every URI needs no change: look first, so that those cost one copy. A range of
+        // Nearly every URI needs no change, so look first: those cost one copy. A range of
         // integers: `indices` of a slice are not specialised, and cost more than the parsing.
         let indices = bytes.startIndex..<bytes.endIndex
         var extra = 0

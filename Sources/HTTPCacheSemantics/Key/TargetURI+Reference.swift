@@ -1,18 +1,18 @@
 extension TargetURI {
-    /// The target that a reference names, seen from a base: `Location`, `Content-Location`. RFC
-    /// 3986 §5.2
+    /// Resolves a reference (`Location`, `Content-Location`) against a base. RFC 3986 §5.2
     ///
-    /// Dot segments go where §5.2.2 says so, and the fragment goes; an empty reference is the base.
-    /// Bytes that may stand in a request line stay as they are (`|`, `%zz`, `%2e`), in the base's
-    /// part as in the reference's; a space and bytes outside ASCII are percent-encoded.
+    /// Dot segments are removed as §5.2.2 requires, and so is the fragment. An empty reference
+    /// gives the base. Bytes that a request line may contain stay as they are (`|`, `%zz`, `%2e`),
+    /// in the base's part as in the reference's. A space and bytes outside ASCII are
+    /// percent-encoded.
     ///
     /// ```swift
     /// let base = try TargetURI("https://a.example/x/y?q")
     /// TargetURI(reference: "../z#top".utf8, relativeTo: base)?.uri  // "https://a.example/z"
     /// ```
     ///
-    /// - Returns: `nil` where the scheme is not `http` or `https`, the authority is not valid
-    ///   (`http:x` has none), a control character is in it, or the result is longer than
+    /// - Returns: `nil` if the scheme is not `http` or `https`, the authority is invalid (`http:x`
+    ///   has none), the reference contains a control character, or the result is longer than
     ///   ``maximumLength``.
     public init?(reference: some Collection<UInt8>, relativeTo base: TargetURI) {
         guard reference.count <= Self.maximumLength, !reference.contains(where: \.isControl) else { return nil }
@@ -26,7 +26,7 @@ extension TargetURI {
             if parts.namesAuthority || parts.path.first == UInt8(ascii: "/") {
                 path = parts.path
             } else {
-                // §5.2.3: what the base has up to its last slash. Its path begins with one.
+                // §5.2.3: the base's path up to its last slash. It begins with one.
                 let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
                 path = path[..<slash] + [UInt8(ascii: "/")] + parts.path
             }
@@ -41,7 +41,7 @@ extension TargetURI {
             path: Self.sendable(path),
             query: query
         )
-        // 16 bytes are more than scheme, punctuation and port take; the host is there once.
+        // Scheme, punctuation and port take less than 16 bytes; the host is counted once.
         let length = target.host.utf8.count + target.path.utf8.count + (target.query?.utf8.count ?? 0) + 16
         guard length <= Self.maximumLength else { return nil }
         self = target
@@ -49,9 +49,9 @@ extension TargetURI {
 
     /// The same target with another query.
     ///
-    /// - Parameter query: without `?`; `nil` for none. A byte that may not stand in a request line
-    ///   is percent-encoded.
-    /// - Returns: `nil` where the result is longer than ``maximumLength``.
+    /// - Parameter query: the query without `?`; `nil` for none. Bytes that a request line may not
+    ///   contain are percent-encoded.
+    /// - Returns: `nil` if the result is longer than ``maximumLength``.
     public func withQuery(_ query: String?) -> TargetURI? {
         let query = query.map { Self.sendable(Array($0.utf8)) }
         guard host.utf8.count + path.utf8.count + (query?.utf8.count ?? 0) + 16 <= Self.maximumLength else {
@@ -60,12 +60,13 @@ extension TargetURI {
         return TargetURI(scheme: scheme, host: host, port: port, path: path, query: query)
     }
 
-    /// Scheme, host and port are the same. RFC 9110 §4.3.1
+    /// Whether scheme, host and port are the same. RFC 9110 §4.3.1
     public func hasSameOrigin(as other: TargetURI) -> Bool {
         scheme == other.scheme && host == other.host && port == other.port
     }
 
-    /// RFC 3986 §5.2.4, for a path that is empty or begins with a slash: never empty.
+    /// Removes dot segments (RFC 3986 §5.2.4) from a path that is empty or begins with a slash. The
+    /// result is never empty.
     private static func withoutDotSegments(_ path: [UInt8]) -> [UInt8] {
         let slash = UInt8(ascii: "/")
         var kept: [ArraySlice<UInt8>] = []
@@ -90,7 +91,7 @@ extension TargetURI {
         return result.isEmpty ? [slash] : result
     }
 
-    /// Percent-encodes what may not stand in a request line, and nothing else.
+    /// Percent-encodes the bytes that a request line may not contain, and nothing else.
     private static func sendable(_ bytes: [UInt8]) -> String {
         if mayStandInRequestLine(bytes) { return String(decoding: bytes, as: UTF8.self) }
         var result: [UInt8] = []
@@ -105,14 +106,14 @@ extension TargetURI {
     }
 }
 
-/// The parts of a reference, those of the base where it names none. RFC 3986 §4.1, §5.2.2
+/// The parts of a reference; the base gives those that the reference lacks. RFC 3986 §4.1, §5.2.2
 private struct ReferenceParts {
     var scheme: String
     var authority: Authority
-    /// The reference itself has an authority, so nothing of the base's path counts.
+    /// The reference has an authority of its own, so the base's path is not used.
     var namesAuthority: Bool
     var path: [UInt8]
-    /// `nil` where there is no `?`.
+    /// `nil` if there is no `?`.
     var query: [UInt8]?
 
     init?(_ bytes: UnsafeBufferPointer<UInt8>, relativeTo base: TargetURI) {
@@ -122,7 +123,7 @@ private struct ReferenceParts {
         var rest = bytes[...]
         let end = rest.firstIndex { $0 == slash || $0 == UInt8(ascii: "?") } ?? rest.endIndex
         var namesScheme = false
-        // A colon in the first segment ends a scheme; a reference that is a path must not have one
+        // A colon in the first segment ends a scheme; a reference that is a path may not have one
         // there. §4.2
         if let colon = rest[..<end].firstIndex(of: UInt8(ascii: ":")) {
             guard let known = TargetURI.scheme(bytes[..<colon]) else { return nil }

@@ -1,13 +1,14 @@
 public import HTTPTypes
 
 extension TargetURI {
-    /// The target of a request in the form of HTTP/2's pseudo fields; `nil` where scheme, authority
-    /// or path is missing or malformed.
+    /// The target of a request in the form of HTTP/2's pseudo fields.
+    ///
+    /// `nil` if scheme, authority or path is missing or malformed.
     ///
     /// No byte is re-encoded here: the request is on the wire already or was made by
-    /// ``TargetURI/init(_:)``. So a byte that may not stand in a request line (a control, a space,
-    /// one outside ASCII, a `#`) and the asterisk-form give `nil`; any other stays as it is, `|`
-    /// and `%zz` too. Only scheme and host lose their case.
+    /// ``TargetURI/init(_:)``. A byte that a request line may not contain (a control, a space, one
+    /// outside ASCII, a `#`) gives `nil`, and so does the asterisk-form. Any other byte stays as it
+    /// is, `|` and `%zz` too. Only scheme and host are lower-cased.
     public init?(request: HTTPRequest) {
         guard var scheme = request.scheme, var authority = request.authority, var target = request.path else {
             return nil
@@ -44,8 +45,8 @@ extension TargetURI {
         }
     }
 
-    /// Visible ASCII without `#`: what a request line may hold as a target, whether or not RFC 3986
-    /// allows it there.
+    /// Whether all bytes are visible ASCII other than `#`: a request line may contain them in a
+    /// target, whether or not RFC 3986 allows them.
     static func mayStandInRequestLine(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "#") }
     }

@@ -1,20 +1,20 @@
 extension TargetURI {
-    /// The target without the parameters of these names, and with the others in the order of their
-    /// names.
+    /// The target without the parameters of these names, and with the others sorted by name if
+    /// asked.
     ///
-    /// Parameters are what stands between `&`. The bytes of those that stay do not change, nor does
-    /// the order of those with one name; names are ordered by their decoded bytes. Where nothing is
-    /// left, the `?` goes too. A piece with a `;` or `?` in it stays, because another server may
-    /// find another parameter behind it; see ``ignoring(_:)`` for a stricter rule. Doing it again
-    /// changes nothing.
+    /// A parameter is a piece between two `&`. The bytes of the remaining ones do not change, nor
+    /// does the order of those with one name; names are sorted by their decoded bytes. If nothing
+    /// is left, the `?` goes too. A piece that contains `;` or `?` stays, because a server may find
+    /// another parameter behind it; see ``ignoring(_:)`` for a stricter rule. A second call changes
+    /// nothing.
     ///
     /// - Parameters:
-    ///   - dropped: names of parameters to take out.
-    ///   - sorts: puts the others in order.
+    ///   - dropped: the names of the parameters to remove.
+    ///   - sorts: whether the others are sorted.
     public func rewritten(dropping dropped: ParameterNames = ParameterNames(), sorting sorts: Bool = false) -> TargetURI
     {
         guard query != nil, !dropped.isEmpty || sorts else { return self }
-        return changed { pieces in
+        return changingPieces { pieces in
             if !dropped.isEmpty {
                 pieces.removeAll { !$0.mayHoldSeparator && dropped.contains($0.name) }
             }
@@ -29,19 +29,18 @@ extension TargetURI {
         }
     }
 
-    /// The target as it is keyed where parameters of these names make no difference to the answer:
-    /// without them. It is not what is sent.
+    /// The target for the key, without parameters that make no difference to the response. It is
+    /// not the target that is sent.
     ///
-    /// A piece in which some server may read more than one parameter (`session=1;callback=x`,
-    /// `session=1%26callback=x`) makes a difference, whatever it is called: otherwise a client
-    /// could have the origin read a parameter that is not in the key, and the answer given to
-    /// everybody.
+    /// A piece in which a server may read more than one parameter (`session=1;callback=x`,
+    /// `session=1%26callback=x`) stays, whatever its name. Otherwise a client could make the origin
+    /// read a parameter that is not in the key, and the response would be served to every client.
     public func ignoring(_ ignored: ParameterNames) -> TargetURI {
         guard query != nil, !ignored.isEmpty else { return self }
-        return changed { pieces in pieces.removeAll { ignored.contains($0.name) && !$0.isAmbiguous } }
+        return changingPieces { pieces in pieces.removeAll { ignored.contains($0.name) && !$0.isAmbiguous } }
     }
 
-    private func changed(_ change: (inout [QueryPiece]) -> Void) -> TargetURI {
+    private func changingPieces(_ change: (inout [QueryPiece]) -> Void) -> TargetURI {
         guard let query else { return self }
         var pieces = QueryPiece.split(query)
         let count = pieces.count
@@ -59,14 +58,14 @@ extension TargetURI {
 }
 
 extension QueryPiece {
-    /// As some servers separate parameters: the rest of the piece is another one then, which nobody
-    /// asked to be dropped.
+    /// Whether some servers split this piece. The rest would then be another parameter, which no
+    /// rule asked to drop.
     fileprivate var mayHoldSeparator: Bool { bytes.contains { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "?") } }
 }
 
 extension TargetURI {
-    /// The decoded names of the parameters that ``rewritten(dropping:sorting:)`` takes out, in
-    /// their order; for people.
+    /// The decoded names of the parameters that ``rewritten(dropping:sorting:)`` removes, in their
+    /// order; for people.
     public func droppedNames(_ dropped: ParameterNames) -> [String] {
         names { !$0.mayHoldSeparator && dropped.contains($0.name) }
     }
@@ -77,14 +76,14 @@ extension TargetURI {
         names { ignored.contains($0.name) && !$0.isAmbiguous }
     }
 
-    /// Whether some server may read a parameter of one of these names in the query: a piece in
-    /// which some read more than one may hold any.
+    /// Whether a server may read a parameter of one of these names in the query. A piece in which
+    /// some servers read several may contain any.
     package func mayHold(_ names: ParameterNames) -> Bool {
         guard let query else { return false }
         return QueryPiece.split(query).contains { names.contains($0.name) || $0.isAmbiguous }
     }
 
-    private func names(_ isOne: (QueryPiece) -> Bool) -> [String] {
+    private func names(where isOne: (QueryPiece) -> Bool) -> [String] {
         guard let query else { return [] }
         return QueryPiece.split(query).filter(isOne).map { String(decoding: $0.name, as: UTF8.self) }
     }

@@ -1,22 +1,22 @@
-/// A target without its secrets, and the pieces of the query that were taken out.
+/// A target without its secrets, and the query pieces that were removed.
 package struct WithheldTarget: Sendable {
-    /// What is keyed and shown.
+    /// The target that is put into the key and shown.
     package var target: TargetURI
-    /// The pieces that were taken out, as they came and in their order.
+    /// The removed pieces, as received and in their order.
     package var pieces: [[UInt8]]
-    /// Some server may read more in one of them than the parameter that it is taken for
-    /// (`key=x;lang=de`): so what else it holds makes a difference.
+    /// Whether a server may read more in one of the pieces than the parameter that it looks like
+    /// (`key=x;lang=de`). Then the rest of the piece makes a difference too.
     package var isAmbiguous: Bool
 
-    /// The decoded names of the pieces that were taken out; for people. Of one that may be read in
-    /// several ways only that it was there.
+    /// The decoded names of the removed pieces; for people. If a piece is ambiguous, only a
+    /// placeholder shows that there was one.
     package var names: [String] {
         isAmbiguous
             ? [Redaction.placeholder]
             : pieces.map { String(decoding: QueryPiece(bytes: $0[...]).name, as: UTF8.self) }
     }
 
-    /// The values that were taken out, as they came and decoded.
+    /// The removed values, as received and decoded.
     package var values: [[UInt8]] {
         pieces.flatMap { piece -> [[UInt8]] in
             let value = piece.drop { $0 != UInt8(ascii: "=") }.dropFirst()
@@ -26,12 +26,12 @@ package struct WithheldTarget: Sendable {
 }
 
 extension TargetURI {
-    /// The target without the parameters of these names, whatever they hold.
+    /// The target without the parameters of these names, whatever their values.
     ///
-    /// Stricter than ``ignoring(_:)``, because what is taken out must not be seen: a piece goes as
-    /// a whole where any server may find one of the parameters in it (`x=1;key=secret`,
-    /// `x=1%26key=secret`). Who keys the target without it has to key the pieces in another way, as
-    /// a credential.
+    /// Stricter than ``ignoring(_:)``, because the removed values must stay hidden: a piece is
+    /// removed as a whole if any server may find one of the parameters in it (`x=1;key=secret`,
+    /// `x=1%26key=secret`). A caller that leaves the pieces out of the target must put them into
+    /// the key in another way, as a credential.
     package func withholding(_ names: ParameterNames) -> WithheldTarget {
         guard let query, !names.isEmpty else { return WithheldTarget(target: self, pieces: [], isAmbiguous: false) }
         var kept: [QueryPiece] = []
@@ -56,10 +56,10 @@ extension TargetURI {
 }
 
 extension QueryPiece {
-    /// Whether some server may find a parameter of one of these names in it.
+    /// Whether a server may find a parameter of one of these names in the piece.
     fileprivate func mayHold(_ names: ParameterNames) -> Bool {
         var decoded = bytes
-        // Twice, because some decode what was decoded.
+        // Twice more, because some servers decode twice.
         for _ in 0...2 {
             let parts = decoded.split(whereSeparator: { "&;?#".utf8.contains($0) })
             if parts.contains(where: { names.contains(QueryPiece(bytes: $0).name) }) { return true }

@@ -1,9 +1,10 @@
-/// The target URI of a request: what the cache key names and the transport sends, byte for byte.
+/// The target URI of a request, as the cache key contains it and the transport sends it, byte for
+/// byte.
 ///
-/// `http` and `https` only. Parsing lower-cases scheme and host, makes the port explicit, drops the
-/// fragment (it is never sent), and percent-encodes bytes that RFC 3986 does not allow where they
-/// stand (a space, `|`, non-ASCII as UTF-8, and a `%` that begins no valid escape). Nothing else is
-/// normalised: `/a/../b`, `//`, `%2F` and `%2f` stay as they came.
+/// The scheme is `http` or `https`. Parsing lower-cases scheme and host, makes the port explicit
+/// and drops the fragment, which is never sent. It percent-encodes bytes that RFC 3986 does not
+/// allow in their place: a space, `|`, non-ASCII as UTF-8, and a `%` that does not begin a valid
+/// escape. Nothing else is normalised: `/a/../b`, `//`, `%2F` and `%2f` stay as they are.
 ///
 /// ```swift
 /// let target = try TargetURI("HTTPS://A.example/x|y?q=1#top")
@@ -17,11 +18,11 @@ public struct TargetURI: Sendable, Hashable {
     public let scheme: String
     /// Lower-case host: a name, an IPv4 address, or an IPv6 address in brackets.
     public let host: String
-    /// The port, the scheme's default where the URI named none.
+    /// The port; the scheme's default if the URI named none.
     public let port: UInt16
-    /// The path, never empty: `/` where the URI had none.
+    /// The path, never empty: `/` if the URI had none.
     public let path: String
-    /// What follows `?`; `nil` when there is no `?`, empty when nothing follows it.
+    /// The text after `?`; `nil` if there is no `?`, empty if nothing follows it.
     ///
     /// The two are different targets.
     public let query: String?
@@ -37,7 +38,7 @@ public struct TargetURI: Sendable, Hashable {
         self.query = query
     }
 
-    /// `host` or `host:port`, the port left out where it is the scheme's default. RFC 9110 §7.2
+    /// `host` or `host:port`, without the port if it is the scheme's default. RFC 9110 §7.2
     public var authority: String { Self.authority(scheme: scheme, host: host, port: port) }
 
     /// ``authority`` of these parts.
@@ -45,29 +46,28 @@ public struct TargetURI: Sendable, Hashable {
         port == defaultPort(of: scheme) ? host : "\(host):\(port)"
     }
 
-    /// Path and query as they stand in the request line (origin-form). RFC 9112 §3.2.1
+    /// Path and query as the request line contains them (origin-form). RFC 9112 §3.2.1
     public var requestTarget: String {
         guard let query else { return path }
         return "\(path)?\(query)"
     }
 
-    /// The whole URI, default port left out.
+    /// The whole URI, without a default port.
     public var uri: String { "\(scheme)://\(authority)\(requestTarget)" }
 
-    /// The URI for people: values of parameters whose names tell of a secret are replaced by
-    /// `REDACTED`.
+    /// The URI for people: the values of secret parameters are replaced by `REDACTED`.
     ///
-    /// Which names: ``Redaction/secretParameterNames`` and the rules beside it. The path stays as
-    /// it is.
+    /// ``Redaction/secretParameterNames`` and the rules beside it decide which parameters are
+    /// secret. The path does not change.
     public var redacted: String {
         guard let query else { return uri }
         return "\(scheme)://\(authority)\(path)?\(Redaction.query(query))"
     }
 
-    /// A canonical, length-prefixed encoding without partition or method: what invalidation and
-    /// purge go by.
+    /// A canonical, length-prefixed encoding without partition or method. Invalidation and purge
+    /// use it.
     ///
-    /// Its first byte is ``CacheKey/version``. Two targets are equal exactly when these bytes are.
+    /// Its first byte is ``CacheKey/version``. Two targets are equal exactly if these bytes are.
     public var canonicalBytes: [UInt8] {
         var writer = CanonicalWriter(capacity: 16 + host.utf8.count + path.utf8.count + (query?.utf8.count ?? 0))
         writer.write(byte: CacheKey.version)

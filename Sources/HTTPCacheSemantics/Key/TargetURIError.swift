@@ -1,8 +1,8 @@
-/// Why a text is no target URI.
+/// The reason why a text is not a target URI.
 ///
-/// The message names the text with its secrets redacted.
+/// The message contains the text with its secrets redacted.
 public struct TargetURIError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong, for programs.
+    /// The kind of error, for programs.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name.
         public let description: String
@@ -11,24 +11,24 @@ public struct TargetURIError: Error, Sendable, Hashable, CustomStringConvertible
         public static let unsupportedScheme = Code(description: "unsupportedScheme")
         /// There is no host.
         public static let missingHost = Code(description: "missingHost")
-        /// The host is no name of ASCII letters, digits, `-`, `.`, `_`, `~`, no IPv4 and no
-        /// bracketed IPv6 address.
+        /// The host is not a name of ASCII letters, digits, `-`, `.`, `_`, `~`, an IPv4 address or
+        /// a bracketed IPv6 address.
         public static let invalidHost = Code(description: "invalidHost")
-        /// The port is no number from 1 to 65,535.
+        /// The port is not a number from 1 to 65,535.
         public static let invalidPort = Code(description: "invalidPort")
-        /// The authority holds user information, which HTTP forbids. RFC 9110 §4.2.4
+        /// The authority contains user information, which HTTP forbids. RFC 9110 §4.2.4
         public static let userInformation = Code(description: "userInformation")
-        /// A C0 control or DEL.
+        /// The text contains a C0 control or DEL.
         public static let controlCharacter = Code(description: "controlCharacter")
-        /// More than 65,535 bytes, as given or as percent-encoded.
+        /// The text is longer than 65,535 bytes, as given or percent-encoded.
         public static let tooLong = Code(description: "tooLong")
-        /// The path is one that the library's transport cannot send as it stands.
+        /// The library's transport cannot send the path unchanged.
         public static let invalidPath = Code(description: "invalidPath")
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
-    /// One sentence that names the text (redacted, at most 200 bytes of it), and what to do.
+    /// One sentence that names the text (redacted, at most 200 bytes of it), and then the remedy.
     public let message: String
     /// The message.
     public var description: String { message }
@@ -39,18 +39,18 @@ public struct TargetURIError: Error, Sendable, Hashable, CustomStringConvertible
         message =
             switch code {
             case .unsupportedScheme:
-                "'\(name)' is no http or https URI. Give an absolute URI such as 'https://a.example/x'."
+                "'\(name)' is not an http or https URI. Give an absolute URI such as 'https://a.example/x'."
             case .missingHost: "'\(name)' names no host. Give an absolute URI such as 'https://a.example/x'."
             case .invalidHost:
                 "The host of '\(name)' is not valid. Use ASCII (an international name in its 'xn--' form), or an IPv6 address in brackets."
             case .invalidPort: "The port of '\(name)' is not valid. It is a number from 1 to 65,535."
             case .userInformation:
-                "'\(name)' holds user information, which RFC 9110 §4.2.4 forbids. Send an 'Authorization' field."
-            case .controlCharacter: "'\(name)' holds a control character. Percent-encode it."
+                "'\(name)' contains user information, which RFC 9110 §4.2.4 forbids. Send an 'Authorization' field."
+            case .controlCharacter: "'\(name)' contains a control character. Percent-encode it."
             case .tooLong: "'\(name)' is too long. The limit is 65,535 bytes, percent-encoding included."
             case .invalidPath:
                 "The path of '\(name)' cannot be sent. Its percent-encoded bytes must be UTF-8, and '%00' is not allowed."
-            default: "'\(name)' is no target URI."
+            default: "'\(name)' is not a target URI."
             }
     }
 }

@@ -1,15 +1,16 @@
-/// What an operator says about responses in place of their own fields.
+/// An operator's rules for responses, which take precedence over the responses' own fields.
 ///
-/// The stored response stays as it came; overrides count whenever it is looked at. So a change of
-/// rules counts for what is stored already, and leaves no trace when it is taken back.
+/// The stored response is not changed; overrides apply whenever it is read. So a change of rules
+/// applies to responses that are stored already, and leaves no trace after it is undone.
 ///
-/// A caller's ``StoredResponseHead/explicitExpiry`` goes before all of them.
+/// A caller's ``StoredResponseHead/explicitExpiry`` takes precedence over all of them.
 public struct PolicyOverrides: Sendable, Hashable {
-    /// `Cache-Control` directives of responses, and what else forbids stale use, as a set.
+    /// A set of `Cache-Control` directives of responses, and of the other reason that forbids stale
+    /// use.
     public struct Directives: OptionSet, Sendable, Hashable {
-        /// One bit each.
+        /// One bit for each directive.
         public let rawValue: UInt8
-        /// From bits.
+        /// Makes a set from its bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
         /// `no-store`
         public static let noStore = Directives(rawValue: 1)
@@ -23,75 +24,79 @@ public struct PolicyOverrides: Sendable, Hashable {
         public static let proxyRevalidate = Directives(rawValue: 16)
         /// `s-maxage`
         public static let sMaxage = Directives(rawValue: 32)
-        /// No directive: a success of an unsafe method invalidated it. Only
-        /// ``PolicyOverrides/staleDespite`` knows it. RFC 9111 §4.4
+        /// Not a directive: a success of an unsafe method invalidated the response. Only
+        /// ``PolicyOverrides/staleDespite`` uses it. RFC 9111 §4.4
         public static let invalidated = Directives(rawValue: 64)
     }
 
-    /// The freshness lifetime of responses below 400, in seconds, whatever they say themselves. RFC
-    /// 9111 §4.2.1
+    /// The freshness lifetime, in seconds, of responses with a status below 400, whatever their
+    /// fields state. RFC 9111 §4.2.1
     public var lifetime: Int64?
-    /// The freshness lifetime, in seconds, of responses below 400 that state none (`max-age`,
-    /// `s-maxage`, `Expires`), in place of the heuristic. RFC 9111 §4.2.2
+    /// The freshness lifetime, in seconds, of responses with a status below 400 that state none
+    /// (`max-age`, `s-maxage`, `Expires`). It replaces the heuristic. RFC 9111 §4.2.2
     public var defaultLifetime: Int64?
-    /// The freshness lifetime of responses from 400 on, in seconds, whatever they say themselves;
-    /// ``CachePolicy/maximumErrorLifetime`` still caps it.
+    /// The freshness lifetime, in seconds, of responses with a status from 400 on, whatever their
+    /// fields state; ``CachePolicy/maximumErrorLifetime`` still caps it.
     public var errorLifetime: Int64?
-    /// Directives that count as not given.
+    /// Directives that are ignored.
     public var ignoredDirectives: Directives = []
-    /// Directives that do not forbid stale use when the origin cannot be reached or fails:
-    /// `must-revalidate`, `proxy-revalidate`, `no-cache`, `s-maxage`, `no-store`; `private` forbids
+    /// Directives that do not forbid stale use while the origin is unreachable or fails:
+    /// `must-revalidate`, `proxy-revalidate`, `no-cache`, `s-maxage`, `no-store`. `private` forbids
     /// it all the same. RFC 9111 §4.2.4
     ///
-    /// With `no-store`, a success that says so is stored for that use alone. It is stale from the
-    /// beginning, whatever lifetime it states, so it never answers while the origin can be asked.
-    /// What the *request* says is obeyed.
+    /// With `no-store`, a success with that directive is stored for this use alone. It is stale
+    /// from the start, whatever lifetime it states, so it is never served while the origin is
+    /// reachable. The *request's* directives are obeyed.
     ///
-    /// With `invalidated`, what a success of an unsafe method invalidated answers when the origin
-    /// cannot be reached; it never does for an origin's error. §4.4
+    /// With `invalidated`, a response that a success of an unsafe method invalidated is served
+    /// while the origin is unreachable, but never in place of an origin's error. §4.4
     public var staleDespite: Directives = []
-    /// How long after its freshness a response is served while it is renewed in the background, in
-    /// seconds, in place of its own `stale-while-revalidate`. RFC 5861 §3
+    /// How long, in seconds, a stale response is served while it is renewed in the background. It
+    /// replaces the response's own `stale-while-revalidate`. RFC 5861 §3
     ///
-    /// Responses from 400 on are not served so: what is to be said of them is ``errorLifetime``.
+    /// It does not apply to responses with a status from 400 on; those have ``errorLifetime``.
     public var staleWhileRevalidate: Int64?
-    /// How stale a response may be that answers for an origin's 5xx, in seconds, in place of its
-    /// own `stale-if-error`. RFC 5861 §4
+    /// How stale, in seconds, a response may be that is served in place of an origin's 5xx. It
+    /// replaces the response's own `stale-if-error`. RFC 5861 §4
     public var staleIfError: Int64?
-    /// How stale a response may be that answers because the origin cannot be reached (or is asked
-    /// only on a miss), in seconds. `nil`: without limit.
+    /// How stale, in seconds, a response may be that is served because the origin is unreachable
+    /// (or is asked only on a miss). `nil`: no limit.
     public var maximumStaleness: Int64?
-    /// The same where the mode is `offline`: no origin is asked at all.
+    /// The same limit in the mode `offline`, in which no origin is asked at all.
     public var maximumStalenessOffline: Int64?
-    /// Statuses whose responses are stored; `nil`: all that RFC 9111 §3 lets be stored, but those
-    /// that a client's malformed request can provoke (400, 405, 406, 408, 411, 413, 414, 415, 422,
-    /// 501, 505). Those are stored only where they are named here.
+    /// Statuses whose responses are stored.
+    ///
+    /// `nil`: all that RFC 9111 §3 allows, except those that a client's malformed request can
+    /// provoke (400, 405, 406, 408, 411, 413, 414, 415, 422, 501, 505). Those are stored only if
+    /// they are named here.
     public var statuses: Set<Int>?
-    /// Request fields that select no variant, in lower case, though `Vary` names them; their values
-    /// are not stored either. With `cookie` among them, a shared cache answers requests that have
-    /// one as it does others; `authorization` still keeps a response out of it (RFC 9111 §3.5).
+    /// Request fields, in lower case, that select no variant even if `Vary` names them. Their
+    /// values are not stored either.
+    ///
+    /// With `cookie` among them, a shared cache treats a request with a cookie like one without.
+    /// `authorization` still keeps a response out of it (RFC 9111 §3.5).
     public var ignoredFields: Set<String> = []
 
-    /// None.
+    /// Makes overrides that change nothing.
     public init() {}
 
-    /// Whether they change nothing.
+    /// Whether the overrides change nothing.
     public var isEmpty: Bool { self == PolicyOverrides() }
 
-    /// Whether a response of this status has a lifetime by these, so that nothing needs to be
-    /// guessed.
+    /// Whether the overrides give a lifetime to a response of this status, so that no heuristic is
+    /// needed.
     func statesLifetime(status code: Int) -> Bool {
         code < 400 ? lifetime != nil || defaultLifetime != nil : errorLifetime != nil
     }
 
-    /// A success that says `no-store` is stored, for when the origin cannot be reached.
+    /// Whether a success with `no-store` is stored, to be served while the origin is unreachable.
     var keepsNoStore: Bool { staleDespite.contains(.noStore) }
 
-    /// Cookies make no difference to answers.
+    /// Whether cookies make no difference to responses.
     var ignoresCookie: Bool { ignoredFields.contains("cookie") }
 
-    /// Which limit of staleness forbids a response that is this stale (in milliseconds), by its
-    /// name in a file; `nil` where none does.
+    /// The limit that a staleness (in milliseconds) exceeds, by its name in a configuration file;
+    /// `nil` if it exceeds none.
     func exceededBudget(staleness: Int64, isOffline: Bool) -> String? {
         guard let seconds = isOffline ? maximumStalenessOffline : maximumStaleness, staleness > 0,
             staleness > DeltaSeconds(seconds: seconds).milliseconds
@@ -100,11 +105,11 @@ public struct PolicyOverrides: Sendable, Hashable {
     }
 }
 
-/// Tells which overrides hold for a response; the policy asks it whenever it reads one.
+/// Gives the overrides for a response. The policy calls it whenever it reads one.
 public protocol PolicyOverriding: AnyObject, Sendable {
-    /// Whether the content type makes a difference; where it makes none, nobody looks for it.
+    /// Whether the overrides depend on the content type. If not, the policy does not look it up.
     var dependsOnContentType: Bool { get }
 
-    /// - Parameter contentType: the response's `Content-Type` as it came; `nil` where it has none.
+    /// - Parameter contentType: the response's `Content-Type` as received; `nil` if it has none.
     func overrides(forContentType contentType: String?) -> PolicyOverrides
 }

@@ -1,8 +1,8 @@
 package import HTTPTypes
 
-/// An instant at which ``CachePolicy/reuse(of:for:at:)`` may begin to answer otherwise.
+/// An instant at which the result of ``CachePolicy/reuse(of:for:at:)`` may change.
 package struct TurningPoint: Sendable, Hashable {
-    /// What ends, by the name of its directive; ``freshness`` for the lifetime itself.
+    /// The directive whose time ends; ``freshness`` for the lifetime itself.
     package var ending: String
     /// The first instant after it.
     package var instant: Timestamp
@@ -16,24 +16,26 @@ package struct TurningPoint: Sendable, Hashable {
     }
 }
 
-/// Which of a response's fields the freshness arithmetic was made of, as they came. RFC 9111 §4.2
+/// The fields of a response from which its freshness was calculated, as received. RFC 9111 §4.2
 package struct FreshnessGrounds: Sendable, Hashable {
-    /// `date_value`, where there is a valid `Date`.
+    /// `date_value`, if there is a valid `Date`.
     package var date: Timestamp?
-    /// `age_value` in milliseconds, where there is a valid `Age`.
+    /// `age_value` in milliseconds, if there is a valid `Age`.
     package var age: Int64?
-    /// What the lifetime comes from.
+    /// The fields that give the lifetime.
     package var lifetimeFields: HTTPFields
-    /// They say more than is believed: ``CachePolicy/maximumErrorLifetime``.
+    /// Whether the lifetime was cut to ``CachePolicy/maximumErrorLifetime``.
     package var isCapped: Bool
 }
 
-/// For people: why the policy says what it says. Nothing is decided here.
+/// Explains the policy's decisions to people. Nothing is decided here.
 extension CachePolicy {
-    /// The request fields, in lower case, that keep a stored response from answering a request; `*`
-    /// for `Vary: *`, and `vary` for one that is malformed. RFC 9111 §4.1
+    /// The request fields, in lower case, because of which a stored response does not match a
+    /// request.
     ///
-    /// Each name is asked about as ``matchesVariant(_:_:)`` would be if `Vary` named it alone.
+    /// `*` stands for `Vary: *`, and `vary` for a malformed one. RFC 9111 §4.1
+    ///
+    /// Each name is compared as if `Vary` named it alone.
     package func differingFields(of stored: StoredResponseHead, _ request: HTTPRequest) -> [String] {
         guard !matchesVariant(stored, request) else { return [] }
         let vary = FieldNameList(.vary, in: stored.fields)
@@ -51,7 +53,7 @@ extension CachePolicy {
         FieldNameList(.vary, in: stored.fields).names
     }
 
-    /// See ``FreshnessGrounds``.
+    /// The fields behind the freshness of a response.
     package func freshnessGrounds(of stored: StoredResponseHead) -> FreshnessGrounds {
         let fields = read(stored)
         let lifetime = freshnessLifetime(of: stored)
@@ -72,26 +74,25 @@ extension CachePolicy {
         )
     }
 
-    /// The field that directives are read from: the targeted one that decides, or `cache-control`.
-    /// RFC 9213 §2.2
+    /// The field that gives the directives: the targeted one that decides, or `cache-control`. RFC
+    /// 9213 §2.2
     private func directivesField(of fields: HTTPFields) -> String {
         targetedFields.first { ResponseDirectives(targeted: [$0], in: fields) != nil } ?? "cache-control"
     }
 
-    /// How stale a response may be that answers for an origin's error, in milliseconds, where a
-    /// rule says so. RFC 5861 §4
+    /// How stale, in milliseconds, a rule allows a response to be that is served in place of an
+    /// origin's error; `nil` if no rule states it. RFC 5861 §4
     package func errorBudget(of stored: StoredResponseHead) -> Int64? {
         overrides(of: stored.fields)?.staleIfError.map { DeltaSeconds(seconds: $0).milliseconds }
     }
 
-    /// The instants at which ``reuse(of:for:at:)`` may begin to answer otherwise, in no particular
-    /// order; those that have passed among them.
+    /// The instants at which the result of ``reuse(of:for:at:)`` may change, past ones included, in
+    /// no particular order.
     ///
-    /// More than there are, perhaps: who wants to know whether something changes then asks
-    /// ``reuse(of:for:at:)``.
+    /// Some may change nothing: call ``reuse(of:for:at:)`` to find out.
     package func turningPoints(of stored: StoredResponseHead, for request: HTTPRequest) -> [TurningPoint] {
         let fields = read(stored)
-        let wishes = RequestDirectives(request.headerFields)
+        let requested = RequestDirectives(request.headerFields)
         let end = freshUntil(stored)
         var points = [TurningPoint(ending: TurningPoint.freshness, instant: end)]
         func add(_ ending: String, _ seconds: DeltaSeconds?, after start: Timestamp = end) {
@@ -108,21 +109,21 @@ extension CachePolicy {
             overrides?.staleIfError == nil ? "stale-if-error" : "stale.on-error",
             fields.directives.staleIfError
         )
-        add("stale-if-error", wishes.staleIfError)
+        add("stale-if-error", requested.staleIfError)
         add("stale.normal", fields.overrides?.maximumStaleness.map(DeltaSeconds.init(seconds:)))
         add("stale.offline", fields.overrides?.maximumStalenessOffline.map(DeltaSeconds.init(seconds:)))
-        if case .upTo(let limit) = wishes.maxStale { add("max-stale", limit) }
-        if let minFresh = wishes.minFresh {
+        if case .upTo(let limit) = requested.maxStale { add("max-stale", limit) }
+        if let minFresh = requested.minFresh {
             points.append(
                 TurningPoint(ending: "min-fresh", instant: end.adding(milliseconds: 1 - minFresh.milliseconds))
             )
         }
         let initialAge = currentAge(of: stored, at: stored.responseTime).correctedInitialAge
-        add("max-age", wishes.maxAge, after: stored.responseTime.adding(milliseconds: -initialAge))
+        add("max-age", requested.maxAge, after: stored.responseTime.adding(milliseconds: -initialAge))
         return points
     }
 
-    /// The instant at which a share of the lifetime is over; `nil` where there is no such instant.
+    /// The instant at which a share of the lifetime is over; `nil` if there is no such instant.
     package func turningPoint(of stored: StoredResponseHead, after share: Double) -> TurningPoint? {
         let freshness = freshness(of: stored, at: stored.responseTime)
         let elapsed = (Double(freshness.lifetime.milliseconds) * share).rounded(.up)

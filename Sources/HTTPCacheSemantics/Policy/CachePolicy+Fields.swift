@@ -1,14 +1,14 @@
 public import HTTPTypes
 
-/// Which fields are never stored. RFC 9111 §3.1
+/// The fields that are never stored. RFC 9111 §3.1
 package enum FieldRules {
-    /// `HTTPFields` traps at 65,535 fields; with so many nothing is added here.
+    /// The number of fields from which on none is added: `HTTPFields` traps at 65,535.
     static let maximumCount = 65_000
 
     /// Hop-by-hop fields (RFC 9110 §7.6.1), fields between a client and a proxy, and `Trailer`,
     /// because trailers are not stored.
     package static func isHopByHop(_ canonicalName: String) -> Bool {
-        // By length first: this is asked of every field of every message.
+        // Lengths first: this runs for every field of every message.
         switch canonicalName.utf8.count {
         case 2: canonicalName == "te"
         case 7: canonicalName == "trailer" || canonicalName == "upgrade"
@@ -23,8 +23,8 @@ package enum FieldRules {
         }
     }
 
-    /// Fields that `Connection` cannot take away: without them a stored response would be fresher,
-    /// more widely usable or other than its origin said.
+    /// Fields that `Connection` cannot remove. Without them a stored response would be fresher,
+    /// more widely usable, or other than its origin stated.
     ///
     /// RFC 9110 §7.6.1 forbids senders to name them.
     static func isProtected(_ canonicalName: String) -> Bool {
@@ -48,18 +48,18 @@ package enum FieldRules {
 extension CachePolicy {
     /// The response's fields that are stored, in wire order.
     ///
-    /// Without `Connection` and what it nominates, and the other hop-by-hop and proxy fields of RFC
-    /// 9111 §3.1; in a shared cache also without the fields that `private="…"` names (§5.2.2.7).
-    /// Fields that a qualified `no-cache="…"` names stay, to be served once the response was
-    /// validated (§5.2.2.4); ``servedFields(of:age:isValidated:)`` leaves them out until then.
-    /// `Connection` cannot take away what caching itself depends on (`Cache-Control`,
-    /// ``targetedFields``, `Vary`, `Date`, …).
+    /// The result lacks `Connection`, the fields that it nominates, and the other hop-by-hop and
+    /// proxy fields of RFC 9111 §3.1. In a shared cache it also lacks the fields that `private="…"`
+    /// names (§5.2.2.7). Fields that a qualified `no-cache="…"` names stay: they are served once
+    /// the response was validated (§5.2.2.4), and ``servedFields(of:age:isValidated:)`` leaves them
+    /// out until then. `Connection` cannot remove fields that caching itself depends on
+    /// (`Cache-Control`, ``targetedFields``, `Vary`, `Date`, …).
     public func storedFields(of response: HTTPResponse) -> HTTPFields {
         storable(response.headerFields, directives(of: response.headerFields))
     }
 
     func storable(_ fields: HTTPFields, _ directives: ResponseDirectives) -> HTTPFields {
-        // Sets, so that a peer's thousand names cost no more than its bytes.
+        // Sets, so that a thousand names from a peer cost no more than their bytes.
         let nominated = Set(FieldNameList.nominated(in: fields))
         var withheld: Set<String> = []
         if kind == .shared, case .fields(let names) = directives.isPrivate { withheld = Set(names) }
@@ -81,8 +81,8 @@ extension CachePolicy {
     /// The request's fields that `Vary` nominates, as they are stored with the response. RFC 9111
     /// §4.1
     ///
-    /// Normalised as ``matchesVariant(_:_:)`` compares them, one line for each name, in the names'
-    /// order, so that equal selections are equal values.
+    /// They are normalised as ``matchesVariant(_:_:)`` compares them, with one line for each name,
+    /// sorted by name, so that equal selections are equal values.
     public func selectingFields(of request: HTTPRequest, for response: HTTPResponse) -> HTTPFields {
         selectingFields(
             of: request,
@@ -102,16 +102,19 @@ extension CachePolicy {
         return result
     }
 
-    /// The response head that is served from store: stored fields, with `Age` replaced by the
-    /// current age in whole seconds. RFC 9111 §4, §5.1
+    /// The fields that are served from store: the stored fields, with `Age` replaced by the current
+    /// age in whole seconds. RFC 9111 §4, §5.1
     ///
-    /// A response that came without `Date` gets the time it was received, as RFC 9110 §6.6.1 asks
-    /// of a recipient with a clock. The fields that a qualified `no-cache="…"` names are left out
-    /// until the response was validated for this request (RFC 9111 §5.2.2.4); one that names a
-    /// field which gives the others their meaning (`Content-Type`, `Content-Encoding`, `Vary`, …)
-    /// asks for validation of the whole instead, so that no half-described response is ever sent.
+    /// A response that arrived without `Date` gets the time of receipt, as RFC 9110 §6.6.1 asks of
+    /// a recipient with a clock.
     ///
-    /// - Parameter isValidated: the origin has just confirmed the response for this very request.
+    /// The fields that a qualified `no-cache="…"` names are left out until the response was
+    /// validated for this request (RFC 9111 §5.2.2.4). If it names a field that gives the others
+    /// their meaning (`Content-Type`, `Content-Encoding`, `Vary`, …), the whole response needs
+    /// validation instead, so that no half-described response is ever sent.
+    ///
+    /// - Parameter isValidated: whether the origin has just confirmed the response for this
+    ///   request.
     public func servedFields(
         of stored: StoredResponseHead,
         age: CurrentAge,
@@ -149,7 +152,7 @@ extension CachePolicy {
             result.append(ageField)
         }
         if !hasDate { result.append(HTTPField(name: .date, value: HTTPDate.format(stored.responseTime))) }
-        // A caller that set the expiry itself has lifted `no-cache` with it.
+        // A caller that set the expiry has thereby lifted `no-cache`.
         if mayWithhold, !isValidated, stored.explicitExpiry == nil,
             case .fields(let names) = directives(of: stored.fields).noCache
         {
@@ -163,10 +166,11 @@ extension CachePolicy {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether `no-cache=` may be in here: `he=`, which no other directive's name ends in.
+    /// Whether the line may contain `no-cache=`: whether it contains `he=`, in which no other
+    /// directive's name ends.
     ///
-    /// Nearly every hit is spared the parsing. Only every third byte is looked at; one that is none
-    /// of the three rules out all places that cover it.
+    /// This spares nearly every hit the parsing. It looks at every third byte only: one that is
+    /// none of the three letters rules out all places that cover it.
     fileprivate var mayQualifyNoCache: Bool {
         var index = 2
         while index < count {
@@ -182,7 +186,7 @@ extension UnsafeBufferPointer<UInt8> {
             }
             index += 3
         }
-        // The last one or two bytes of which no third one was looked at.
+        // The last one or two bytes, which the loop may have skipped.
         return count >= 3 && (isNoCacheEnd(before: count - 1) || isNoCacheEnd(before: count - 2))
     }
 

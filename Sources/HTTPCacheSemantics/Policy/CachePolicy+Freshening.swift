@@ -4,26 +4,32 @@ extension CachePolicy {
     /// The stored response freshened by a 304: its fields updated **and** added to, its times
     /// replaced, its invalidation lifted. RFC 9111 §4.3.4, §3.2
     ///
-    /// Every field of the 304 replaces all stored lines of its name, except those that §3.1 keeps
-    /// out of a store (hop-by-hop, nominated by `Connection`, named by `private="…"` in a shared
-    /// cache) and those that describe the stored bytes (`Content-Encoding`, `Content-Length`,
-    /// `Content-Range`). A stored `Age` goes when the 304 brings none, and a 304 without `Date`
-    /// gets the time it was received, or the response would be old at once. In a shared cache a
-    /// `Set-Cookie` of the 304 is for the one whose request was validated; it is stored only where
-    /// the freshened response is for everybody (`public` or `s-maxage`), as
-    /// ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)`` asks of a new one.
-    /// `Vary` is replaced only where `request` is given, because the selecting fields must be those
-    /// of the new `Vary`. ``StoredResponseHead/explicitExpiry`` stays for the caller to renew.
+    /// Every field of the 304 replaces all stored lines of its name. Exceptions are the fields that
+    /// §3.1 keeps out of a store (hop-by-hop, nominated by `Connection`, named by `private="…"` in
+    /// a shared cache) and those that describe the stored bytes (`Content-Encoding`,
+    /// `Content-Length`, `Content-Range`).
+    ///
+    /// If the 304 has no `Age`, the stored one is removed. If it has no `Date`, it gets the time of
+    /// receipt, because the response would otherwise be old at once.
+    ///
+    /// In a shared cache a `Set-Cookie` of the 304 is for the client whose request was validated.
+    /// It is stored only if the freshened response is for all (`public` or `s-maxage`), as
+    /// ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)`` requires of a new
+    /// one.
+    ///
+    /// `Vary` is replaced only if `request` is given, because the selecting fields must be those of
+    /// the new `Vary`. The caller renews ``StoredResponseHead/explicitExpiry``; it does not change
+    /// here.
     ///
     /// - Parameter request: the request that was validated, as its caller presented it. With it, a
-    ///   304 without any validator is refused where the caller's own entity tags had been sent
-    ///   along: it may be about one of those.
-    /// - Parameter isForOthers: the stored response answers others than the principal whose request
-    ///   was validated. Then a `Set-Cookie` is stored only where it is for everybody in a private
-    ///   cache too, and a 304 that says `private` freshens nothing.
-    /// - Returns: `nil` when the 304 is not about this stored response: its status is another, or
-    ///   none of the validators that it brings is the stored one. One without any validator is
-    ///   otherwise taken to be about it, because only this response's validators were sent.
+    ///   304 without any validator is rejected if the caller's own entity tags were sent too: the
+    ///   304 may be about one of those.
+    /// - Parameter isForOthers: whether the stored response is also served to others than the
+    ///   principal whose request was validated. Then a private cache too stores a `Set-Cookie` only
+    ///   if the response is for all, and a 304 with `private` freshens nothing.
+    /// - Returns: `nil` if the 304 is not about this stored response: its status is another, or
+    ///   none of its validators is the stored one. A 304 without any validator is otherwise taken
+    ///   to be about it, because only this response's validators were sent.
     public func freshened(
         _ stored: StoredResponseHead,
         by notModified: HTTPResponse,
@@ -45,7 +51,7 @@ extension CachePolicy {
         )
     }
 
-    /// Stored fields updated by those of a 304 or a HEAD. RFC 9111 §3.2
+    /// Updates the stored fields with those of a 304 or a HEAD. RFC 9111 §3.2
     func updated(
         _ stored: StoredResponseHead,
         with fields: HTTPFields,
@@ -68,14 +74,14 @@ extension CachePolicy {
         var result = stored
         result.fields.removeAll { $0.name == .age || ($0.name != .setCookie && update.contains($0.name)) }
         let setsCookie = update.contains(.setCookie)
-        // Appended without it first: whether it may stay depends on the directives of the whole.
+        // Added without `Set-Cookie` first: the directives of the whole decide whether it may stay.
         result.fields.append(contentsOf: update.filter { $0.name != .setCookie })
         let allowsSharing = self.directives(of: result.fields).allowsSharing
         if setsCookie, kind == .private ? !isForOthers || allowsSharing : storesSetCookie && allowsSharing {
             result.fields.removeAll { $0.name == .setCookie }
             result.fields.append(contentsOf: update.filter { $0.name == .setCookie })
         }
-        // One that says no `Cache-Control` leaves the stored one standing, and what that one calls
+        // An update without `Cache-Control` keeps the stored one, and the fields that it calls
         // private.
         if kind == .shared, case .fields(let names) = self.directives(of: result.fields).isPrivate {
             let withheld = Set(names)
@@ -94,7 +100,7 @@ extension CachePolicy {
         return result
     }
 
-    /// Whether the 304's validators let it be about this response. RFC 9111 §4.3.4
+    /// Whether the 304's validators allow it to be about this response. RFC 9111 §4.3.4
     private func isAbout(
         _ stored: StoredResponseHead,
         _ fields: HTTPFields,
@@ -105,13 +111,13 @@ extension CachePolicy {
         let hasSameDate = sameLastModified(stored, fields, received: received)
         if fields.contains(.eTag) {
             guard let tag = EntityTag(fields) else {
-                // What is no tag was never sent to be compared: it says something only where it is
-                // repeated.
+                // A value that is not a tag was never sent for comparison. It matters only if it is
+                // repeated unchanged.
                 return hasSameDate ?? fields[values: .eTag].haveSameBytes(as: stored.fields[values: .eTag])
             }
             if !tag.isWeak { return storedTag?.stronglyEquals(tag) ?? false }
             if let storedTag { return storedTag.weaklyEquals(tag) }
-            // A weak tag that is new says nothing; the date has to.
+            // A new weak tag proves nothing; the date must decide.
             return hasSameDate ?? false
         }
         if let hasSameDate { return hasSameDate }
@@ -119,7 +125,9 @@ extension CachePolicy {
         return Self.callersTags(of: request, beside: storedTag).isEmpty
     }
 
-    /// `nil` where the response has no `Last-Modified`; one that is no date is not the stored one.
+    /// Whether the response has the stored `Last-Modified`.
+    ///
+    /// `nil` if it has none; one that is not a date is not the stored one.
     func sameLastModified(_ stored: StoredResponseHead, _ fields: HTTPFields, received: Timestamp) -> Bool? {
         guard fields.contains(.lastModified) else { return nil }
         guard let new = StoredFields(fields, received: received, targeted: []).lastModified,

@@ -3,16 +3,25 @@ internal import HTTPTypes
 extension CachePolicy {
     /// How long the response is fresh, counted from when the origin made it. RFC 9111 §4.2.1
     ///
-    /// In this order: the caller's ``StoredResponseHead/explicitExpiry``; an operator's
-    /// ``PolicyOverrides/lifetime`` (from 400 on ``PolicyOverrides/errorLifetime``); `s-maxage` in
-    /// a shared cache; `max-age`; `Expires` − `Date` (the time of receipt where there is no valid
-    /// `Date`); an operator's ``PolicyOverrides/defaultLifetime``; a heuristic (§4.2.2). Where a
-    /// targeted field decides (RFC 9213), its `s-maxage` and `max-age` are meant and `Expires` says
-    /// nothing. For 400, 405, 413, 414, 501 and their kind no lifetime but the caller's exceeds
-    /// ``maximumErrorLifetime``. A directive that is there but malformed counts as zero, as does an
-    /// `Expires` that is no date or is given twice; of a directive given twice with different
-    /// values the smallest counts. A response that says `no-store`, and is stored because an
-    /// operator lifts that (``PolicyOverrides/staleDespite``), has none.
+    /// The first of these that exists is used:
+    ///
+    /// 1. the caller's ``StoredResponseHead/explicitExpiry``;
+    /// 2. an operator's ``PolicyOverrides/lifetime`` (from 400 on
+    ///    ``PolicyOverrides/errorLifetime``);
+    /// 3. `s-maxage` in a shared cache;
+    /// 4. `max-age`;
+    /// 5. `Expires` − `Date` (the time of receipt if there is no valid `Date`);
+    /// 6. an operator's ``PolicyOverrides/defaultLifetime``;
+    /// 7. a heuristic (§4.2.2).
+    ///
+    /// If a targeted field decides (RFC 9213), its `s-maxage` and `max-age` are used and `Expires`
+    /// is ignored. For 400, 405, 413, 414, 501 and their kind only the caller's lifetime may exceed
+    /// ``maximumErrorLifetime``.
+    ///
+    /// A malformed directive gives zero, and so does an `Expires` that is not a date or is
+    /// repeated. If a directive is repeated, its smallest value is used. A response with `no-store`
+    /// that is stored because an operator lifts it (``PolicyOverrides/staleDespite``) has no
+    /// lifetime.
     public func freshnessLifetime(of stored: StoredResponseHead) -> FreshnessLifetime {
         let fields = read(stored)
         return lifetime(of: stored, fields, age(of: stored, fields, at: stored.responseTime))
@@ -21,10 +30,10 @@ extension CachePolicy {
     /// How old the response is. RFC 9111 §4.2.3
     ///
     /// A clock that was set back never makes an age negative; one that was set forward ages the
-    /// response. At ``Timestamp/distantFuture`` every response is as old as can be said. So is one
-    /// whose time of receipt lies ahead of the clock by more than ``Timestamp/clockTolerance``: it
-    /// came while the clock was wrong, and its age is unknown. Only what the caller lets expire
-    /// never is of no age then.
+    /// response. At ``Timestamp/distantFuture`` every response has the greatest age. So does one
+    /// whose time of receipt is ahead of the clock by more than ``Timestamp/clockTolerance``: it
+    /// arrived while the clock was wrong, and its age is unknown. The exception is a response that
+    /// the caller never lets expire.
     public func currentAge(of stored: StoredResponseHead, at now: Timestamp) -> CurrentAge {
         age(of: stored, read(stored), at: now)
     }
@@ -34,18 +43,18 @@ extension CachePolicy {
         freshness(of: stored, read(stored), at: now)
     }
 
-    /// The instant from which the stored response is stale (`distantFuture` when never); what a
-    /// store indexes.
+    /// The instant from which the stored response is stale (`distantFuture`: never). A store
+    /// indexes it.
     ///
-    /// Time alone: `no-cache` and an invalidation, which ask for validation sooner, do not change
-    /// it. It holds for a clock that is not set back behind the time of receipt: see
+    /// Only time matters here: `no-cache` and an invalidation, which require validation sooner, do
+    /// not change it. It holds unless the clock is set back behind the time of receipt: see
     /// ``currentAge(of:at:)``.
     public func freshUntil(_ stored: StoredResponseHead) -> Timestamp {
         if let explicitExpiry = stored.explicitExpiry { return explicitExpiry }
         let fields = read(stored)
         let age = age(of: stored, fields, at: stored.responseTime)
         let lifetime = lifetime(of: stored, fields, age).milliseconds
-        // Counted from when it came, so without the time that it has been here since.
+        // Counted from the time of receipt, so without the resident time.
         return stored.responseTime.adding(milliseconds: saturatingDifference(lifetime, age.correctedInitialAge))
     }
 
@@ -60,7 +69,7 @@ extension CachePolicy {
         _ age: CurrentAge
     ) -> FreshnessLifetime {
         if let expiry = stored.explicitExpiry {
-            // So that "lifetime > age" says exactly "now is before the expiry".
+            // So that "lifetime > age" means exactly "now is before the expiry".
             guard expiry < .distantFuture else { return FreshnessLifetime(milliseconds: .max, source: .explicitExpiry) }
             let rest = expiry.milliseconds(since: stored.responseTime)
             return FreshnessLifetime(
@@ -78,7 +87,7 @@ extension CachePolicy {
         return result
     }
 
-    /// What an operator says whatever the response does.
+    /// The lifetime that an operator sets, whatever the response states.
     private func rulesLifetime(of stored: StoredResponseHead, _ overrides: PolicyOverrides?) -> FreshnessLifetime? {
         guard let overrides else { return nil }
         let seconds = stored.status.code < 400 ? overrides.lifetime : overrides.errorLifetime
@@ -113,8 +122,8 @@ extension CachePolicy {
         }
     }
 
-    /// RFC 9111 §4.2.2: only where nothing explicit was said, for statuses that allow it or with
-    /// `public`.
+    /// A lifetime by heuristic (RFC 9111 §4.2.2): only if nothing explicit was stated, for statuses
+    /// that allow it or with `public`.
     private func heuristicLifetime(of stored: StoredResponseHead, _ fields: StoredFields) -> FreshnessLifetime {
         let none = FreshnessLifetime(milliseconds: 0, source: .none)
         guard let lastModified = fields.lastModified,
@@ -124,7 +133,7 @@ extension CachePolicy {
         let cap = DeltaSeconds(seconds: maximumHeuristicLifetime).milliseconds
         guard unchanged > 0, cap > 0, heuristicFraction > 0 else { return none }
         let share = Double(unchanged) * min(heuristicFraction, 1)
-        // Compared as numbers with a fraction first: converting one that is too large would trap.
+        // Compared as floating-point numbers first: converting one that is too large would trap.
         let milliseconds = share < Double(cap) ? Int64(share) : cap
         return milliseconds > 0 ? FreshnessLifetime(milliseconds: milliseconds, source: .heuristic) : none
     }
@@ -132,17 +141,17 @@ extension CachePolicy {
     /// RFC 9111 §4.2.3, its variables in its order.
     private func age(of stored: StoredResponseHead, _ fields: StoredFields, at now: Timestamp) -> CurrentAge {
         let dateValue = fields.date ?? stored.responseTime
-        // `Date` was cut to whole seconds, so less than a second is no sign of age: compare whole
-        // seconds, or every response would be born up to a second old, and one with `max-age=1`
-        // often dead.
+        // `Date` has whole seconds only, so a difference of less than a second is no sign of age.
+        // Compare whole seconds: otherwise every response would start up to a second old, and one
+        // with `max-age=1` would often be stale at once.
         let responseSecond = stored.responseTime.milliseconds.dividedDown(by: 1000).quotient
         let dateSecond = dateValue.milliseconds.dividedDown(by: 1000).quotient
         let apparentAge = max(0, Timestamp(seconds: responseSecond).milliseconds(since: Timestamp(seconds: dateSecond)))
         let responseDelay = max(0, stored.responseTime.milliseconds(since: stored.requestTime))
         let correctedAgeValue = saturatingSum(fields.age?.milliseconds ?? 0, responseDelay)
         let correctedInitialAge = max(apparentAge, correctedAgeValue)
-        // Behind the last instant there is none at which something could expire. So at that instant
-        // nothing is fresh any more, which is what an index of `freshUntil` says of it.
+        // After the last instant nothing can expire any more. So at that instant nothing is fresh,
+        // which matches an index of `freshUntil`.
         let isUnknown = stored.responseTime.isAhead(of: now) && stored.explicitExpiry != .distantFuture
         let residentTime =
             now < .distantFuture && !isUnknown ? max(0, now.milliseconds(since: stored.responseTime)) : .max

@@ -1,38 +1,38 @@
 public import HTTPTypes
 
-/// What a response to HEAD does to a stored response. RFC 9111 §4.3.5
+/// The effect of a response to HEAD on a stored response. RFC 9111 §4.3.5
 public enum HeadUpdate: Sendable, Hashable {
-    /// It is about the same representation: the stored response has this head from now on.
+    /// The HEAD is about the same representation: the stored response gets this head.
     case freshen(StoredResponseHead)
-    /// The representation is another by now: the stored response counts as stale. RFC 9111 §4.3.5
+    /// The representation has changed: the stored response becomes stale. RFC 9111 §4.3.5
     case invalidate
-    /// It says nothing about the stored response.
+    /// The HEAD does not concern the stored response.
     case unrelated
 }
 
 extension CachePolicy {
-    /// What a HEAD's response does to one stored response that its request could have been answered
-    /// from. RFC 9111 §4.3.5
+    /// The effect of a HEAD's response on one stored response that could have served its request.
+    /// RFC 9111 §4.3.5
     ///
-    /// Only a 200 to HEAD says something. It updates the stored fields as a 304 does where a
-    /// validator that it brings (`ETag`, `Last-Modified`) is the stored one, none contradicts, and
-    /// its `Content-Length`, if it has one, is the stored length. A validator or a length that is
-    /// not the stored one invalidates.
+    /// Only a 200 to HEAD has an effect. It updates the stored fields, as a 304 does, under three
+    /// conditions: a validator that it brings (`ETag`, `Last-Modified`) is the stored one, no
+    /// validator contradicts, and its `Content-Length`, if it has one, is the stored length. A
+    /// validator or a length that is not the stored one invalidates.
     ///
     /// **A response without validators freshens nothing.** RFC 9111 would let it, because it
-    /// contradicts nothing. But then one HEAD in each lifetime puts new fields on an old body for
-    /// ever, and that body says that it is new. Where such a response describes another
-    /// representation (its type, coding, language or digest), the stored one is invalidated, as
-    /// §4.3.5 permits. Where it describes the same one, or nothing, the stored response keeps its
-    /// own age and lifetime. A field that is missing is no difference: RFC 9110 §9.3.2 lets a
-    /// server leave out what it would have to make the content for.
+    /// contradicts nothing. But then one HEAD in each lifetime would put new fields on an old body
+    /// for ever, and that body would look new. If such a response describes another representation
+    /// (its type, coding, language or digest), the stored one is invalidated, as §4.3.5 permits. If
+    /// it describes the same one, or nothing, the stored response keeps its own age and lifetime. A
+    /// missing field is not a difference: RFC 9110 §9.3.2 lets a server leave out fields for which
+    /// it would have to generate the content.
     ///
     /// In a shared cache a response to a request with credentials updates nothing unless it is for
-    /// everybody: §3.5 would not let it be stored either. A stored partial response (206) is not
-    /// updated, because its fields describe a part.
+    /// all: §3.5 would not let it be stored either. A stored partial response (206) is not updated,
+    /// because its fields describe a part.
     ///
     /// - Parameters:
-    ///   - stored: a stored response of the request's key that ``matchesVariant(_:_:)`` the
+    ///   - stored: a stored response under the request's key that ``matchesVariant(_:_:)`` the
     ///     request.
     ///   - bodyLength: the stored body's length in bytes.
     ///   - request: the HEAD, as its caller presented it.
@@ -65,7 +65,7 @@ extension CachePolicy {
         case .bytes, .malformed: return .invalidate
         }
         if stored.status.code == 206 { return .unrelated }
-        // What was stored was no success, and by now it is one.
+        // The stored response was not a success, and now the resource has one.
         guard stored.status.code == 200 else { return .invalidate }
         guard validators == .same else {
             return Self.describesAnother(than: stored, fields) ? .invalidate : .unrelated
@@ -81,11 +81,11 @@ extension CachePolicy {
         return updated.map(HeadUpdate.freshen) ?? .unrelated
     }
 
-    /// How the validators of a response compare with the stored ones.
+    /// The result of comparing a response's validators with the stored ones.
     private enum ValidatorComparison {
-        /// It brings none.
+        /// The response has none.
         case absent
-        /// Each that it brings is the stored one.
+        /// Each of them is the stored one.
         case same
         case different
     }
@@ -101,16 +101,18 @@ extension CachePolicy {
         return tag == true || date == true ? .same : .absent
     }
 
-    /// `nil` where the response has no `ETag`; one that is malformed is not the stored one.
+    /// Whether the response has the stored `ETag`.
+    ///
+    /// `nil` if it has none; a malformed one is not the stored one.
     private static func sameEntityTag(_ stored: StoredResponseHead, _ fields: HTTPFields) -> Bool? {
         guard fields.contains(.eTag) else { return nil }
         guard let tag = EntityTag(fields), let storedTag = EntityTag(stored.fields) else { return false }
-        // A strong tag names these very bytes, so a weak one that is stored is not enough.
+        // A strong tag names exact bytes, so a weak stored one is not enough.
         return tag.isWeak ? storedTag.weaklyEquals(tag) : storedTag.stronglyEquals(tag)
     }
 
-    /// Whether a field that tells one representation from another has another value than the stored
-    /// one. RFC 9110 §8, RFC 9530
+    /// Whether a field that distinguishes representations has another value than the stored one.
+    /// RFC 9110 §8, RFC 9530
     private static func describesAnother(than stored: StoredResponseHead, _ fields: HTTPFields) -> Bool {
         fields.contains { field in
             switch field.name.canonicalName {
@@ -127,7 +129,7 @@ extension CachePolicy {
 private enum ContentLength {
     case absent
     case bytes(Int64)
-    /// No number, or several that differ.
+    /// Not a number, or several that differ.
     case malformed
 
     init(_ fields: HTTPFields) {
@@ -157,7 +159,7 @@ private enum ContentLength {
 }
 
 extension Int64 {
-    /// Digits in a range; `nil` for none or for more than fit.
+    /// Reads the digits in a range; `nil` if there are none or too many.
     fileprivate init?(bytes: UnsafeBufferPointer<UInt8>, in range: Range<Int>) {
         guard !range.isEmpty else { return nil }
         var value: Int64 = 0

@@ -2,7 +2,7 @@ public import HTTPTypes
 
 /// Whether a response may be stored, and for whom. RFC 9111 §3
 public enum Storability: Sendable, Hashable {
-    /// For everybody, in the shared partition.
+    /// For all requests, in the shared partition.
     case shared
     /// For the request's principal only.
     case principal
@@ -13,31 +13,37 @@ public enum Storability: Sendable, Hashable {
 extension CachePolicy {
     /// Whether the response to this request may be stored, and for whom.
     ///
-    /// In a private cache a response to a request with credentials (`Authorization`, `Cookie`, or a
-    /// principal, told by `hasCredentials`) is stored for its principal, unless it is meant for
-    /// everybody (`public` or `s-maxage`, and not `private`; §3.5 would let `must-revalidate` share
-    /// it too, but that is said of personal answers every day, and a principal's own copy loses
-    /// nothing); one to a request without is stored `shared`, `private` responses included, because
-    /// the whole cache is the one user's. In a shared cache `principal` is never the answer.
+    /// **A private cache** stores a response to a request with credentials (`Authorization`,
+    /// `Cookie`, or a principal: `hasCredentials`) for its principal, unless it is for all
+    /// (`public` or `s-maxage`, and not `private`). §3.5 would let `must-revalidate` share it too,
+    /// but origins often put that on personal responses, and a principal's own copy loses nothing.
+    /// A response to a request without credentials is stored `shared`, `private` ones included,
+    /// because the whole cache is one user's.
     ///
-    /// Stricter than RFC 9111 in four points: what a client's malformed request can provoke (400,
-    /// 405, 414, 501, …) needs an operator who names the status, and 5xx without `public` need a
-    /// stated lifetime; statuses that answer the request rather than its target are never stored;
-    /// `Set-Cookie` keeps a response out of a shared cache; a method whose content is keyed, QUERY
-    /// apart, needs a stated lifetime (RFC 9110 §9.3.3).
+    /// **A shared cache** never stores for a `principal`.
     ///
-    /// Where an operator lifts `no-store` (``PolicyOverrides/staleDespite``), a success that says
-    /// so is stored for its principal, or where the request names none, without `Set-Cookie` only.
+    /// This is stricter than RFC 9111 in four points:
     ///
-    /// Where an operator says how long the response is fresh (``PolicyOverrides``), that is a
-    /// stated lifetime too. §3.5 and what is said of `Set-Cookie` count whatever an operator says;
-    /// only a `Cookie` that the operator has ignored is no credential.
+    /// - statuses that a client's malformed request can provoke (400, 405, 414, 501, …) are stored
+    ///   only if an operator names them, and a 5xx without `public` needs a stated lifetime;
+    /// - statuses that concern the request rather than its target are never stored;
+    /// - `Set-Cookie` keeps a response out of a shared cache;
+    /// - a method with its content in the key, QUERY apart, needs a stated lifetime (RFC 9110
+    ///   §9.3.3).
+    ///
+    /// If an operator lifts `no-store` (``PolicyOverrides/staleDespite``), a success with that
+    /// directive is stored for its principal. If the request names no principal, it is stored only
+    /// without `Set-Cookie`.
+    ///
+    /// An operator's lifetime (``PolicyOverrides``) is a stated lifetime too. §3.5 and the rule for
+    /// `Set-Cookie` apply whatever an operator sets; only a `Cookie` that the operator ignores is
+    /// not a credential.
     ///
     /// - Parameters:
-    ///   - hasCredentials: the request has credentials, or a principal was named for it.
-    ///   - methodIsKeyed: the request's content is in the key (QUERY, opted-in POST), so a method
-    ///     other than GET may be stored.
-    ///   - hasExplicitExpiry: the caller sets the expiry itself, which counts as explicit freshness
+    ///   - hasCredentials: whether the request has credentials, or a principal was named for it.
+    ///   - methodIsKeyed: whether the request's content is in the key (QUERY, opted-in POST), so
+    ///     that a method other than GET may be stored.
+    ///   - hasExplicitExpiry: whether the caller sets the expiry, which is explicit freshness
     ///     information.
     public func storability(
         of response: HTTPResponse,
@@ -57,10 +63,11 @@ extension CachePolicy {
         } else if StatusRules.needsExplicitFreshness(code) {
             return .forbidden(.statusProvoked)
         }
-        // Nothing in the key tells that it was there, nor did the origin see it.
+        // The request's `Range` was not forwarded, so the origin did not see it, and it is not in
+        // the key.
         if code >= 400, !Self.forwardsRange(of: request.headerFields) { return .forbidden(.statusAboutRequest) }
-        let wishes = RequestDirectives(request.headerFields)
-        if wishes.noStore { return .forbidden(.requestNoStore) }
+        let requested = RequestDirectives(request.headerFields)
+        if requested.noStore { return .forbidden(.requestNoStore) }
         let vary = FieldNameList(.vary, in: response.headerFields)
         if vary.hasWildcard || vary.hasMalformedMember { return .forbidden(.varyAny) }
 
@@ -78,9 +85,10 @@ extension CachePolicy {
             of: response,
             directives,
             hasCredentials: hasCredentials || request.headerFields.contains(.authorization),
-            // §3.5 is about `Authorization`; no directive but those for everybody excuses a cookie.
+            // §3.5 concerns `Authorization`. Only the directives that share a response excuse a
+            // cookie.
             mustRevalidateShares: request.headerFields.contains(.authorization)
-                && !(wishes.hasCookie && overrides?.ignoresCookie != true)
+                && !(requested.hasCookie && overrides?.ignoresCookie != true)
         )
     }
 
@@ -99,7 +107,8 @@ extension CachePolicy {
         _ overrides: PolicyOverrides?
     ) -> StorageRefusal? {
         if directives.mustUnderstand {
-            // no-store is there for caches that do not know must-understand. RFC 9111 §5.2.2.3
+            // Beside must-understand, no-store is for caches that do not know must-understand. RFC
+            // 9111 §5.2.2.3
             if !StatusRules.isUnderstood(code) { return .statusNotUnderstood }
         } else if directives.noStore, !(200..<300).contains(code) || overrides?.keepsNoStore != true {
             return .responseNoStore
@@ -108,7 +117,7 @@ extension CachePolicy {
         return nil
     }
 
-    /// A method can have a key of its own when it is safe or was opted in; these never.
+    /// Whether a method can have its own keys: it must be safe or opted in. These never have.
     private static func mayBeKeyed(_ method: HTTPRequest.Method) -> Bool {
         switch method {
         case .head, .put, .delete, .patch, .connect, .options, .trace: false
@@ -116,8 +125,8 @@ extension CachePolicy {
         }
     }
 
-    /// RFC 9111 §3, last condition, without a lifetime: `public`, `private` where this is a private
-    /// cache, or the status.
+    /// The last condition of RFC 9111 §3, without a lifetime: `public`, `private` if this is a
+    /// private cache, or the status.
     private func mayBeStoredWithoutLifetime(_ directives: ResponseDirectives, status code: Int) -> Bool {
         if StatusRules.needsExplicitFreshness(code) { return false }
         if directives.isPublic || StatusRules.isHeuristicallyCacheable(code) { return true }
@@ -130,7 +139,7 @@ extension CachePolicy {
         hasCredentials: Bool,
         mustRevalidateShares: Bool
     ) -> Storability {
-        // It says `no-store`, and is kept for offline all the same: for the requester alone.
+        // A response with `no-store` that is kept for offline use: for the requester alone.
         let isForOffline = directives.forbidsStorage
         let allowsSharing = directives.allowsSharing && !isForOffline
         let setsCookie = response.headerFields.contains(.setCookie)
@@ -141,7 +150,7 @@ extension CachePolicy {
             if setsCookie && !(storesSetCookie && allowsSharing) { return .forbidden(.setCookie) }
             return .shared
         case .private:
-            // One guest's session must not become another's.
+            // One guest's session must not become another guest's.
             guard hasCredentials else { return isForOffline && setsCookie ? .forbidden(.setCookie) : .shared }
             if directives.isPrivate != .absent || (setsCookie && !allowsSharing) { return .principal }
             return allowsSharing ? .shared : .principal

@@ -2,16 +2,16 @@ public import HTTPTypes
 
 extension CachePolicy {
     /// The request with the stored response's validators (`If-None-Match`, `If-Modified-Since`) in
-    /// place of or beside its own; `nil` when the stored response has no validator. RFC 9111 §4.3.1
+    /// place of or beside its own; `nil` if the stored response has no validator. RFC 9111 §4.3.1
     ///
-    /// Entity tags that the caller brought stay behind the stored one (`If-None-Match: "stored",
-    /// "theirs"`), so that the origin can tell that the caller's copy is current though the stored
-    /// one is not; ``answersCaller(_:to:)`` knows such a 304. `*` of the caller goes: every answer
-    /// would be a 304. So do the caller's tags where the stored response has none: the origin would
-    /// compare them alone, and its 304 would say nothing about the stored response. The caller's
-    /// `If-Modified-Since` gives way to the stored date.
+    /// The caller's entity tags stay behind the stored one (`If-None-Match: "stored", "theirs"`).
+    /// So the origin can report that the caller's copy is current although the stored one is not;
+    /// ``confirmsCallersCopy(_:to:)`` recognises such a 304. The caller's `*` is removed, because
+    /// every response would be a 304. The caller's tags are also removed if the stored response has
+    /// none: the origin would compare them alone, and its 304 would not concern the stored
+    /// response. The stored date replaces the caller's `If-Modified-Since`.
     ///
-    /// `Range` and `If-Range` are dropped with them: the answer is to validate or replace the whole
+    /// `Range` and `If-Range` are dropped too: the response must validate or replace the whole
     /// stored response (RFC 9110 §14.2 lets a range be answered whole). `If-Match` and
     /// `If-Unmodified-Since` stay; they are for the origin alone (RFC 9111 §4.3.2).
     public func validationRequest(for stored: StoredResponseHead, request: HTTPRequest) -> HTTPRequest? {
@@ -25,8 +25,8 @@ extension CachePolicy {
             result.headerFields[fields: name] = []
         }
         if let storedTag {
-            // The stored tag first, byte by byte as it came; a tag that differs from it by weakness
-            // alone adds nothing.
+            // The stored tag comes first, with its exact bytes. A tag that differs from it by
+            // weakness alone adds nothing.
             var value = storedTag.bytes
             for tag in Self.callersTags(of: request, beside: storedTag) { value += [0x2C, 0x20] + tag.bytes }
             result.headerFields.append(HTTPField(name: .ifNoneMatch, value: value))
@@ -44,22 +44,22 @@ extension CachePolicy {
         EntityTag.list(ifNoneMatch: request.headerFields).filter { !$0.weaklyEquals(storedTag) }
     }
 
-    /// Whether a 304 confirms the copy that the caller itself holds: its `ETag` is one of the
-    /// request's own `If-None-Match`. RFC 9111 §4.3.3
+    /// Whether a 304 confirms the caller's own copy: its `ETag` is one of the request's own
+    /// `If-None-Match`. RFC 9111 §4.3.3
     ///
-    /// Asked when ``freshened(_:by:requestTime:responseTime:request:isForOthers:)`` says that the
-    /// 304 is not about the stored response. It then goes to that caller as it is, and to nobody
-    /// else. Compared weakly (RFC 9110 §13.1.2). A 304 without a valid `ETag` answers nobody for
-    /// certain.
+    /// Call it when ``freshened(_:by:requestTime:responseTime:request:isForOthers:)`` returns
+    /// `nil`: the 304 is not about the stored response. If it confirms the caller's copy, it goes
+    /// unchanged to that caller alone. The comparison is weak (RFC 9110 §13.1.2). A 304 without a
+    /// valid `ETag` confirms no copy for certain.
     ///
-    /// - Parameter request: as the caller presented it.
-    public func answersCaller(_ notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
+    /// - Parameter request: the request as the caller presented it.
+    public func confirmsCallersCopy(_ notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
         guard notModified.status.code == 304, let tag = EntityTag(notModified.headerFields) else { return false }
         return EntityTag.list(ifNoneMatch: request.headerFields).contains { $0.weaklyEquals(tag) }
     }
 
-    /// Is this request conditional by its own fields, so that the caller expects a 304 or 412
-    /// itself? RFC 9110 §13.1.
+    /// Whether the request is conditional by its own fields, so that the caller expects a 304 or
+    /// 412. RFC 9110 §13.1
     public func isConditional(_ request: HTTPRequest) -> Bool {
         request.headerFields.contains { field in
             switch field.name.canonicalName {
@@ -69,19 +69,19 @@ extension CachePolicy {
         }
     }
 
-    /// The answer to the request's own conditions from the stored response: `true` = not modified.
-    /// RFC 9110 §13.2.2, RFC 9111 §4.3.2
+    /// Whether the stored response answers the request's own conditions with 304 (`true`: not
+    /// modified). RFC 9110 §13.2.2, RFC 9111 §4.3.2
     ///
-    /// Only for GET and HEAD and a stored 2xx. `If-None-Match` goes first, with weak comparison;
-    /// without it `If-Modified-Since` is compared with `Last-Modified`, else `Date`, else the time
-    /// of receipt. `If-Match`, `If-Unmodified-Since` and `If-Range` are not a cache's to answer.
+    /// Only for GET and HEAD and a stored 2xx. `If-None-Match` comes first, with weak comparison.
+    /// Without it, `If-Modified-Since` is compared with `Last-Modified`, else `Date`, else the time
+    /// of receipt. A cache does not evaluate `If-Match`, `If-Unmodified-Since` and `If-Range`.
     public func isNotModified(_ stored: StoredResponseHead, for request: HTTPRequest) -> Bool {
         guard request.method == .get || request.method == .head, stored.status.kind == .successful else { return false }
         if request.headerFields.contains(.ifNoneMatch) {
             return EntityTag.matches(EntityTag(stored.fields), ifNoneMatch: request.headerFields)
         }
         let conditions = request.headerFields[fields: .ifModifiedSince]
-        // More than one line is no valid date, and an invalid date is ignored. RFC 9110 §13.1.3
+        // Several lines are not a valid date, and an invalid date is ignored. RFC 9110 §13.1.3
         guard conditions.count == 1, let condition = conditions.first,
             let since = condition.withUnsafeBytesOfValue({ HTTPDate.parse($0, reference: stored.responseTime) })
         else { return false }

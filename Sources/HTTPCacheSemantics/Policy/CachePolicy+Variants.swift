@@ -1,13 +1,14 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The stored response that matches the request's selecting fields: among several, the one most
+    /// The stored response that matches the request's selecting fields; among several, the most
     /// recent by `Date` (then by response time). RFC 9111 §4.1
     ///
-    /// A fresh one goes before a stale one, so that an expired variant never hides a valid one. An
-    /// invalidated one counts as stale. Of two that are both fresh or both stale, a success goes
-    /// before an error: what somebody else's request provoked never hides a good response.
-    /// - Returns: an index into `candidates`, or `nil` (no candidate, or `vary-miss`).
+    /// A fresh one takes precedence over a stale one, so that an expired variant never hides a
+    /// valid one. An invalidated one is treated as stale. Of two that are both fresh or both stale,
+    /// a success takes precedence over an error: an error that another client provoked never hides
+    /// a good response.
+    /// - Returns: an index into `candidates`, or `nil` (no candidate matches: `vary-miss`).
     public func selectVariant(
         from candidates: [StoredResponseHead],
         for request: HTTPRequest,
@@ -16,17 +17,19 @@ extension CachePolicy {
         selectVariant(among: candidates.count, for: request, at: now) { candidates[$0] }
     }
 
-    /// ``selectVariant(from:for:at:)`` for heads that stand inside other values, without copying
-    /// them to an array first. RFC 9111 §4.1
+    /// Does the same for heads inside other values, without copying them to an array first. RFC
+    /// 9111 §4.1
     ///
     /// ```swift
-    /// let index = policy.selectVariant(among: stored.count, for: request, at: now) { stored[$0].head }
+    /// let index = policy.selectVariant(among: stored.count, for: request, at: now) {
+    ///     stored[$0].head
+    /// }
     /// ```
     ///
     /// - Parameters:
-    ///   - count: how many candidates there are.
-    ///   - head: the head of a candidate, `0 ..< count`; asked for more than once.
-    /// - Returns: which candidate, or `nil` (none, or `vary-miss`).
+    ///   - count: the number of candidates.
+    ///   - head: gives the head of a candidate in `0 ..< count`; called more than once.
+    /// - Returns: the index of a candidate, or `nil` (no candidate matches: `vary-miss`).
     public func selectVariant(
         among count: Int,
         for request: HTTPRequest,
@@ -53,16 +56,17 @@ extension CachePolicy {
         return best?.index
     }
 
-    /// Do the request's fields match those that this response was selected by? `Vary: *` never
-    /// does.
+    /// Whether the request's fields match those that this response was selected by. `Vary: *` never
+    /// matches.
     ///
-    /// Compared after normalisation: lines joined, whitespace around commas dropped, names without
-    /// case; for `Accept-Encoding`, `Accept-Language` and `Accept-Charset` also case and order. A
-    /// field that both lack matches; an empty one is not an absent one. What an operator has
-    /// ignored (``PolicyOverrides/ignoredFields``) is not compared. RFC 9111 §4.1
+    /// Values are compared after normalisation: lines are joined, whitespace around commas is
+    /// dropped, names have no case. For `Accept-Encoding`, `Accept-Language` and `Accept-Charset`
+    /// case and order do not matter either. A field that both lack matches; an empty field differs
+    /// from an absent one. Fields that an operator ignores (``PolicyOverrides/ignoredFields``) are
+    /// not compared. RFC 9111 §4.1
     public func matchesVariant(_ stored: StoredResponseHead, _ request: HTTPRequest) -> Bool {
         let fields = stored.fields
-        // Most responses have none; to look for it by name copies no field.
+        // Most responses have none; looking for it by name copies no field.
         guard fields.contains(.vary) else { return true }
         var count = 0
         let ignored = overriding == nil ? nil : overrides(of: fields)?.ignoredFields
@@ -75,10 +79,10 @@ extension CachePolicy {
         return true
     }
 
-    /// One line of `Vary`.
+    /// Compares the fields that one line of `Vary` names.
     ///
-    /// More names than ``FieldNameList/maximumNames`` are no real field's, repeated ones included:
-    /// it then never matches, which costs a validation at most.
+    /// No real field has more names than ``FieldNameList/maximumNames``, repeated ones included.
+    /// Such a field never matches, which costs one validation at most.
     private func matchesNominated(
         _ bytes: UnsafeBufferPointer<UInt8>,
         _ count: inout Int,
@@ -93,7 +97,7 @@ extension CachePolicy {
             let range = scanner.token()
             scanner.skipWhitespace()
             count += 1
-            // What a malformed member asks for cannot be known.
+            // The meaning of a malformed member is unknown.
             guard !range.isEmpty, (scanner.current ?? UInt8(ascii: ",")) == UInt8(ascii: ","),
                 count <= FieldNameList.maximumNames,
                 range.count != 1 || bytes[range.lowerBound] != UInt8(ascii: "*")

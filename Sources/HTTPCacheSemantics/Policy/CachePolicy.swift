@@ -2,16 +2,16 @@ internal import HTTPTypes
 
 /// Private or shared cache. RFC 9111 §1
 public enum CacheKind: Sendable, Hashable {
-    /// One user's, or one principal's.
+    /// The cache of one user or one principal.
     case `private`
-    /// Many users'.
+    /// The cache of many users.
     case shared
 }
 
 /// RFC 9111 as a value: requests, stored responses and `now` in, decisions out.
 ///
 /// It reads no clock, touches no disk and never fails: a malformed field of a peer is data, and the
-/// RFC says what it means.
+/// RFC defines its meaning.
 ///
 /// ```swift
 /// let policy = CachePolicy(kind: .private)
@@ -23,23 +23,22 @@ public enum CacheKind: Sendable, Hashable {
 public struct CachePolicy: Sendable {
     /// Private or shared.
     public var kind: CacheKind
-    /// The share of `Date − Last-Modified` that counts as fresh where the origin says nothing. RFC
-    /// 9111 §4.2.2
+    /// The share of `Date − Last-Modified` during which a response is fresh if its origin states no
+    /// lifetime. RFC 9111 §4.2.2
     ///
-    /// 0 switches heuristic freshness off; what is no number from 0 to 1 counts as the nearest that
-    /// is.
+    /// 0 switches heuristic freshness off. Other values are clamped to 0 … 1.
     public var heuristicFraction: Double
     /// The longest heuristic freshness lifetime, in seconds.
     ///
-    /// One day unless told otherwise: RFC 9111 §4.2.2 leaves it to the cache, RFC 7234 §4.2.2 asked
-    /// for a warning beyond a day.
+    /// The default is one day: RFC 9111 §4.2.2 leaves it to the cache; RFC 7234 §4.2.2 asked for a
+    /// warning beyond a day.
     public var maximumHeuristicLifetime: Int64
 
     /// The longest freshness lifetime, in seconds, of an error that an attacker's malformed request
     /// can provoke: 400, 405, 413, 414, 501 and their kind.
     ///
-    /// Stored at all only where an operator names their status (``PolicyOverrides/statuses``). One
-    /// minute unless told otherwise, whatever the origin says: a poisoned error then hides a good
+    /// Such an error is stored only if an operator names its status (``PolicyOverrides/statuses``).
+    /// The default is one minute, whatever the origin states, so that a poisoned error hides a good
     /// resource for no longer. An expiry that the caller set
     /// (``StoredResponseHead/explicitExpiry``) is not capped. 0 or less makes such an error stale
     /// at once.
@@ -47,17 +46,17 @@ public struct CachePolicy: Sendable {
     /// The targeted fields that this cache obeys instead of `Cache-Control` and `Expires`, the most
     /// important first, in lower case. RFC 9213 §2.2
     ///
-    /// The first that a response has, that is not empty and well-formed, alone decides; the others
-    /// of the list and `Cache-Control` then say nothing. At most 4,096 bytes of one field are read;
-    /// a longer one counts as malformed.
+    /// The first one that the response has, and that is not empty and well-formed, decides alone;
+    /// the others and `Cache-Control` are then ignored. At most 4,096 bytes of one field are read;
+    /// a longer one is treated as malformed.
     public var targetedFields: [String]
-    /// Whether a shared cache stores a response with `Set-Cookie` where it says `public` or has
-    /// `s-maxage`; without either it never does.
+    /// Whether a shared cache stores a response with `Set-Cookie` if it has `public` or `s-maxage`.
+    /// Without either it never does.
     ///
-    /// `false` unless told otherwise: a cookie that one client was given, given to all, is a
-    /// session shared by strangers. A private cache stores them for their principal.
+    /// The default is `false`: a cookie of one client, given to all, is a session shared by
+    /// strangers. A private cache stores such responses for their principal.
     public var storesSetCookie: Bool
-    /// What an operator says in place of responses' own fields; `nil` where they alone count.
+    /// The operator's overrides; `nil` if the responses' own fields decide alone.
     public var overriding: (any PolicyOverriding)?
 
     /// Makes a policy.
@@ -89,8 +88,8 @@ public struct CachePolicy: Sendable {
 }
 
 extension CachePolicy {
-    /// What an operator says about a response with these fields; `nil`, at no cost, where nobody
-    /// says anything.
+    /// The operator's overrides for a response with these fields; `nil`, at no cost, if there are
+    /// none.
     func overrides(of fields: HTTPFields) -> PolicyOverrides? {
         guard let overriding else { return nil }
         return overriding.overrides(
@@ -98,11 +97,11 @@ extension CachePolicy {
         )
     }
 
-    /// What the response's `Cache-Control`, or the targeted field in its place, says to this cache:
-    /// the one place where it is read. RFC 9111 §5.2, RFC 9213 §2.2
+    /// The directives of the response's `Cache-Control`, or of the targeted field that replaces it,
+    /// for this cache. This is the one place that reads them. RFC 9111 §5.2, RFC 9213 §2.2
     ///
-    /// - Parameter whole: the fields that tell what kind of response it is, where these are only
-    ///   what a 304 or HEAD brought.
+    /// - Parameter whole: the fields that state the response's content type, if `fields` are only
+    ///   those of a 304 or HEAD.
     func directives(of fields: HTTPFields, updating whole: HTTPFields? = nil) -> ResponseDirectives {
         var directives = ResponseDirectives(fields, targeted: targetedFields)
         if overriding != nil {
@@ -112,7 +111,8 @@ extension CachePolicy {
         return directives
     }
 
-    /// ``directives(of:updating:)`` and the dates and ages beside it, in one pass.
+    /// Reads the directives, as ``directives(of:updating:)`` does, and the dates and ages, in one
+    /// pass.
     func read(_ stored: StoredResponseHead) -> StoredFields {
         var fields = StoredFields(stored.fields, received: stored.responseTime, targeted: targetedFields)
         if let overrides = overrides(of: stored.fields) {

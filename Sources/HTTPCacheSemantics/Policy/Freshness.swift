@@ -1,10 +1,10 @@
-/// How long a response is fresh, and what says so. RFC 9111 §4.2.1
+/// How long a response is fresh, and the source of that lifetime. RFC 9111 §4.2.1
 public struct FreshnessLifetime: Sendable, Hashable {
-    /// What the lifetime comes from, in the order of precedence.
+    /// The source of a lifetime, in the order of precedence.
     public enum Source: String, Sendable, Hashable {
         /// The caller's ``StoredResponseHead/explicitExpiry``.
         case explicitExpiry
-        /// An operator's rule, whatever the response says: ``PolicyOverrides/lifetime``,
+        /// An operator's rule, whatever the response states: ``PolicyOverrides/lifetime``,
         /// ``PolicyOverrides/errorLifetime``.
         case rule
         /// `s-maxage`, in a shared cache.
@@ -17,12 +17,13 @@ public struct FreshnessLifetime: Sendable, Hashable {
         case ruleDefault
         /// A share of `Date` − `Last-Modified`. RFC 9111 §4.2.2
         case heuristic
-        /// Nothing: zero.
+        /// No source: the lifetime is zero.
         case none
     }
-    /// Milliseconds; the RFC's seconds clamp at 2³¹ s, an explicit expiry does not.
+    /// The lifetime in milliseconds. The RFC's seconds are clamped at 2³¹ s, an explicit expiry is
+    /// not.
     public var milliseconds: Int64
-    /// What says so.
+    /// The source of the lifetime.
     public var source: Source
 
     /// Makes a lifetime.
@@ -35,7 +36,7 @@ public struct FreshnessLifetime: Sendable, Hashable {
 /// The age calculation, step by step under the RFC's names, all in milliseconds and none negative.
 /// RFC 9111 §4.2.3
 public struct CurrentAge: Sendable, Hashable {
-    /// `apparent_age`: whole seconds, because `Date` has no more.
+    /// `apparent_age`: whole seconds, because `Date` has no fractions.
     public var apparentAge: Int64
     /// `response_delay`.
     public var responseDelay: Int64
@@ -66,21 +67,21 @@ public struct CurrentAge: Sendable, Hashable {
     }
 }
 
-/// Lifetime and age side by side.
+/// The lifetime and the age of a response.
 public struct Freshness: Sendable, Hashable {
     /// `freshness_lifetime`.
     public var lifetime: FreshnessLifetime
     /// `current_age`.
     public var age: CurrentAge
 
-    /// Puts a lifetime beside an age.
+    /// Combines a lifetime and an age.
     public init(lifetime: FreshnessLifetime, age: CurrentAge) {
         self.lifetime = lifetime
         self.age = age
     }
     /// `response_is_fresh = (freshness_lifetime > current_age)`.
     public var isFresh: Bool { lifetime.milliseconds > age.milliseconds }
-    /// Milliseconds left, negative once stale, saturating: RFC 9211's `ttl` in a finer unit.
+    /// The milliseconds left, negative once stale, saturating: RFC 9211's `ttl` in a finer unit.
     public var timeToLive: Int64 {
         let (difference, overflow) = lifetime.milliseconds.subtractingReportingOverflow(age.milliseconds)
         return overflow ? .min : difference

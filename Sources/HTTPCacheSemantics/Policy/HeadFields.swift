@@ -1,10 +1,9 @@
 package import HTTPTypes
 import Synchronization
 
-/// The fields of a stored head: as they are, or as the bytes that they become when somebody asks
-/// for them.
+/// The fields of a stored head: either decoded, or as bytes that are decoded at the first use.
 ///
-/// A batch is read for its bodies as often as for its fields, and making fields takes longer than
+/// A batch is read for its bodies as often as for its fields, and decoding fields takes longer than
 /// reading their bytes.
 package struct HeadFields: Sendable, Hashable {
     private enum Content: Sendable {
@@ -14,10 +13,10 @@ package struct HeadFields: Sendable, Hashable {
 
     private let content: Content
 
-    /// Fields as they are.
+    /// Makes decoded fields.
     package init(_ fields: HTTPFields) { content = .made(fields) }
 
-    /// Fields that are made at the first use.
+    /// Makes fields that are decoded at the first use.
     package init(_ encoded: EncodedFields) { content = .encoded(encoded) }
 
     /// The fields.
@@ -28,7 +27,7 @@ package struct HeadFields: Sendable, Hashable {
         }
     }
 
-    /// Their bytes, where they came as such.
+    /// The bytes, if the fields came as bytes.
     package var encoded: EncodedFields? {
         switch content {
         case .made: nil
@@ -36,18 +35,18 @@ package struct HeadFields: Sendable, Hashable {
         }
     }
 
-    /// Whether the fields are the same, however they are held.
+    /// Whether the fields are the same, in either form.
     package static func == (lhs: Self, rhs: Self) -> Bool { lhs.value == rhs.value }
 
-    /// By the fields.
+    /// Hashes the decoded fields.
     package func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
-/// Bytes that fields are made of: once, for all copies of a head.
+/// Encoded fields, which are decoded once for all copies of a head.
 package final class EncodedFields: Sendable {
     /// A store's encoding, whose structure was verified when it was read.
     package let bytes: [UInt8]
-    /// How many fields it holds.
+    /// The number of fields.
     package let count: Int
     private let decode: @Sendable ([UInt8]) -> HTTPFields
     private let made = AtomicLazyReference<Made>()
@@ -57,14 +56,14 @@ package final class EncodedFields: Sendable {
         init(_ fields: HTTPFields) { self.fields = fields }
     }
 
-    /// - Parameter decode: makes the fields of the bytes; of the same bytes always the same.
+    /// - Parameter decode: makes the fields from the bytes; equal bytes must give equal fields.
     package init(bytes: [UInt8], count: Int, decode: @escaping @Sendable ([UInt8]) -> HTTPFields) {
         self.bytes = bytes
         self.count = count
         self.decode = decode
     }
 
-    /// The fields; of two who ask first at the same time, both get the same.
+    /// The decoded fields. Two first callers at the same time get the same value.
     package var fields: HTTPFields {
         if let made = made.load() { return made.fields }
         return made.storeIfNil(Made(decode(bytes))).fields

@@ -1,14 +1,15 @@
 internal import HTTPTypes
 
-/// How a request field is compared when `Vary` names it. RFC 9111 §4.1
+/// Compares request fields that `Vary` names. RFC 9111 §4.1
 ///
-/// All lines of a name are joined in order; whitespace around commas goes; empty members go. Case
-/// is kept but for `Accept-Encoding`, `Accept-Language` and `Accept-Charset`, whose members are
-/// case-insensitive and whose order means nothing (RFC 9110 §12.5.3, §12.5.4: preference is told by
-/// weights), so they are also put in order; they have no quoted-strings. Nothing inside another
-/// field's quoted-string changes, and `Cookie` not at all.
+/// All lines of a name are joined in order; whitespace around commas and empty members are dropped.
+///
+/// Case matters except in `Accept-Encoding`, `Accept-Language` and `Accept-Charset`. Their members
+/// are case-insensitive and their order means nothing, because weights express preference (RFC 9110
+/// §12.5.3, §12.5.4), so they are also sorted; they have no quoted-strings. In any other field a
+/// quoted-string does not change, and `Cookie` does not change at all.
 enum SelectingField {
-    /// `nil` where the request has no such field; an empty one is something else.
+    /// The normalised value; `nil` if the request lacks the field, which differs from an empty one.
     static func normalized(_ canonicalName: String, in fields: HTTPFields) -> [UInt8]? {
         var members: [ArraySlice<UInt8>] = []
         var isPresent = false
@@ -50,9 +51,9 @@ enum SelectingField {
         }
     }
 
-    /// The usual case, decided without allocation: at most one line of the field on each side.
+    /// Compares the usual case, at most one line on each side, without allocation.
     ///
-    /// `nil` decides nothing. The name is compared without regard to case.
+    /// `nil` means undecided. The name is compared without regard to case.
     static func areSameLines(
         _ name: UnsafeBufferPointer<UInt8>,
         _ stored: HTTPFields,
@@ -77,7 +78,7 @@ enum SelectingField {
         }
     }
 
-    /// Member by member the same, in order.
+    /// Whether both have the same members in the same order.
     private static func haveSameList(_ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>) -> Bool
     {
         var left = ByteScanner(first)
@@ -92,8 +93,8 @@ enum SelectingField {
         }
     }
 
-    /// The same members in any order, each as often; `nil` where there are more than the bits of a
-    /// word.
+    /// Whether both have the same members equally often, in any order; `nil` if there are more than
+    /// 64.
     private static func haveSameSet(_ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>) -> Bool?
     {
         var taken: UInt64 = 0
@@ -120,7 +121,7 @@ enum SelectingField {
         return count == 0
     }
 
-    /// `nil` where there are several lines.
+    /// The only line of a field; `nil` if there are several.
     private static func line(_ name: UnsafeBufferPointer<UInt8>, _ fields: HTTPFields) -> HTTPField?? {
         var found: HTTPField?
         for field in fields {
@@ -141,7 +142,8 @@ enum SelectingField {
 extension ByteScanner {
     /// The next list member without the whitespace around it; `nil` after the last.
     ///
-    /// - Parameter isUnordered: of a field without quoted-strings: every comma ends a member.
+    /// - Parameter isUnordered: whether the field has no quoted-strings, so that every comma ends a
+    ///   member.
     fileprivate mutating func nextMember(isUnordered: Bool) -> Range<Int>? {
         skipSeparators()
         if isAtEnd { return nil }
@@ -156,7 +158,7 @@ extension ByteScanner {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// The same bytes but for case and whitespace.
+    /// Whether both have the same bytes apart from case and whitespace.
     fileprivate func isSameToken(_ range: Range<Int>, _ other: UnsafeBufferPointer<UInt8>, _ otherRange: Range<Int>)
         -> Bool
     {

@@ -1,9 +1,9 @@
 internal import HTTPTypes
 
-/// What a status code means to a cache.
+/// The meaning of status codes for a cache.
 enum StatusRules {
-    /// The statuses of RFC 9110 §15 (and 308, 451, 508 …) whose caching this module knows. RFC 9111
-    /// §5.2.2.3
+    /// Whether this module knows the caching rules of a status: those of RFC 9110 §15, and 308,
+    /// 451, 508 …. RFC 9111 §5.2.2.3
     static func isUnderstood(_ code: Int) -> Bool {
         switch code {
         case 200, 201, 202, 203, 204, 205, 300, 301, 302, 303, 305, 307, 308: true
@@ -13,7 +13,7 @@ enum StatusRules {
         }
     }
 
-    /// RFC 9110 §15.1: may be given a lifetime that the origin did not state.
+    /// Whether a cache may give the status a lifetime that its origin did not state. RFC 9110 §15.1
     static func isHeuristicallyCacheable(_ code: Int) -> Bool {
         switch code {
         case 200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501: true
@@ -21,15 +21,15 @@ enum StatusRules {
         }
     }
 
-    /// The statuses that a client's malformed request can make an origin say of a good target. RFC
-    /// 9110 §15.5, §15.6
+    /// Whether a client's malformed request can make an origin send this status for a good target.
+    /// RFC 9110 §15.5, §15.6
     ///
-    /// They complain about how the request was made: its syntax, method, length, content or fields.
-    /// The key holds hardly any of that, so the next client would get another's error
-    /// ("cache-poisoned denial of service"). Stored only where an operator names the status
-    /// (``PolicyOverrides/statuses``) and something states a lifetime, and then for no longer than
-    /// ``CachePolicy/maximumErrorLifetime``; narrower than RFC 9110 §15.1, which lists 405, 414 and
-    /// 501.
+    /// Such a status complains about the request's form: its syntax, method, length, content or
+    /// fields. Hardly any of that is in the key, so the next client would get another client's
+    /// error ("cache-poisoned denial of service"). It is stored only if an operator names the
+    /// status (``PolicyOverrides/statuses``) and something states a lifetime, and then for no
+    /// longer than ``CachePolicy/maximumErrorLifetime``. This is narrower than RFC 9110 §15.1,
+    /// which lists 405, 414 and 501.
     static func needsExplicitFreshness(_ code: Int) -> Bool {
         switch code {
         case 400, 405, 406, 408, 411, 413, 414, 415, 422, 501, 505: true
@@ -37,15 +37,14 @@ enum StatusRules {
         }
     }
 
-    /// Answers to the request's own credentials, conditions, ranges or connection, which say
-    /// nothing about the target to the next request; and 428, 429, 431 and 511, which RFC 6585 says
-    /// must not be stored.
+    /// Whether the status concerns the request's own credentials, conditions, ranges or connection,
+    /// and not the target; and 428, 429, 431 and 511, which RFC 6585 forbids to store.
     ///
-    /// RFC 9111 §3 would let a lifetime make any final status storable. 401 and 407 (credentials),
-    /// 412 and 416 (conditions and ranges, neither of them in the key), 417, 421, 425, 426
-    /// (connection) are not stored all the same: the next request, which may lack what provoked
-    /// them, would get the answer to another's. Every other status from 200 to 599, known or not
-    /// (299, 499, 599), is stored where its origin gives it a lifetime.
+    /// RFC 9111 §3 would let a lifetime make any final status storable. This module never stores
+    /// 401 and 407 (credentials), 412 and 416 (conditions and ranges, neither of them in the key),
+    /// 417, 421, 425 and 426 (connection): the next request may lack what provoked them. Every
+    /// other status from 200 to 599, known or not (299, 499, 599), is stored if its origin gives it
+    /// a lifetime.
     static func isAboutTheRequest(_ code: Int) -> Bool {
         switch code {
         case 304, 401, 407, 412, 416, 417, 421, 425, 426, 428, 429, 431, 511: true

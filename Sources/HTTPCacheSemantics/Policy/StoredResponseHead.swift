@@ -1,11 +1,11 @@
 public import HTTPTypes
 
-/// Everything about a stored response but its body: what policy decides on.
+/// Everything about a stored response except its body: the input of the policy.
 public struct StoredResponseHead: Sendable, Hashable {
     /// The original request's method.
     public var requestMethod: HTTPRequest.Method
-    /// The original request's fields that the response's `Vary` nominates (absent ones are absent
-    /// here). RFC 9111 §4.1
+    /// The original request's fields that the response's `Vary` names; a field that the request
+    /// lacked is absent here. RFC 9111 §4.1
     public var selectingFields: HTTPFields
     /// The response's status.
     public var status: HTTPResponse.Status
@@ -15,33 +15,32 @@ public struct StoredResponseHead: Sendable, Hashable {
         get { headFields.value }
         set { headFields = HeadFields(newValue) }
     }
-    /// The same as a store read them.
+    /// The fields in the form in which a store read them.
     package var headFields: HeadFields
-    /// When the request was sent that brought this head (or last freshened it). RFC 9111 §4.2.3
+    /// When the request that brought this head (or last freshened it) was sent. RFC 9111 §4.2.3
     /// `request_time`
     public var requestTime: Timestamp
     /// When this head was received (or last freshened). RFC 9111 §4.2.3 `response_time`
     public var responseTime: Timestamp
-    /// An expiry that the caller set; it takes the place of the freshness lifetime that the
-    /// response gives.
+    /// An expiry that the caller set; it replaces the response's freshness lifetime.
     ///
-    /// The response is fresh before this instant and stale from it on, whatever its fields say: the
-    /// caller said how long it is good, so the response's own demands to be validated (`no-cache`,
-    /// `must-revalidate`, `proxy-revalidate`, `s-maxage`) are lifted too. The request's directives
-    /// and an invalidation still count. `distantFuture` is never stale.
+    /// The response is fresh before this instant and stale from it on, whatever its fields state.
+    /// The caller decided how long it is good, so the response's own demands for validation
+    /// (`no-cache`, `must-revalidate`, `proxy-revalidate`, `s-maxage`) are lifted too. The
+    /// request's directives and an invalidation still apply. `distantFuture` is never stale.
     public var explicitExpiry: Timestamp?
-    /// Why it was invalidated; `nil` where it was not.
+    /// Why it was invalidated; `nil` if it was not.
     ///
-    /// An invalidated response is kept for when the origin cannot be reached, and is not used
-    /// without validation while it can. RFC 9111 §4.4
+    /// An invalidated response is kept for use while the origin is unreachable. While the origin is
+    /// reachable, it is not used without validation. RFC 9111 §4.4
     public var invalidation: InvalidationCause?
-    /// Whether it was invalidated. Setting it keeps a cause that is known already.
+    /// Whether it was invalidated. Setting it to `true` keeps a known cause.
     public var isInvalidated: Bool {
         get { invalidation != nil }
         set { invalidation = newValue ? invalidation ?? .unspecified : nil }
     }
 
-    /// Notes that it was invalidated, where there was a cause. Of two causes the greater one stays.
+    /// Records an invalidation, if there was a cause. Of two causes the greater one stays.
     public mutating func invalidate(_ cause: InvalidationCause?) {
         guard let cause else { return }
         invalidation = max(invalidation ?? cause, cause)

@@ -1,6 +1,7 @@
 internal import HTTPTypes
 
-/// What a request's `Range` asks for, before the representation's length is known. RFC 9110 §14.1.2
+/// The ranges that a request's `Range` names, before the representation's length is known. RFC 9110
+/// §14.1.2
 struct ByteRangeSet: Sendable, Hashable {
     enum Member: Sendable, Hashable {
         /// `first-` or `first-last`, the last byte included.
@@ -9,14 +10,14 @@ struct ByteRangeSet: Sendable, Hashable {
         case suffix(Int64)
     }
 
-    /// More members than anyone asks for in earnest: with more the field is ignored.
+    /// The most members; a field with more is ignored. No real request has as many.
     static let maximumMembers = 1024
 
     /// In the request's order; at least one.
     var members: [Member]
 
-    /// `nil` where the field is to be ignored: it is absent, comes twice, names another unit, or is
-    /// malformed.
+    /// Reads the field; `nil` if it must be ignored: it is absent, is repeated, names another unit,
+    /// or is malformed.
     init?(_ fields: HTTPFields) {
         guard fields.contains(.range) else { return nil }
         var lines = fields[fields: .range].makeIterator()
@@ -62,7 +63,7 @@ struct ByteRangeSet: Sendable, Hashable {
         }
     }
 
-    /// The members where all of them name both ends, so that they are known without the
+    /// The members if all of them name both ends, so that they do not depend on the
     /// representation's length.
     var closed: [Range<Int64>]? {
         var result: [Range<Int64>] = []
@@ -73,10 +74,11 @@ struct ByteRangeSet: Sendable, Hashable {
         return result
     }
 
-    /// `bytes=0-`, which is the whole by another name.
+    /// Whether it is `bytes=0-`, which names the whole.
     var isWhole: Bool { members == [.from(0, through: nil)] }
 
-    /// A suffix that is satisfiable in any representation, if an empty one.
+    /// Whether a member is a suffix of at least one byte, which any representation satisfies, even
+    /// an empty one.
     var hasSuffix: Bool {
         members.contains { member in
             if case .suffix(let length) = member { return length > 0 }
@@ -86,7 +88,7 @@ struct ByteRangeSet: Sendable, Hashable {
 }
 
 extension Array where Element == Range<Int64> {
-    /// Sorted, overlapping and adjacent ones made one.
+    /// The ranges sorted, with overlapping and adjacent ones merged.
     var coalesced: [Range<Int64>] {
         var result: [Range<Int64>] = []
         for range in sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -99,12 +101,12 @@ extension Array where Element == Range<Int64> {
         return result
     }
 
-    /// Bytes in all of them, saturating.
+    /// The sum of the ranges' lengths, saturating.
     var totalLength: Int64 { reduce(0) { saturatingSum($0, $1.upperBound - $1.lowerBound) } }
 }
 
 extension ByteScanner {
-    /// The digits that begin here as a number, clamped to `Int64`; `nil` where there are none.
+    /// Reads the digits that begin here as a number, clamped to `Int64`; `nil` if there are none.
     mutating func clampedNumber() -> Int64? {
         let start = position
         var value: Int64 = 0
@@ -116,7 +118,7 @@ extension ByteScanner {
         return position == start ? nil : value
     }
 
-    /// The digits that begin here as a number; `nil` where there are none or the number is beyond
+    /// Reads the digits that begin here as a number; `nil` if there are none or the number exceeds
     /// `Int64`.
     mutating func exactNumber() -> Int64? {
         let start = position
@@ -131,9 +133,9 @@ extension ByteScanner {
         return position == start ? nil : value
     }
 
-    /// One member of a `Range` field in bytes.
+    /// Reads one member of a `Range` field in bytes.
     ///
-    /// A number too large for `Int64` is beyond every representation, and is clamped.
+    /// A number that exceeds `Int64` is beyond every representation, and is clamped.
     fileprivate mutating func byteRange() -> ByteRangeSet.Member? {
         let first = clampedNumber()
         guard current == UInt8(ascii: "-") else { return nil }

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// A stored response and a new part of the same representation, put together. RFC 9111 §3.4
+/// A stored response combined with a new part of the same representation. RFC 9111 §3.4
 public struct CombinedResponse: Sendable, Hashable {
     /// A stretch of the new body.
     public enum Piece: Sendable, Hashable {
@@ -9,13 +9,13 @@ public struct CombinedResponse: Sendable, Hashable {
         /// These bytes of the received body, by their offsets in it.
         case received(Range<Int64>)
     }
-    /// The head to store: 200 where the pieces are the whole representation, else 206 with the
+    /// The head to store: 200 if the pieces are the whole representation, else 206 with the
     /// `Content-Range` of all of them.
     public var head: StoredResponseHead
-    /// What the new body consists of, in order.
+    /// The pieces of the new body, in order.
     public var pieces: [Piece]
 
-    /// The new body's bytes, together.
+    /// The length of the new body in bytes.
     public var length: Int64 {
         pieces.reduce(0) { sum, piece in
             switch piece {
@@ -25,7 +25,7 @@ public struct CombinedResponse: Sendable, Hashable {
         }
     }
 
-    /// Nothing of the new body is needed: the stored response is only freshened.
+    /// Whether no piece of the new body is needed: the stored response is only freshened.
     public var isStoredAlone: Bool {
         pieces.allSatisfy { piece in
             if case .stored = piece { return true }
@@ -35,24 +35,22 @@ public struct CombinedResponse: Sendable, Hashable {
 }
 
 extension CachePolicy {
-    /// The stored response, complete (200) or partial (206), with the part that a new 206 brings.
-    /// RFC 9111 §3.4, RFC 9110 §15.3.7.3
+    /// Combines a stored response, complete (200) or partial (206), with the part in a new 206. RFC
+    /// 9111 §3.4, RFC 9110 §15.3.7.3
     ///
     /// Both need the same strong validator: equal strong entity tags, or no `ETag` in either and
-    /// equal strong `Last-Modified`. What they say of the complete length must agree, and the two
-    /// must overlap or touch. The fields are the stored ones with those of the new response put in
-    /// their place (§3.2), as freshening by a 304 does; bytes that both hold are taken from the
-    /// stored body unless the new part holds all of it. A part that lies within what is stored only
-    /// freshens it: ``CombinedResponse/isStoredAlone``.
+    /// equal strong `Last-Modified`. Their complete lengths must agree, and the two must overlap or
+    /// touch. The new response's fields replace the stored ones (§3.2), as when a 304 freshens.
+    /// Bytes that both hold are taken from the stored body, unless the new part holds all of it. A
+    /// part that lies within the stored one only freshens it: ``CombinedResponse/isStoredAlone``.
     ///
-    /// Whether the new response may be stored at all is
-    /// ``partialStorability(of:to:hasCredentials:hasExplicitExpiry:)``'s to say, and that its body
-    /// was as long as it said, the caller's.
+    /// ``partialStorability(of:to:hasCredentials:hasExplicitExpiry:)`` decides whether the new
+    /// response may be stored at all. The caller checks that its body was complete.
     ///
     /// - Parameters:
-    ///   - bodyLength: bytes of the stored body.
-    ///   - request: the one that the new response answers.
-    /// - Returns: `nil` where the two cannot be combined; the caller keeps one of them.
+    ///   - bodyLength: the length of the stored body in bytes.
+    ///   - request: the request for the new response.
+    /// - Returns: `nil` if the two cannot be combined; the caller then keeps one of them.
     public func combined(
         _ stored: StoredResponseHead,
         bodyLength: Int64,
@@ -92,7 +90,7 @@ extension CachePolicy {
         return CombinedResponse(head: head, pieces: pieces)
     }
 
-    /// What is stored, as a part; `nil` where its length is not what it says.
+    /// The stored response as a part; `nil` if its length is not the stated one.
     private static func heldPart(of stored: StoredResponseHead, bodyLength: Int64) -> ContentRange? {
         if stored.status.code == 200 {
             return bodyLength >= 0 ? ContentRange(range: 0..<bodyLength, completeLength: bodyLength) : nil
@@ -103,7 +101,7 @@ extension CachePolicy {
         return part
     }
 
-    /// The range of both, where they touch and do not contradict each other.
+    /// The range of both, if they touch and do not contradict each other.
     private static func union(_ old: ContentRange, _ new: ContentRange) -> ContentRange? {
         if let length = old.completeLength, let other = new.completeLength, length != other { return nil }
         guard new.range.lowerBound <= old.range.upperBound, old.range.lowerBound <= new.range.upperBound else {
@@ -116,7 +114,8 @@ extension CachePolicy {
         return ContentRange(range: lower..<upper, completeLength: completeLength)
     }
 
-    /// A part in another content coding is of other bytes, whatever its validator says.
+    /// Whether both have the same content coding: another one has other bytes, whatever its
+    /// validator is.
     private static func agreeOnCoding(_ stored: HTTPFields, _ new: HTTPFields) -> Bool {
         guard let coding = SelectingField.normalized("content-encoding", in: new) else { return true }
         return coding == SelectingField.normalized("content-encoding", in: stored)

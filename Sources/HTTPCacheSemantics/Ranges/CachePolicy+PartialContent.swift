@@ -4,12 +4,12 @@ extension CachePolicy {
     /// Whether a 206 may be stored as it is, one part of a representation, and for whom. RFC 9111
     /// §3.3, §3.4
     ///
-    /// The answer to a GET with `Range`, in one part: a valid `Content-Range`, a `Content-Length`
-    /// (where there is one) that fits it, not `multipart/byteranges`, and a lifetime or a
-    /// validator, without which nothing could be done with it later. For the rest what
-    /// ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)`` says of the same
-    /// response with status 200. That the body is as long as the range says is the caller's to
-    /// check, when it has come.
+    /// It must be the response to a GET with `Range`, in one part: a valid `Content-Range`, a
+    /// `Content-Length` (if there is one) that fits it, and not `multipart/byteranges`. It needs a
+    /// lifetime or a validator, because it could not be used later without either. Otherwise the
+    /// same rules apply as for a 200: see
+    /// ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)``. The caller checks,
+    /// after the transfer, that the body is as long as the range.
     public func partialStorability(
         of response: HTTPResponse,
         to request: HTTPRequest,
@@ -22,7 +22,7 @@ extension CachePolicy {
         else { return .forbidden(.partialContent) }
         var whole = response
         whole.status = .ok
-        // Times say nothing here: only where a lifetime comes from is asked.
+        // Times do not matter here: only the source of the lifetime is needed.
         let epoch = Timestamp(seconds: 0)
         let head = StoredResponseHead(status: .ok, fields: fields, requestTime: epoch, responseTime: epoch)
         let hasLifetime = hasExplicitExpiry || freshnessLifetime(of: head).source != .none
@@ -38,7 +38,7 @@ extension CachePolicy {
         )
     }
 
-    /// The one part that a 206 holds, where its fields agree about it.
+    /// The one part that a 206 holds, if its fields agree about it.
     static func part(_ fields: HTTPFields) -> ContentRange? {
         guard let part = ContentRange(fields) else { return nil }
         let isMultipart = fields.contains { field in
@@ -61,7 +61,7 @@ extension CachePolicy {
         return part
     }
 
-    /// Digits and nothing else.
+    /// Reads a length: digits only.
     private static func contentLength(_ field: HTTPField) -> Int64? {
         field.withUnsafeBytesOfValue { bytes in
             let range = bytes.trimmed(0..<bytes.count)
@@ -71,16 +71,16 @@ extension CachePolicy {
         }
     }
 
-    /// What came of a 200 that broke off, as a partial response that can be completed later; `nil`
-    /// where nothing could be. RFC 9111 §3.3
+    /// The received part of a 200 that broke off, as a partial response that can be completed
+    /// later; `nil` if it cannot. RFC 9111 §3.3
     ///
-    /// For a 200 to a GET with a strong validator of which at least one byte came. The complete
-    /// length is its `Content-Length`, where it has one that is valid and not yet reached, else not
-    /// known.
+    /// It must be a 200 to a GET with a strong validator, and at least one byte must have arrived.
+    /// The complete length is its `Content-Length`, if that is valid and not yet reached; else it
+    /// is unknown.
     ///
     /// - Parameters:
-    ///   - head: as it would have been stored, had the body come whole.
-    ///   - receivedLength: bytes of the body that came.
+    ///   - head: the head that would have been stored with the whole body.
+    ///   - receivedLength: the number of received bytes of the body.
     public func incomplete(_ head: StoredResponseHead, receivedLength: Int64) -> StoredResponseHead? {
         guard head.status.code == 200, head.requestMethod == .get, receivedLength > 0, head.strongValidator != nil,
             head.fields.count < FieldRules.maximumCount
@@ -100,16 +100,16 @@ extension CachePolicy {
         return result
     }
 
-    /// A request for the rest of a stored partial response, so that the whole can answer; `nil`
-    /// where that cannot be asked for. RFC 9110 §14.2, §13.1.5
+    /// A request for the rest of a stored partial response, so that the whole can be served; `nil`
+    /// if the rest cannot be requested. RFC 9110 §14.2, §13.1.5
     ///
-    /// Only for a GET that asks for the whole (or `bytes=0-`), and a stored part that begins at 0,
-    /// is as long as it says, does not hold everything, and has a strong validator. `If-Range`
-    /// makes an origin whose representation changed send the whole new one (200). Where the
-    /// complete length is not known, the origin may answer 416: the part was the whole.
+    /// Only for a GET of the whole (or of `bytes=0-`), and a stored part that begins at 0, is as
+    /// long as stated, does not hold everything, and has a strong validator. `If-Range` makes an
+    /// origin send the whole new representation (200) if it changed. If the complete length is
+    /// unknown, the origin may respond with 416: the part was the whole.
     ///
-    /// The caller's `Range`, `If-Range`, `If-None-Match` and `If-Modified-Since` go; `If-Match` and
-    /// `If-Unmodified-Since` stay.
+    /// The caller's `Range`, `If-Range`, `If-None-Match` and `If-Modified-Since` are removed;
+    /// `If-Match` and `If-Unmodified-Since` stay.
     public func completionRequest(
         for stored: StoredResponseHead,
         bodyLength: Int64,
@@ -117,7 +117,7 @@ extension CachePolicy {
     ) -> HTTPRequest? {
         guard request.method == .get, let part = stored.partialRange, part.range == 0..<max(0, bodyLength),
             bodyLength < part.completeLength ?? .max, let validator = stored.strongValidator,
-            rangeWish(of: request, for: stored)?.isWhole ?? true,
+            requestedRanges(of: request, for: stored)?.isWhole ?? true,
             request.headerFields.count < FieldRules.maximumCount
         else { return nil }
         var result = request
@@ -130,7 +130,7 @@ extension CachePolicy {
         case .tag: name = .eTag
         case .date: name = .lastModified
         }
-        // The validator goes back byte by byte as it came.
+        // The validator is sent back with its exact bytes.
         guard var field = stored.fields.first(where: { $0.name == name }) else { return nil }
         field.name = .ifRange
         result.headerFields.append(field)

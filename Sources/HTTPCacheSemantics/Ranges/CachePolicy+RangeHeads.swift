@@ -1,19 +1,19 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The head that answers with a selection, made from the fields that are served. RFC 9110
+    /// The head of the response for a selection, made from the fields that are served. RFC 9110
     /// §15.3.7, §15.5.17
     ///
-    /// A part has `Content-Range` and its own `Content-Length`; several have `Content-Type:
+    /// One part has `Content-Range` and its own `Content-Length`. Several have `Content-Type:
     /// multipart/byteranges` and the length of their ``MultipartPlan``. `Content-Digest` and
-    /// `Content-MD5` go, because they are of other content. A 416 has none of the representation's
-    /// fields nor its freshness, but its age, as everything has that a store answers (RFC 9111
-    /// §5.1). A partial response that holds everything answers as a 200. For
-    /// ``StoredSelection/missing(_:)`` the stored head comes back as it is.
+    /// `Content-MD5` are removed, because they describe other content. A 416 has none of the
+    /// representation's fields nor its freshness, but its age, like every response from a store
+    /// (RFC 9111 §5.1). A partial response that holds everything is served as a 200. For
+    /// ``StoredSelection/missing(_:)`` the result is the stored head, unchanged.
     ///
     /// - Parameters:
-    ///   - servedFields: what ``servedFields(of:age:)`` gave.
-    ///   - boundary: of an answer in several parts: the same as its plan is made with.
+    ///   - servedFields: the result of ``servedFields(of:age:)``.
+    ///   - boundary: the boundary between several parts; the same as for their plan.
     public func head(
         for selection: StoredSelection,
         of stored: StoredResponseHead,
@@ -22,8 +22,7 @@ extension CachePolicy {
         boundary: String
     ) -> HTTPResponse {
         var fields = servedFields
-        // A head that fits its body matters more than fields without end, which no transport
-        // brings.
+        // A head that fits its body matters more than endless fields, which no transport delivers.
         if fields.count > FieldRules.maximumCount { fields.removeLast(fields.count - FieldRules.maximumCount) }
         switch selection {
         case .missing:
@@ -52,7 +51,7 @@ extension CachePolicy {
         }
     }
 
-    /// The body of an answer in several parts; `nil` for every other selection.
+    /// The body of a response in several parts; `nil` for every other selection.
     public func multipartPlan(
         for selection: StoredSelection,
         of stored: StoredResponseHead,
@@ -68,8 +67,8 @@ extension CachePolicy {
         )
     }
 
-    /// Fields of a stored response that a 416 must not repeat: they describe the representation, or
-    /// would have the 416 kept as long as it.
+    /// Whether a 416 must not repeat a field of the stored response: it describes the
+    /// representation, or would let the 416 be kept as long as it.
     private static func isAboutContent(_ canonicalName: String) -> Bool {
         switch canonicalName {
         case "content-encoding", "content-language", "content-length", "content-location", "content-range": true
@@ -82,7 +81,7 @@ extension CachePolicy {
 }
 
 extension HTTPFields {
-    /// Takes away what is said of the bytes of one message, and not of the representation.
+    /// Removes the fields that describe the bytes of one message, not the representation.
     mutating func removePartialContentFields() {
         removeAll { field in
             switch field.name.canonicalName {

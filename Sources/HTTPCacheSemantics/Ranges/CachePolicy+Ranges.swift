@@ -1,19 +1,19 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The most parts of one answer.
+    /// The most parts of one response.
     ///
     /// RFC 9110 §14.2 lets a server refuse or coalesce many small or overlapping ranges.
     public static let maximumParts = 16
-    /// The longest `Range` that is forwarded, in bytes of all its lines.
+    /// The longest `Range` that is forwarded, in bytes of all its lines together.
     public static let maximumRangeLength = 1024
 
-    /// Whether a request's `Range` may go to its origin: of whatever unit, at most ``maximumParts``
-    /// members and ``maximumRangeLength`` bytes.
+    /// Whether a request's `Range` may be forwarded: it has any unit, at most ``maximumParts``
+    /// members and at most ``maximumRangeLength`` bytes.
     ///
-    /// An origin may spend a buffer on each member, or answer a field that it dislikes with an
-    /// error that caches keep. A request without the field asks for the whole, as RFC 9110 §14.2
-    /// lets every recipient read it.
+    /// An origin may spend a buffer on each member, or respond to a field that it dislikes with an
+    /// error that caches keep. A request without the field requests the whole, as RFC 9110 §14.2
+    /// lets every recipient do.
     package static func forwardsRange(of request: HTTPFields) -> Bool {
         guard request.contains(.range) else { return true }
         var members = 0
@@ -28,55 +28,58 @@ extension CachePolicy {
         return members <= maximumParts && length <= maximumRangeLength
     }
 
-    /// What of the stored representation answers the request. RFC 9110 §14.2, §13.1.5
+    /// Selects the part of the stored representation that serves the request. RFC 9110 §14.2,
+    /// §13.1.5
     ///
-    /// `Range` counts for GET and a stored 200 or 206 only. It is ignored where its unit is not
-    /// `bytes`, where it is malformed or comes twice, and where `If-Range` does not hold: that
-    /// needs one line with the stored strong entity tag, or exactly the stored `Last-Modified`
-    /// where that is strong (§8.8.2.2). More parts than `maximumParts`, or parts that overlap so
-    /// far that together they exceed the representation, are sorted and coalesced; when still too
-    /// many, the whole answers. A suffix of an empty representation is answered whole, because no
-    /// `Content-Range` can name it.
+    /// `Range` applies to GET and a stored 200 or 206 only. It is ignored if its unit is not
+    /// `bytes`, if it is malformed or repeated, and if `If-Range` does not hold. `If-Range` holds
+    /// if it is one line with the stored strong entity tag, or exactly the stored `Last-Modified`
+    /// if that is strong (§8.8.2.2).
     ///
-    /// A stored partial response answers what lies in it: a suffix or an open range only where the
-    /// complete length is known, the whole only where it holds all of it. One whose body is not as
-    /// long as its `Content-Range` says answers nothing.
+    /// Parts are sorted and merged if there are more than `maximumParts`, or if together they
+    /// exceed the representation. If they are still too many, the whole is served. A suffix of an
+    /// empty representation is served whole, because no `Content-Range` can name it.
+    ///
+    /// A stored partial response serves what lies in it: a suffix or an open range only if the
+    /// complete length is known, the whole only if it holds all of it. If its body is not as long
+    /// as its `Content-Range` states, it serves nothing.
     ///
     /// - Parameters:
     ///   - bodyLength: bytes of the stored body.
-    ///   - maximumParts: for an answer in several parts.
+    ///   - maximumParts: the most parts of a response in several parts.
     public func selection(
         of stored: StoredResponseHead,
         bodyLength: Int64,
         for request: HTTPRequest,
         maximumParts: Int = CachePolicy.maximumParts
     ) -> StoredSelection {
-        let wish = rangeWish(of: request, for: stored)
+        let requested = requestedRanges(of: request, for: stored)
         guard stored.status.code == 206 else {
-            guard let wish, stored.status.code == 200 else { return .complete }
-            return Self.selection(wish, completeLength: max(0, bodyLength), maximumParts: maximumParts)
+            guard let requested, stored.status.code == 200 else { return .complete }
+            return Self.selectFromWhole(requested, completeLength: max(0, bodyLength), maximumParts: maximumParts)
         }
         guard let part = stored.partialRange, part.range.upperBound - part.range.lowerBound == bodyLength else {
             return .missing(MissingPart(range: nil, completeLength: stored.partialRange?.completeLength))
         }
         guard let completeLength = part.completeLength else {
-            return Self.selection(wish, inPartOfUnknown: part.range)
+            return Self.selectFromPart(requested, held: part.range)
         }
         let selection =
-            wish.map { Self.selection($0, completeLength: completeLength, maximumParts: maximumParts) } ?? .complete
+            requested.map { Self.selectFromWhole($0, completeLength: completeLength, maximumParts: maximumParts) }
+            ?? .complete
         return selection.held(by: part.range, completeLength: completeLength)
     }
 
-    /// The ranges that the request asks for; `nil` where it asks for the whole, or its `Range` is
-    /// to be ignored.
-    func rangeWish(of request: HTTPRequest, for stored: StoredResponseHead) -> ByteRangeSet? {
+    /// The ranges that the request names; `nil` if it requests the whole, or if its `Range` must be
+    /// ignored.
+    func requestedRanges(of request: HTTPRequest, for stored: StoredResponseHead) -> ByteRangeSet? {
         guard request.method == .get, let ranges = ByteRangeSet(request.headerFields),
             ifRangeHolds(request, for: stored)
         else { return nil }
         return ranges
     }
 
-    /// RFC 9110 §13.1.5: also without the field.
+    /// Whether `If-Range` holds, or is absent. RFC 9110 §13.1.5
     private func ifRangeHolds(_ request: HTTPRequest, for stored: StoredResponseHead) -> Bool {
         guard request.headerFields.contains(.ifRange) else { return true }
         var lines = request.headerFields[fields: .ifRange].makeIterator()
@@ -89,24 +92,23 @@ extension CachePolicy {
         return given.stronglyEquals(tag)
     }
 
-    private static func selection(
-        _ wish: ByteRangeSet,
+    private static func selectFromWhole(
+        _ requested: ByteRangeSet,
         completeLength: Int64,
         maximumParts: Int
     ) -> StoredSelection {
-        if completeLength == 0 && wish.hasSuffix { return .complete }
-        var ranges = wish.resolved(completeLength: completeLength)
+        if completeLength == 0 && requested.hasSuffix { return .complete }
+        var ranges = requested.resolved(completeLength: completeLength)
         if ranges.count > maximumParts || ranges.totalLength > completeLength { ranges = ranges.coalesced }
         guard let first = ranges.first else { return .unsatisfiable(completeLength: completeLength) }
-        // One part is never sent as multipart, however many were asked for. RFC 9110 §15.3.7.2
+        // One part is never sent as multipart, however many were requested. RFC 9110 §15.3.7.2
         if ranges.count == 1 { return .range(first, completeLength: completeLength) }
         return ranges.count > maximumParts ? .complete : .ranges(ranges, completeLength: completeLength)
     }
 
-    /// Without the complete length only what names both its ends can be answered, and only as one
-    /// part.
-    private static func selection(_ wish: ByteRangeSet?, inPartOfUnknown held: Range<Int64>) -> StoredSelection {
-        guard let ranges = wish?.closed?.coalesced, let first = ranges.first, let last = ranges.last else {
+    /// Without the complete length, only ranges with both ends can be served, and only as one part.
+    private static func selectFromPart(_ requested: ByteRangeSet?, held: Range<Int64>) -> StoredSelection {
+        guard let ranges = requested?.closed?.coalesced, let first = ranges.first, let last = ranges.last else {
             return .missing(MissingPart(range: nil, completeLength: nil))
         }
         if ranges.count == 1, held.contains(first) { return .range(first, completeLength: nil) }
@@ -116,7 +118,7 @@ extension CachePolicy {
 }
 
 extension StoredSelection {
-    /// This selection where all that it names is stored, else what is missing.
+    /// This selection if everything that it names is stored, else the missing part.
     fileprivate func held(by part: Range<Int64>, completeLength: Int64) -> StoredSelection {
         let needed: [Range<Int64>]
         switch self {
@@ -131,11 +133,11 @@ extension StoredSelection {
 }
 
 extension Array where Element == Range<Int64> {
-    /// From the first to the last byte of these that does not lie in `held`; `nil` where all do.
+    /// The range from the first to the last of these bytes outside `held`; `nil` if there are none.
     fileprivate func missing(from held: Range<Int64>) -> Range<Int64>? {
         var result: Range<Int64>?
         for range in self where !range.isEmpty && !held.contains(range) {
-            // The part of the range that sticks out on either side.
+            // The part of the range outside `held`, on either side.
             let lower = held.contains(range.lowerBound) ? held.upperBound : range.lowerBound
             let upper = held.contains(range.upperBound - 1) ? held.lowerBound : range.upperBound
             guard lower < upper else { continue }

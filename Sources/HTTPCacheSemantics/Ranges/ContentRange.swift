@@ -1,14 +1,14 @@
 public import HTTPTypes
 
-/// The `Content-Range` of a part: which bytes of the representation a 206 holds. RFC 9110 §14.4
+/// The `Content-Range` of a part: the bytes of the representation that a 206 holds. RFC 9110 §14.4
 ///
 /// ```swift
 /// ContentRange(range: 0..<500, completeLength: 1234).fieldValue  // "bytes 0-499/1234"
 /// ```
 public struct ContentRange: Sendable, Hashable {
-    /// The bytes' offsets in the representation; never empty where it was parsed.
+    /// The bytes' offsets in the representation; never empty if it was parsed.
     public var range: Range<Int64>
-    /// The representation's length in bytes; `nil` where it is not known (`*`).
+    /// The representation's length in bytes; `nil` if it is unknown (`*`).
     public var completeLength: Int64?
 
     /// Makes a range; nothing is checked.
@@ -17,11 +17,11 @@ public struct ContentRange: Sendable, Hashable {
         self.completeLength = completeLength
     }
 
-    /// The range of a part; `nil` where there is no valid one.
+    /// Reads the range of a part; `nil` if there is no valid one.
     ///
-    /// Strict: one line, unit `bytes`, first byte not after the last, the last within the complete
-    /// length, numbers within `Int64`. The `*/length` of a 416 names no part: see
-    /// ``unsatisfiedLength(_:)``.
+    /// The field must be one line with the unit `bytes`. Its first byte must not be after the last,
+    /// the last must be within the complete length, and numbers must fit `Int64`. The `*/length` of
+    /// a 416 names no part: see ``unsatisfiedLength(_:)``.
     public init?(_ fields: HTTPFields) {
         let parsed = Self.withOnlyLine(of: fields) { scanner -> ContentRange? in
             guard let first = scanner.exactNumber(), scanner.current == UInt8(ascii: "-") else { return nil }
@@ -40,7 +40,7 @@ public struct ContentRange: Sendable, Hashable {
         self = parsed
     }
 
-    /// The representation's length as a 416 tells it, `bytes */1234`; `nil` where there is no valid
+    /// The representation's length as a 416 states it, `bytes */1234`; `nil` if there is no valid
     /// one. RFC 9110 §15.5.17
     public static func unsatisfiedLength(_ fields: HTTPFields) -> Int64? {
         withOnlyLine(of: fields) { scanner -> Int64? in
@@ -60,7 +60,7 @@ public struct ContentRange: Sendable, Hashable {
     /// The value for a 416: `bytes */1234`.
     public static func unsatisfied(completeLength: Int64) -> String { "bytes */\(completeLength)" }
 
-    /// Reads what follows `bytes ` in the only line; `nil` too where `body` leaves something
+    /// Reads the text after `bytes ` in the only line; also `nil` if `body` leaves something
     /// unread.
     private static func withOnlyLine<Result>(
         of fields: HTTPFields,
@@ -81,8 +81,8 @@ public struct ContentRange: Sendable, Hashable {
 }
 
 extension StoredResponseHead {
-    /// Which bytes a stored partial response (status 206) holds; `nil` for a complete one, and for
-    /// a 206 that does not say.
+    /// The bytes that a stored partial response (status 206) holds; `nil` for a complete one, and
+    /// for a 206 without a valid `Content-Range`.
     public var partialRange: ContentRange? {
         status.code == 206 ? ContentRange(fields) : nil
     }

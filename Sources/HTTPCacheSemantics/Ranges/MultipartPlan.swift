@@ -10,19 +10,19 @@ public struct MultipartPlan: Sendable, Hashable {
         /// These bytes of the stored body, by their offsets in it (not in the representation).
         case body(Range<Int64>)
     }
-    /// What to send, in order.
+    /// The pieces to send, in order.
     public var pieces: [Piece]
-    /// Bytes in all: the answer's `Content-Length`.
+    /// The length of the body in bytes: the response's `Content-Length`.
     public var length: Int64
 
-    /// Makes the plan of an answer in several parts.
+    /// Makes the plan of a response in several parts.
     ///
     /// - Parameters:
-    ///   - ranges: offsets in the representation, each within what is stored.
-    ///   - contentType: the stored response's, which each part repeats.
+    ///   - ranges: offsets in the representation, each within the stored part.
+    ///   - contentType: the stored response's `Content-Type`, which each part repeats.
     ///   - boundary: random text that does not occur in the body; see ``boundary(_:)``.
-    ///   - bodyOffset: where in the representation the stored body begins: 0, or where a partial
-    ///     response does.
+    ///   - bodyOffset: the offset of the stored body in the representation: 0, or the start of a
+    ///     partial response.
     public init(
         ranges: [Range<Int64>],
         completeLength: Int64,
@@ -58,8 +58,8 @@ public struct MultipartPlan: Sendable, Hashable {
         length = saturatingSum(length, Int64(bytes.count))
     }
 
-    /// The boundary as it is sent: letters, digits, `-` and `_` of the text, at most 70 of them
-    /// (RFC 2046 §5.1.1), `holdfast` where none is left.
+    /// The boundary as it is sent: the letters, digits, `-` and `_` of the text, at most 70 of them
+    /// (RFC 2046 §5.1.1), or `holdfast` if none is left.
     ///
     /// So it needs no quotes and cannot break the framing.
     public static func boundary(_ text: String) -> String {

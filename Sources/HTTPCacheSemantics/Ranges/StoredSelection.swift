@@ -1,26 +1,26 @@
-/// What of a stored representation answers a request. RFC 9110 §14.2
+/// The part of a stored representation that serves a request. RFC 9110 §14.2
 ///
-/// Ranges are offsets in the representation, whether or not all of it is stored.
+/// Ranges are offsets in the representation, even if only a part of it is stored.
 public enum StoredSelection: Sendable, Hashable {
-    /// The whole representation, with the status that was stored (200 where a stored partial
-    /// response holds all of it).
+    /// The whole representation, with the stored status (200 if a stored partial response holds all
+    /// of it).
     case complete
     /// One part: 206 with `Content-Range`.
     case range(Range<Int64>, completeLength: Int64?)
     /// Several parts: 206 as `multipart/byteranges`, in this order.
     case ranges([Range<Int64>], completeLength: Int64)
-    /// Nothing of the representation was asked for: 416 with `Content-Range: bytes */n`.
+    /// The request names no byte of the representation: 416 with `Content-Range: bytes */n`.
     case unsatisfiable(completeLength: Int64)
-    /// A stored partial response does not hold what is asked for.
+    /// A stored partial response lacks bytes that the request names.
     case missing(MissingPart)
 }
 
-/// What a stored partial response lacks to answer a request.
+/// The part that a stored partial response lacks to serve a request.
 public struct MissingPart: Sendable, Hashable {
-    /// From the first to the last byte that is asked for and not stored; `nil` where that cannot be
-    /// told, because the representation's length is not known or the stored response is damaged.
+    /// The range from the first to the last requested byte that is not stored; `nil` if it is
+    /// unknown, because the representation's length is unknown or the stored response is damaged.
     public var range: Range<Int64>?
-    /// The representation's length, where it is known.
+    /// The representation's length, if known.
     public var completeLength: Int64?
 
     /// Makes a description.

@@ -1,22 +1,20 @@
 internal import HTTPTypes
 
-/// A validator that changes whenever the bytes do: what makes it right to put parts together. RFC
-/// 9110 §8.8.1
+/// A validator that changes whenever the bytes do, so that parts may be combined. RFC 9110 §8.8.1
 enum StrongValidator: Sendable, Hashable {
     case tag(EntityTag)
     /// A `Last-Modified` that is known to be strong.
     case date(Timestamp)
 
-    /// How much earlier than `Date` a `Last-Modified` has to be, in milliseconds.
+    /// How much earlier than `Date` a strong `Last-Modified` must be, in milliseconds.
     ///
-    /// RFC 9110 §8.8.2.2 has one second where both are by the same clock, and asks for more where
-    /// they may not be; files and servers often have different ones. A minute is what RFC 7232
-    /// named.
+    /// RFC 9110 §8.8.2.2 requires one second if both use the same clock, and more if they may not;
+    /// files and servers often have different clocks. A minute is the value of RFC 7232.
     static let dateDistance: Int64 = 60_000
 
-    /// The strong validator of a response; `nil` where it has none.
+    /// The strong validator of a response; `nil` if it has none.
     ///
-    /// One with an `ETag` that is weak or malformed has none: its date would be no better.
+    /// A response with a weak or malformed `ETag` has none: its date would be no better.
     init?(_ fields: HTTPFields, received: Timestamp) {
         if fields.contains(.eTag) {
             guard let tag = EntityTag(fields), !tag.isWeak else { return nil }
@@ -27,7 +25,7 @@ enum StrongValidator: Sendable, Hashable {
         }
     }
 
-    /// `Last-Modified`, where it is long enough before `Date` that no second change can hide in it.
+    /// `Last-Modified`, if it is so long before `Date` that no second change can hide in it.
     static func strongDate(_ fields: HTTPFields, received: Timestamp) -> Timestamp? {
         guard let lastModified = date(.lastModified, fields, received: received),
             let date = date(.date, fields, received: received),

@@ -1,13 +1,13 @@
 public import HTTPCacheSemantics
 
-/// What a request is authenticated by. Its value appears in no description, log or mirror.
+/// A token that authenticates a request. Its value appears in no description, log or mirror.
 public struct AccessToken: Sendable, Hashable {
-    /// As it is sent.
+    /// The value as it is sent.
     public var value: String
-    /// When it is no longer taken; `nil` where that is not known. It is replaced some time before.
+    /// When the origin stops accepting it; `nil` if unknown. It is replaced some time before.
     public var expiresAt: Timestamp?
 
-    /// A token.
+    /// Creates a token.
     public init(_ value: String, expiresAt: Timestamp? = nil) {
         self.value = value
         self.expiresAt = expiresAt

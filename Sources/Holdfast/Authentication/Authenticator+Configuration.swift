@@ -3,31 +3,31 @@ import HTTPCacheSemantics
 public import HTTPTypes
 
 extension Authenticator {
-    /// How tokens are sent, to whom, and when they are replaced.
+    /// How and where tokens are sent, and when they are replaced.
     public struct Configuration: Sendable, Hashable {
-        /// The origins that tokens are for: URLs whose scheme, host and port count, or host names,
-        /// which mean `https` on its own port.
+        /// The origins that receive tokens: URLs, of which scheme, host and port are used, or host
+        /// names, which mean `https` on its default port.
         ///
-        /// Where none is named: that of the client's ``ServerEnvironment/baseURL``; where there is
-        /// no environment, those of all endpoints of the client. So name them where endpoints of
-        /// one client are at different origins.
+        /// If none is named, the origin of the client's ``ServerEnvironment/baseURL`` receives
+        /// them; without an environment, the origins of all endpoints of the client. So name them
+        /// if endpoints of one client have different origins.
         public var origins: [String]
-        /// The field that a token is sent in. `Authorization` unless told otherwise.
+        /// The field of the token. `Authorization` by default.
         public var field: HTTPField.Name
-        /// What stands before it. `Bearer ` unless told otherwise; RFC 6750 §2.1
+        /// The text before the token. `Bearer ` by default; RFC 6750 §2.1
         public var prefix: String
-        /// A token is replaced so long before it expires, or after three quarters of its lifetime
-        /// where that is later. One minute.
+        /// A token is replaced this long before it expires, or after three quarters of its lifetime
+        /// if that is later. One minute by default.
         public var leeway: Duration
-        /// How long the source is waited for. 30 seconds.
+        /// How long to wait for the source. 30 seconds by default.
         public var timeout: Duration
-        /// How long a source that failed is left alone; it doubles with each further failure. One
-        /// second.
+        /// How long a source is not called after it failed. It doubles with each further failure.
+        /// One second by default.
         public var pause: Duration
-        /// The longest pause. One minute.
+        /// The longest pause. One minute by default.
         public var maximumPause: Duration
 
-        /// See the properties.
+        /// Creates a configuration; see the properties.
         public init(
             origins: [String] = [],
             field: HTTPField.Name = .authorization,
@@ -58,7 +58,7 @@ extension Authenticator {
                         throw HoldfastError(
                             code: .invalidURL,
                             message:
-                                "'\(Redaction.uriText(origin))' is no origin: give it as 'https://api.example.com'."
+                                "'\(Redaction.uriText(origin))' is not an origin. Use a form such as 'https://api.example.com'."
                         )
                     }
                     return target.origin
@@ -67,8 +67,8 @@ extension Authenticator {
         }
     }
 
-    /// Whether a request goes where tokens may go.
-    func isMeant(_ head: HTTPRequest, _ call: CallInfo) -> Bool {
+    /// Whether a request's origin may receive tokens.
+    func mayReceiveToken(_ head: HTTPRequest, _ call: CallInfo) -> Bool {
         guard let origin = TargetURI(request: head)?.origin else { return false }
         if !origins.isEmpty { return origins.contains(origin) }
         guard let environment = call.environment else { return true }

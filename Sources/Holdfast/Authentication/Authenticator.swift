@@ -3,38 +3,41 @@ import HTTPCacheSemantics
 public import HTTPTypes
 import Synchronization
 
-/// Sends requests with a token that it gets from a ``TokenSource``, and names whose requests they
-/// are.
+/// Sends requests with a token from a ``TokenSource``, and names their principal.
 ///
 /// ```swift
-/// let authenticator = try Authenticator(RefreshTokens(…), token: keychain.token, principal: "user-4711")
-/// let client = try await CachingClient.open(store: "feed.store", configuration: .init(plugins: [authenticator]))
+/// let authenticator = try Authenticator(
+///     RefreshTokens(…), token: keychain.token, principal: "user-4711"
+/// )
+/// let client = try await CachingClient.open(
+///     store: "feed.store", configuration: .init(plugins: [authenticator])
+/// )
 /// ```
 ///
-/// * **Once**: however many requests need a token at the same time, the source is asked once, for
-///   all of them. A caller that goes away ends its own waiting only.
+/// * **Once**: however many requests need a token at the same time, the source is called once for
+///   all of them. A caller that is cancelled ends only its own waiting.
 /// * **In time**: a token is replaced before it expires, while it is still sent. After a 401 it is
-///   replaced once, and the request goes again; a request that was refused for an older token than
-///   the present one just goes again.
-/// * **No storm**: a source that failed is left alone for a while, longer each time; until then all
-///   requests that need a token fail with what it said. One that does not answer is waited for no
+///   replaced once, and the request is sent again. A request that was rejected with an older token
+///   than the current one is just sent again.
+/// * **No storm**: a source that failed is not called for a while, longer each time. Until then all
+///   requests that need a token fail with the source's error. No request waits for the source
 ///   longer than ``Configuration/timeout``.
-/// * **Stored copies survive**: they belong to the ``principal`` and not to a token. Looking into
-///   the store never waits for a token, so that what is stored is served with an expired one, or
-///   none. Where the source cannot be reached, what is stored answers as if the origin could not
-///   be; see ``SingleValueStrategy``.
-/// * **For nobody else**: a token goes to ``Configuration/origins`` only, and is in no log, error
-///   or description. A request that has the field already is left as it is.
+/// * **Stored responses survive**: they belong to the ``principal`` and not to a token. Reading the
+///   store never waits for a token, so stored responses are served with an expired token, or none.
+///   If the source is unreachable, stored responses are used as for an unreachable origin; see
+///   ``SingleValueStrategy``.
+/// * **For these origins only**: a token is sent to ``Configuration/origins`` only, and is in no
+///   log, error or description. A request that has the field already is not changed.
 ///
-/// It fails with ``HoldfastError``, code `loginRequired` where the source has no token to give any
-/// more, `originUnreachable` where it could not be asked, `authenticationFailed` otherwise.
+/// It throws ``HoldfastError`` with code `loginRequired` if the source can provide no more tokens,
+/// `originUnreachable` if the source was unreachable, and `authenticationFailed` otherwise.
 public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     private struct State {
         var tokens: TokenState
         var principal: String?
         var waiters: [Int: CheckedContinuation<AccessToken, any Error>] = [:]
         var nextWaiter = 0
-        /// Asks the source, and ends that when it takes too long.
+        /// The call of the source, and the timer that ends it.
         var running: [Task<Void, Never>] = []
     }
 
@@ -48,25 +51,25 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     private let onLoginRequired: @Sendable (HoldfastError) -> Void
     private let state: Mutex<State>
 
-    /// Whose source is being asked by this task: what it asks for is not authenticated, or it would
-    /// wait for itself.
-    @TaskLocal private static var asking: ObjectIdentifier?
+    /// The authenticator whose source the current task calls. Requests of that source are not
+    /// authenticated, because they would wait for themselves.
+    @TaskLocal private static var activeAuthenticator: ObjectIdentifier?
 
-    /// An authenticator of one principal.
+    /// Creates an authenticator of one principal.
     ///
     /// - Parameters:
-    ///   - source: where tokens come from.
-    ///   - token: one to begin with. Where there is none, the source is asked when the first
-    ///     request needs one.
-    ///   - principal: whose requests these are, where neither endpoint nor client says so: a name
-    ///     that stays when tokens change and that no other user has.
-    ///   - clock: tells whether a token has expired.
-    ///   - sleeper: what the timeout and pauses are timed by.
-    ///   - jitter: a number from 0 to 1 for each pause, so that many processes do not ask at the
-    ///     same time.
-    ///   - onLoginRequired: called each time the source has turned out to have no token to give any
-    ///     more. See ``signIn(_:as:)``.
-    /// - Throws: ``HoldfastError`` with code `invalidURL`: an origin is none.
+    ///   - source: the source of tokens.
+    ///   - token: the first token. Without one, the source is called when the first request needs a
+    ///     token.
+    ///   - principal: the principal of requests for which neither endpoint nor client names one. It
+    ///     is a name that stays when tokens change, and that no other user has.
+    ///   - clock: the clock for the expiry of tokens.
+    ///   - sleeper: the clock for the timeout and pauses.
+    ///   - jitter: returns a number from 0 to 1 for each pause, so that many processes do not call
+    ///     at the same time.
+    ///   - onLoginRequired: called each time the source can provide no more tokens. See
+    ///     ``signIn(_:as:)``.
+    /// - Throws: ``HoldfastError`` with code `invalidURL` if an origin is not valid.
     public init(
         _ source: any TokenSource,
         token: AccessToken? = nil,
@@ -93,10 +96,11 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         state = Mutex(State(tokens: tokens, principal: principal))
     }
 
-    /// Whose requests are authenticated; `nil` after ``signOut()``.
+    /// The principal of authenticated requests; `nil` after ``signOut()``.
     public var principal: String? { state.withLock { $0.principal } }
 
-    /// The user has logged in: requests go with this token from now on, those that wait as well.
+    /// Call it when the user has logged in. From now on all requests use this token, including
+    /// those that wait.
     public func signIn(_ token: AccessToken, as principal: String) {
         settle { state, now in
             state.principal = principal
@@ -105,8 +109,8 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         }
     }
 
-    /// The user has logged out: requests fail with code `loginRequired` until ``signIn(_:as:)``.
-    /// What is stored stays, and is not seen without its principal.
+    /// Call it when the user has logged out. Requests fail with code `loginRequired` until
+    /// ``signIn(_:as:)``. Stored responses stay, and are not visible without their principal.
     public func signOut() {
         settle { state, now in
             state.principal = nil
@@ -115,12 +119,12 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         }
     }
 
-    /// A token that is taken, as far as is known: for requests that go another way.
+    /// Returns a token that is valid as far as known, for requests outside of the client.
     ///
-    /// - Throws: ``HoldfastError``, or `CancellationError` when the calling task is cancelled.
+    /// - Throws: ``HoldfastError``, or `CancellationError` if the calling task is cancelled.
     public func token() async throws -> AccessToken {
-        // As a rule it is there.
-        if case .go(let token, false) = state.withLock({ $0.tokens.needed(at: now()) }) { return token }
+        // The usual case: there is a token.
+        if case .go(let token, false) = state.withLock({ $0.tokens.decide(at: now()) }) { return token }
         let id = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
@@ -129,14 +133,14 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
             try await withCheckedThrowingContinuation { continuation in
                 let result: Result<AccessToken, any Error>? = state.withLock { state in
                     if Task.isCancelled { return .failure(CancellationError()) }
-                    switch state.tokens.needed(at: now()) {
+                    switch state.tokens.decide(at: now()) {
                     case .go(let token, let isRenewed):
-                        if isRenewed { ask(&state) }
+                        if isRenewed { callSource(&state) }
                         return .success(token)
                     case .fail(let error): return .failure(error)
                     case .wait:
                         state.waiters[id] = continuation
-                        ask(&state)
+                        callSource(&state)
                         return nil
                     }
                 }
@@ -149,14 +153,14 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
 
     /// See ``PreparingPlugin``.
     public func prepare(_ request: inout CacheRequest, for call: CallInfo) async throws {
-        guard Self.asking != ObjectIdentifier(self), isMeant(request.head, call),
+        guard Self.activeAuthenticator != ObjectIdentifier(self), mayReceiveToken(request.head, call),
             !request.head.headerFields.contains(configuration.field)
         else { return }
         if request.principal == nil { request.principal = principal }
         let token: AccessToken
         switch call.purpose {
         case .lookup:
-            // Whatever it is worth: it stays in the process.
+            // Even an invalid token will do, because it does not leave the process.
             guard let known = state.withLock({ $0.tokens.known }) else { return }
             token = known
         case .network: token = try await self.token()
@@ -167,31 +171,31 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     /// See ``RecoveringPlugin``.
     public func recover(from response: HTTPResponse, to request: CacheRequest, for call: CallInfo) async throws -> Bool
     {
-        guard response.status == .unauthorized, isMeant(request.head, call),
+        guard response.status == .unauthorized, mayReceiveToken(request.head, call),
             let value = request.head.headerFields[configuration.field], value.hasPrefix(configuration.prefix)
         else { return false }
         let token = String(value.dropFirst(configuration.prefix.count))
-        return state.withLock { $0.tokens.refused(token, at: now()) }
+        return state.withLock { $0.tokens.reject(token, at: now()) }
     }
 
     /// The field of the token.
     public var secrets: Secrets { Secrets(fields: [configuration.field]) }
 
-    /// Whether there is a token to go with.
+    /// Whether there is a token to send.
     public var isReady: Bool { state.withLock { $0.tokens.isReady(at: now()) } }
 
     private func now() -> TokenState.Instant { TokenState.Instant(date: clock.now(), uptime: uptime()) }
 
-    /// Asks the source, unless that is under way: in a task of its own, because it is for
-    /// everybody.
-    private func ask(_ state: inout State) {
-        guard let generation = state.tokens.beginAsking() else { return }
+    /// Calls the source, unless a call is under way. It uses a task of its own, because the token
+    /// is for all callers.
+    private func callSource(_ state: inout State) {
+        guard let generation = state.tokens.beginFetch() else { return }
         let old = state.tokens.known
-        let asking = Task {
+        let fetch = Task {
             let result: Result<AccessToken, any Error>
             do {
                 result = .success(
-                    try await Self.$asking.withValue(ObjectIdentifier(self)) {
+                    try await Self.$activeAuthenticator.withValue(ObjectIdentifier(self)) {
                         try await source.token(replacing: old)
                     }
                 )
@@ -204,45 +208,47 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
             guard (try? await sleeper.sleep(for: configuration.timeout)) != nil else { return }
             finish(.failure(SourceTimeout()), generation)
         }
-        state.running = [asking, timer]
+        state.running = [fetch, timer]
     }
 
-    /// The source answered, failed, or took too long; what comes after that does not count.
+    /// Handles the end of a call of the source: a token, a failure or the timeout. Later results
+    /// are ignored.
     private func finish(_ result: Result<AccessToken, any Error>, _ generation: Int) {
-        var refusal: HoldfastError?
+        var loginError: HoldfastError?
         settle { state, now in
             let pause = state.tokens.nextPause * (0.5 + jitter() / 2)
             switch result {
             case .success(let token):
-                guard state.tokens.answered(token, generation, at: now, pause: pause) else { return false }
+                guard state.tokens.accept(token, generation, at: now, pause: pause) else { return false }
             case .failure(let error):
                 let error = HoldfastError(ofSource: error)
-                guard state.tokens.failed(error, generation, at: now, pause: pause) else { return false }
-                if error.code == .loginRequired { refusal = error }
+                guard state.tokens.recordFailure(error, generation, at: now, pause: pause) else { return false }
+                if error.code == .loginRequired { loginError = error }
             }
             return true
         }
-        if let refusal { onLoginRequired(refusal) }
+        if let loginError { onLoginRequired(loginError) }
     }
 
-    /// Changes what is known, and tells everybody who waits.
+    /// Changes the state, and resumes all waiting callers.
     ///
-    /// - Parameter change: `false`: it has changed nothing.
+    /// - Parameter change: returns `false` if it has changed nothing.
     private func settle(_ change: (inout State, TokenState.Instant) -> Bool) {
         let settled: (waiters: [CheckedContinuation<AccessToken, any Error>], Result<AccessToken, any Error>)?
         settled = state.withLock { state in
             let now = now()
             guard change(&state, now) else { return nil }
-            // Whatever is under way does not count any more.
+            // A call that is under way is obsolete.
             for task in state.running { task.cancel() }
             state.running = []
             let result: Result<AccessToken, any Error>
-            switch (state.tokens.needed(at: now), state.tokens.failure) {
+            switch (state.tokens.decide(at: now), state.tokens.failure) {
             case (.go(let token, _), _): result = .success(token)
-            // Without a pause the next one asks again, but those who waited are told.
+            // Without a pause the next request calls the source again, but the waiting callers
+            // receive the error.
             case (.fail(let error), _), (.wait, let error?): result = .failure(error)
             case (.wait, nil):
-                if !state.waiters.isEmpty { ask(&state) }
+                if !state.waiters.isEmpty { callSource(&state) }
                 return nil
             }
             defer { state.waiters = [:] }
@@ -254,8 +260,8 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
 }
 
 extension Authenticator: CustomStringConvertible, CustomReflectable {
-    /// Its name, and nothing of what it knows.
+    /// The type's name, without any state.
     public var description: String { "Authenticator" }
-    /// Nothing of what it knows.
+    /// Empty, without any state.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

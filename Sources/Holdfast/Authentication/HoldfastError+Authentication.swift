@@ -1,19 +1,19 @@
 import HTTPCache
 
-/// A token source did not answer in time.
+/// A token source did not respond in time.
 struct SourceTimeout: Error {}
 
 extension HoldfastError {
     static func loginRequired(_ cause: (any Error)? = nil) -> HoldfastError {
         HoldfastError(
             code: .loginRequired,
-            message: "There is no token, and none is to be had before the user has logged in again.",
+            message: "There is no token, and none can be obtained before the user has logged in again.",
             cause: cause
         )
     }
 
-    /// What a token source's failure means for the requests that wait for it. Its own words stay in
-    /// the cause: nobody knows what is in them.
+    /// Converts a token source's failure to an error of the waiting requests. The source's own text
+    /// stays in the cause, because it may contain anything.
     init(ofSource error: any Error) {
         switch error {
         case is LoginRequired: self = .loginRequired(error)
@@ -22,27 +22,27 @@ extension HoldfastError {
             self.init(
                 code: .overloaded,
                 message:
-                    "There is no valid token, and too many requests were under way to ask for one. Try again later.",
+                    "There is no valid token, and too many requests are under way to fetch one. Try again later.",
                 cause: error
             )
-        case _ where error.saysNetworkIsAway:
+        case _ where error.isUnreachableNetwork:
             self.init(
                 code: .originUnreachable,
-                message: "There is no valid token, and the source of tokens could not be reached.",
+                message: "There is no valid token, and the token source is unreachable.",
                 cause: error
             )
         default:
             self.init(
                 code: .authenticationFailed,
-                message: "There is no valid token, and the source of tokens failed with '\(type(of: error))'.",
+                message: "There is no valid token, and the token source failed with '\(type(of: error))'.",
                 cause: error
             )
         }
     }
 
-    /// Whether a call whose request needs authentication fails with it, whatever is stored: it was
-    /// answered.
-    var isRefusedAuthentication: Bool { code == .loginRequired || code == .authenticationFailed }
+    /// Whether a call fails with this authentication error, whatever is stored: the source or the
+    /// origin rejected it.
+    var isAuthenticationRejection: Bool { code == .loginRequired || code == .authenticationFailed }
 }
 
 extension Error {
@@ -55,10 +55,10 @@ extension Error {
         }
     }
 
-    fileprivate var saysNetworkIsAway: Bool {
+    fileprivate var isUnreachableNetwork: Bool {
         switch self {
         case is SourceTimeout: true
-        case let error as HoldfastError: error.isOfTheNetwork
+        case let error as HoldfastError: error.isNetworkFailure
         case let error as ExchangeError: error.code == .originUnreachable || error.code == .offlineMiss
         case let error as TransportError: error.code.isUnreachable
         default: false

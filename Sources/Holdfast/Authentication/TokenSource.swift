@@ -1,12 +1,14 @@
-/// Where tokens come from: an authorization server, a file, another process.
+/// A source of tokens: an authorization server, a file, another process.
 ///
 /// ```swift
 /// struct RefreshTokens: TokenSource {
 ///     let client: CachingClient, keychain: Keychain
 ///     func token(replacing old: AccessToken?) async throws -> AccessToken {
 ///         do {
-///             let answer = try await client.fetch(RefreshEndpoint(keychain.refreshToken), .networkOnly).value
-///             return AccessToken(answer.token, expiresAt: answer.expiresAt)
+///             let response = try await client.fetch(
+///                 RefreshEndpoint(keychain.refreshToken), .networkOnly
+///             ).value
+///             return AccessToken(response.token, expiresAt: response.expiresAt)
 ///         } catch let error as HoldfastError where error.status == .badRequest {
 ///             throw LoginRequired()
 ///         }
@@ -14,37 +16,36 @@
 /// }
 /// ```
 ///
-/// It may ask through the client that it authenticates: what it asks for itself is not
+/// It may send requests through the client that it authenticates. Its own requests are not
 /// authenticated.
 public protocol TokenSource: Sendable {
-    /// A token that is taken. Asked once at a time, for all requests that wait.
+    /// Returns a valid token. It is called once at a time, for all waiting requests.
     ///
-    /// - Parameter old: the one that expires or was refused; `nil` where there was none.
-    /// - Throws: ``LoginRequired`` where no token is to be had any more without the user; whatever
-    ///   went wrong otherwise, in which case it is asked again later. ``HoldfastError``,
-    ///   `ExchangeError` and `TransportError` tell whether the network was away, so that what is
-    ///   stored may answer. Its errors become causes of errors that the caller sees: they should
-    ///   hold no tokens.
+    /// - Parameter old: the token that expires or was rejected; `nil` if there was none.
+    /// - Throws: ``LoginRequired`` if no token can be obtained without the user. After any other
+    ///   error it is called again later. ``HoldfastError``, `ExchangeError` and `TransportError`
+    ///   show whether the network is unreachable, so that stored responses may be used. Its errors
+    ///   become causes of errors that the caller sees, so they should hold no tokens.
     func token(replacing old: AccessToken?) async throws -> AccessToken
 }
 
-/// A ``TokenSource`` has no token to give, and will have none before the user has logged in.
+/// A ``TokenSource`` has no token, and will have none before the user has logged in.
 public struct LoginRequired: Error, Sendable, Hashable {
-    /// What it was told, in the application's words. It holds no token.
+    /// The reason in the application's words. It holds no token.
     public var reason: String
 
-    /// A refusal.
+    /// Creates the error.
     public init(_ reason: String = "") { self.reason = reason }
 }
 
-/// Tokens from a closure.
+/// A source that calls a closure for each token.
 struct ClosureTokenSource: TokenSource {
     let refresh: @Sendable (AccessToken?) async throws -> AccessToken
     func token(replacing old: AccessToken?) async throws -> AccessToken { try await refresh(old) }
 }
 
 extension Authenticator {
-    /// An authenticator of one principal, whose tokens come from a closure; see the other
+    /// Creates an authenticator of one principal with a closure as its source; see the other
     /// initialiser.
     ///
     /// - Parameter refresh: see ``TokenSource/token(replacing:)``.

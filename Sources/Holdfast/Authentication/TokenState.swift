@@ -1,13 +1,13 @@
 import HTTPCacheSemantics
 
-/// What an ``Authenticator`` knows, and what it does next: events in, decisions out.
+/// The state of an ``Authenticator``. It receives events and returns decisions.
 ///
-/// Dates are the wall clock's, pauses are told by a clock that does not jump.
+/// Dates come from the wall clock; pauses are measured by a clock that does not jump.
 struct TokenState: Sendable {
-    /// When tokens are replaced, and how often a source is asked.
+    /// When tokens are replaced, and how often a source is called.
     struct Limits: Sendable, Hashable {
-        /// A token is replaced so long before it expires, or a quarter of its lifetime where that
-        /// is shorter.
+        /// A token is replaced this long before it expires, or a quarter of its lifetime if that is
+        /// shorter.
         var leeway: Duration
         /// The pause after a failure; it doubles with each further one.
         var pause: Duration
@@ -21,34 +21,34 @@ struct TokenState: Sendable {
         var uptime: Duration
     }
 
-    /// What a request that needs a token does.
+    /// How a request that needs a token proceeds.
     enum Decision: Sendable {
-        /// It goes with this token; where `isRenewed`, its replacement is asked for beside it.
+        /// It is sent with this token. If `isRenewed`, a replacement is fetched at the same time.
         case go(AccessToken, isRenewed: Bool)
-        /// It waits for a token, which is asked for unless it is under way already.
+        /// It waits for a token, which is fetched unless that is under way already.
         case wait
-        /// It fails, and the source is left alone.
+        /// It fails, and the source is not called.
         case fail(HoldfastError)
     }
 
     private let limits: Limits
     private var token: AccessToken?
-    /// Counts what the source is asked: what was asked before somebody logged in or out does not
-    /// count any more.
+    /// Counts the calls of the source. The result of a call from before a login or logout is
+    /// ignored.
     private var generation = 0
-    private var isAsking = false
+    private var isFetching = false
     private var replacedAt: Timestamp?
     private var receivedAt: Duration?
-    /// The token was refused: it is not to be sent again.
-    private var isRefused = false
-    /// What is told until the pause is over; for good where it says that a login is required.
+    /// The origin rejected the token, so it must not be sent again.
+    private var isRejected = false
+    /// The error of all requests until the pause is over. It is final if a login is required.
     private(set) var failure: HoldfastError?
     private var pauseEnd = Duration.zero
     private var failures = 0
-    /// Tokens in a row that were refused as soon as they came.
-    private var refusals = 0
-    /// Values sent before the present one, the newest last: requests under way may still be refused
-    /// for them.
+    /// How many tokens in a row were rejected as soon as they came.
+    private var rejections = 0
+    /// Former token values, the newest last. Requests under way may still be rejected because of
+    /// them.
     private var earlier: [String] = []
 
     private static let rememberedTokens = 8
@@ -56,17 +56,17 @@ struct TokenState: Sendable {
     init(_ token: AccessToken?, _ limits: Limits, at now: Instant) {
         self.limits = limits
         set(token, at: now)
-        // How old it is, nobody knows: where it is refused, it is replaced at once.
+        // Its age is unknown. If it is rejected, it is replaced at once.
         receivedAt = nil
     }
 
-    /// Takes a token that the application has.
+    /// Accepts a token from the application.
     mutating func signIn(_ token: AccessToken, at now: Instant) {
         reset()
         set(token, at: now)
     }
 
-    /// Forgets the token; there is none before the application has another.
+    /// Forgets the token. There is none until the application provides another.
     mutating func signOut(_ error: HoldfastError, at now: Instant) {
         reset()
         set(nil, at: now)
@@ -74,35 +74,36 @@ struct TokenState: Sendable {
         failure = error
     }
 
-    /// The token as it is, for what does not leave the process.
+    /// The token whether valid or not, for uses within the process.
     var known: AccessToken? { token }
 
-    /// Whether a request goes without waiting.
+    /// Whether a request can be sent without waiting.
     func isReady(at now: Instant) -> Bool { usable(at: now) != nil }
 
-    /// What a request does that needs a token.
-    func needed(at now: Instant) -> Decision {
+    /// Decides how a request that needs a token proceeds.
+    func decide(at now: Instant) -> Decision {
         let isPausing = failure.map { $0.code == .loginRequired || now.uptime < pauseEnd } ?? false
         if let token = usable(at: now) {
             let isDue = replacedAt.map { now.date >= $0 } ?? false
-            return .go(token, isRenewed: isDue && !isPausing && !isAsking)
+            return .go(token, isRenewed: isDue && !isPausing && !isFetching)
         }
         if let failure, isPausing { return .fail(failure) }
         return .wait
     }
 
-    /// Asks the source, unless that is under way. What it answers is told with this number.
-    mutating func beginAsking() -> Int? {
-        guard !isAsking else { return nil }
-        isAsking = true
+    /// Begins a call of the source, unless one is under way. Its result must be reported with this
+    /// number.
+    mutating func beginFetch() -> Int? {
+        guard !isFetching else { return nil }
+        isFetching = true
         return generation
     }
 
-    /// The source answered. `false`: that does not count any more.
-    mutating func answered(_ new: AccessToken, _ generation: Int, at now: Instant, pause: Duration) -> Bool {
-        guard endAsking(generation) else { return false }
-        if isRefused, new.value == token?.value {
-            fail(.refusedTokenAgain, at: now, pause: pause)
+    /// Handles a new token. Returns `false` if it is obsolete.
+    mutating func accept(_ new: AccessToken, _ generation: Int, at now: Instant, pause: Duration) -> Bool {
+        guard endFetch(generation) else { return false }
+        if isRejected, new.value == token?.value {
+            fail(.rejectedTokenAgain, at: now, pause: pause)
         } else if let expiresAt = new.expiresAt, expiresAt <= now.date {
             fail(.expiredToken, at: now, pause: pause)
         } else {
@@ -112,9 +113,9 @@ struct TokenState: Sendable {
         return true
     }
 
-    /// The source failed. `false`: that does not count any more.
-    mutating func failed(_ error: HoldfastError, _ generation: Int, at now: Instant, pause: Duration) -> Bool {
-        guard endAsking(generation) else { return false }
+    /// Handles a failure of the source. Returns `false` if it is obsolete.
+    mutating func recordFailure(_ error: HoldfastError, _ generation: Int, at now: Instant, pause: Duration) -> Bool {
+        guard endFetch(generation) else { return false }
         fail(error, at: now, pause: pause)
         return true
     }
@@ -122,31 +123,31 @@ struct TokenState: Sendable {
     /// The pause after the next failure.
     var nextPause: Duration { pause(after: failures) }
 
-    /// The origin refused a request with this token: whether the request is to go again, with
-    /// another one.
+    /// Handles the rejection of this token by the origin. Returns whether the request should be
+    /// sent again, with another token.
     ///
-    /// A token is replaced for that once. Those that are refused as soon as they came are replaced
-    /// more and more rarely: they are not what the origin minds.
-    mutating func refused(_ value: String, at now: Instant) -> Bool {
+    /// A rejected token is replaced once. Tokens that are rejected as soon as they come are
+    /// replaced more and more rarely, because the origin then has another reason to reject.
+    mutating func reject(_ value: String, at now: Instant) -> Bool {
         guard let token, token.value == value else { return token != nil && earlier.contains(value) }
-        guard !isRefused else { return true }
-        // Its replacement is on the way, and may be why the origin takes this one no longer:
-        // waiting for it asks nobody anything.
-        if isAsking {
-            isRefused = true
+        guard !isRejected else { return true }
+        // Its replacement is being fetched, and may be the reason why the origin rejects this one.
+        // Waiting for it costs no further call.
+        if isFetching {
+            isRejected = true
             return true
         }
         if let receivedAt {
             let age = now.uptime - receivedAt
-            guard age >= pause(after: refusals) else { return false }
-            refusals = age >= limits.maximumPause ? 0 : refusals + 1
+            guard age >= pause(after: rejections) else { return false }
+            rejections = age >= limits.maximumPause ? 0 : rejections + 1
         }
-        isRefused = true
+        isRejected = true
         return true
     }
 
     private func usable(at now: Instant) -> AccessToken? {
-        guard let token, !isRefused, token.expiresAt.map({ now.date < $0 }) ?? true else { return nil }
+        guard let token, !isRejected, token.expiresAt.map({ now.date < $0 }) ?? true else { return nil }
         return token
     }
 
@@ -154,10 +155,10 @@ struct TokenState: Sendable {
         min(limits.maximumPause, limits.pause * (1 << min(failures, 20)))
     }
 
-    private mutating func endAsking(_ generation: Int) -> Bool {
-        guard isAsking, generation == self.generation else { return false }
+    private mutating func endFetch(_ generation: Int) -> Bool {
+        guard isFetching, generation == self.generation else { return false }
         self.generation += 1
-        isAsking = false
+        isFetching = false
         return true
     }
 
@@ -169,8 +170,8 @@ struct TokenState: Sendable {
 
     private mutating func reset() {
         generation += 1
-        isAsking = false
-        (failure, failures, refusals, pauseEnd) = (nil, 0, 0, .zero)
+        isFetching = false
+        (failure, failures, rejections, pauseEnd) = (nil, 0, 0, .zero)
     }
 
     private mutating func set(_ new: AccessToken?, at now: Instant) {
@@ -179,7 +180,7 @@ struct TokenState: Sendable {
             earlier.removeFirst(max(0, earlier.count - Self.rememberedTokens))
         }
         token = new
-        isRefused = false
+        isRejected = false
         receivedAt = now.uptime
         replacedAt = new?.expiresAt.map { expiresAt in
             let lifetime = Duration.milliseconds(max(0, expiresAt.milliseconds(since: now.date)))
@@ -189,15 +190,15 @@ struct TokenState: Sendable {
 }
 
 extension HoldfastError {
-    /// A source gave the token again that was refused.
-    static let refusedTokenAgain = HoldfastError(
+    /// A source returned the rejected token again.
+    static let rejectedTokenAgain = HoldfastError(
         code: .authenticationFailed,
-        message: "The origin refused a token, and its source gave the same one again."
+        message: "The origin rejected a token, and the token source returned the same one again."
     )
 
-    /// A source gave a token that is of no use, or the clock is wrong.
+    /// A source returned an expired token, or the clock is wrong.
     static let expiredToken = HoldfastError(
         code: .authenticationFailed,
-        message: "The source gave a token that has expired. Check the clock of this machine, too."
+        message: "The token source returned an expired token. Check the clock of this machine too."
     )
 }

@@ -2,11 +2,12 @@ import HTTPCache
 import NIOCore
 
 extension BodyStream {
-    /// The largest piece that is sent at once while somebody hears of the progress.
+    /// The largest piece that is sent at once while progress is reported.
     private static let reportedSize = 64 << 10
 
-    /// The same content in pieces of at most 64 KiB, each told of when it is taken.
-    func sending(_ handler: @escaping TransferProgress.Handler) -> BodyStream {
+    /// Returns the same content in pieces of at most 64 KiB. Each is reported when the transport
+    /// takes it.
+    func reportingUpload(_ handler: @escaping TransferProgress.Handler) -> BodyStream {
         let body = self
         return BodyStream(length: length) {
             var iterator = body.makeAsyncIterator()
@@ -27,10 +28,12 @@ extension BodyStream {
         }
     }
 
-    /// The same content, each piece told of when it is read.
+    /// Returns the same content. Each piece is reported when it is read.
     ///
-    /// - Parameter offset: bytes that were there before.
-    func arriving(after offset: Int64 = 0, total: Int64?, _ handler: @escaping TransferProgress.Handler) -> BodyStream {
+    /// - Parameter offset: bytes that had come before.
+    func reportingDownload(after offset: Int64 = 0, total: Int64?, _ handler: @escaping TransferProgress.Handler)
+        -> BodyStream
+    {
         let body = self
         return BodyStream(length: length) {
             var iterator = body.makeAsyncIterator()
@@ -46,9 +49,9 @@ extension BodyStream {
 }
 
 extension CacheResponse {
-    /// Its body, told of where it comes over the wire.
-    func arriving(_ handler: TransferProgress.Handler?) -> BodyStream {
+    /// Returns the body. Its progress is reported if it comes from the network.
+    func reportingDownload(_ handler: TransferProgress.Handler?) -> BodyStream {
         guard let handler, source == .network, !isValidated else { return body }
-        return body.arriving(total: body.length, handler)
+        return body.reportingDownload(total: body.length, handler)
     }
 }

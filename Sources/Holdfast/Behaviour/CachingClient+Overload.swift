@@ -1,11 +1,11 @@
 import HTTPCache
 
 extension CachingClient {
-    /// The engine's response. Where the engine had no place for the request, nothing was sent: it
-    /// is asked again after a wait, as the call's policy says.
+    /// Returns the engine's response. If the engine had no place for the request, nothing was sent,
+    /// and the request is tried again after a wait, by the call's policy.
     ///
-    /// The wait is here, and not with the retries of what was sent: it must not hold a place
-    /// itself.
+    /// The wait is not with the retries of sent requests, because a waiting request must not hold a
+    /// place itself.
     @concurrent
     func respondWhenAdmitted(to request: CacheRequest) async throws -> CacheResponse {
         let policy = (request.context as? CallContext)?.retry ?? .never
@@ -24,7 +24,7 @@ extension CachingClient {
 }
 
 extension ExchangeError {
-    /// Whether the engine let it wait for a place in vain. With a cause it is the transport's,
-    /// which was tried again already.
+    /// Whether the engine rejected the request because no place became free in time. An error with
+    /// a cause comes from the transport, which has already tried again.
     fileprivate var wasNotAdmitted: Bool { code == .overloaded && cause == nil }
 }

@@ -1,12 +1,12 @@
-/// Calls one after the other: each is made of the value of the one before it. Nothing happens
-/// before it is started.
+/// Calls in sequence: each is made of the value of the one before it. The chain starts on demand.
 ///
 /// ```swift
-/// let avatar = GitHub.user("octocat").cache.map(User.self).then { user in Image(user.avatar).cache }
+/// let avatar = GitHub.user("octocat").cache.map(User.self)
+///     .then { user in Image(user.avatar).cache }
 /// let image = try await avatar.on(client).fetch().value
 /// ```
 ///
-/// A later call that was given no client runs on the first one's.
+/// A later call without a client of its own runs on the first one's.
 public struct CallChain<Value: Sendable>: Sendable {
     private let client: CachingClient?
     private let runOnce: @Sendable (CachingClient?) async throws -> Emission<Value>
@@ -40,37 +40,37 @@ public struct CallChain<Value: Sendable>: Sendable {
         stream = other.stream
     }
 
-    /// With a client to run on, instead of ``CachingClient/current``.
+    /// Returns the chain with a client to run on, instead of ``CachingClient/current``.
     public func on(_ client: CachingClient) -> CallChain { CallChain(self, on: client) }
 
-    /// With a further call, made of this chain's value.
+    /// Returns the chain with a further call, made of this chain's value.
     public func then<Other: Sendable>(
         _ next: @escaping @Sendable (Value) async throws -> Call<Other>
     ) -> CallChain<Other> {
         CallChain<Other>(self, next)
     }
 
-    /// The last call's value. Each is had by its endpoint's strategy; the first that fails ends the
-    /// chain.
+    /// Returns the last call's value. Each call uses its endpoint's strategy; the first failure
+    /// ends the chain.
     ///
-    /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled; what
-    ///   the closures throw.
+    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled; any error
+    ///   of the closures.
     public func fetch() async throws -> Emission<Value> { try await runOnce(client ?? CachingClient.current) }
 
-    /// The last call's value for each emission of the first: twice where that emits what is stored
-    /// and then what comes.
+    /// Returns the last call's value for each emission of the first: two values if the first call
+    /// emits the stored value and then the network's.
     public func request() -> EmissionStream<Value> { stream(client ?? CachingClient.current) }
 }
 
 extension Call {
-    /// With a further call, made of this one's value.
+    /// Returns a chain with a further call, made of this one's value.
     public func then<Other: Sendable>(
         _ next: @escaping @Sendable (Value) async throws -> Call<Other>
     ) -> CallChain<Other> {
         CallChain(self, next)
     }
 
-    /// On its own client, or on another where it has none.
+    /// Returns the call on its own client, or on another if it has none.
     fileprivate func running(on client: CachingClient?) -> Call {
         guard self.client == nil, let client else { return self }
         return on(client)

@@ -1,14 +1,14 @@
 import HTTPCache
 
-/// Sends the requests of calls: those that ask for something beside the answer (retries, observers,
-/// progress) by way of what sees to it, and all others straight on.
+/// Sends the requests of calls. A request with retries, observers or progress goes through the
+/// transports that handle these; all others go directly to the base.
 struct CallTransport: Transport {
     private let base: any Transport
     private let behaving: any Transport
 
     /// - Parameters:
-    ///   - base: the way to the origins.
-    ///   - behaving: what reads a request's ``CallContext``, on the same base.
+    ///   - base: the transport to the origins.
+    ///   - behaving: makes the transport that reads a request's ``CallContext``, on the same base.
     init(base: any Transport, behaving: (any Transport) -> any Transport) {
         self.base = base
         self.behaving = behaving(base)

@@ -1,8 +1,8 @@
-/// Does something with each element, so many at a time.
+/// Runs `body` for each element, a limited number at a time.
 ///
-/// - Parameter limit: less than 1 counts as 1: with none at a time nothing would ever be done.
+/// - Parameter limit: less than 1 is treated as 1, because with 0 no element would ever be run.
 /// - Returns: the outcomes in the elements' order.
-/// - Throws: what the first failure threw; the others are cancelled.
+/// - Throws: the error of the first failure; the others are cancelled.
 func concurrently<Element: Sendable, Outcome: Sendable>(
     _ elements: [Element],
     atMost limit: Int,
@@ -12,7 +12,7 @@ func concurrently<Element: Sendable, Outcome: Sendable>(
     return try await withThrowingTaskGroup(of: (index: Int, outcome: Outcome).self) { group in
         var outcomes = [Outcome?](repeating: nil, count: elements.count)
         for (index, element) in elements.enumerated() {
-            // A place for each; beyond them one has to end before the next begins.
+            // When all places are taken, one has to end before the next begins.
             if index >= limit, let done = try await group.next() { outcomes[done.index] = done.outcome }
             group.addTask { (index, try await body(element)) }
         }

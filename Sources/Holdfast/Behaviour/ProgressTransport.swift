@@ -1,6 +1,6 @@
 import HTTPCache
 
-/// Tells of what is sent.
+/// Reports the progress of what is sent.
 struct ProgressTransport: Transport {
     let base: any Transport
 
@@ -9,7 +9,7 @@ struct ProgressTransport: Transport {
             return try await base.send(request)
         }
         var request = request
-        request.body = body.sending(handler)
+        request.body = body.reportingUpload(handler)
         return try await base.send(request)
     }
 }

@@ -2,47 +2,47 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// What becomes of a request that was sent and came to nothing, or to a refusal.
+/// How to treat a request that failed or was rejected.
 enum RetryDecision: Sendable, Hashable {
-    /// What came stands: it is good, or no other try would make it better, or there were enough.
-    case stands
-    /// It is sent again after this long.
-    case again(after: Duration)
+    /// The result is final: it is good, another try would not improve it, or the limit is reached.
+    case keep
+    /// Send the request again after this time.
+    case retry(after: Duration)
 }
 
 extension RetryPolicy {
-    /// What becomes of a request that was answered.
+    /// Decides about a request that has a response.
     ///
     /// - Parameters:
-    ///   - retries: times that it was sent again before.
+    ///   - retries: how often it was sent again before.
     ///   - jitter: from 0 to 1.
-    ///   - now: when the answer came.
+    ///   - now: when the response came.
     func decision(
         after head: HTTPResponse,
         retries: Int,
         jitter: Double,
         now: Timestamp
     ) -> RetryDecision {
-        guard retries < limit, statuses.contains(head.status.code) else { return .stands }
+        guard retries < limit, statuses.contains(head.status.code) else { return .keep }
         let backOff = backOff(retries, jitter: jitter)
-        guard let asked = head.headerFields.retryAfter(now: now) else { return .again(after: backOff) }
-        // The origin knows better when it will be back. One that will not be soon is not waited
-        // for.
-        return asked <= maximumDelay ? .again(after: max(asked, backOff)) : .stands
+        guard let asked = head.headerFields.retryAfter(now: now) else { return .retry(after: backOff) }
+        // The origin knows better when it will be available. If that is too late, the client does
+        // not wait.
+        return asked <= maximumDelay ? .retry(after: max(asked, backOff)) : .keep
     }
 
-    /// What becomes of a request that was not answered, or whose answer broke off.
+    /// Decides about a request without a response, or whose response broke off.
     ///
-    /// - Parameter isIdempotent: it may be sent twice. One that was not sent at all is tried again
-    ///   in any case.
+    /// - Parameter isIdempotent: whether it may be sent twice. A request that was not sent at all
+    ///   is tried again in any case.
     func decision(after error: any Error, isIdempotent: Bool = true, retries: Int, jitter: Double) -> RetryDecision {
         guard retries < limit, let code = (error as? TransportError)?.code,
             code.isOverload || (isIdempotent && code.isTransient)
-        else { return .stands }
-        return .again(after: backOff(retries, jitter: jitter))
+        else { return .keep }
+        return .retry(after: backOff(retries, jitter: jitter))
     }
 
-    /// Half of the delay to all of it; it doubles each time, up to the longest.
+    /// From half of the delay to all of it. The delay doubles each time, up to the maximum.
     func backOff(_ retries: Int, jitter: Double) -> Duration {
         var whole = min(delay, maximumDelay)
         for _ in 0..<max(0, retries) where whole < maximumDelay { whole = min(whole * 2, maximumDelay) }
@@ -51,8 +51,8 @@ extension RetryPolicy {
 }
 
 extension TransportError.Code {
-    /// Whether another try may come to more. A certificate that does not verify and an answer that
-    /// is no HTTP will be the same in a second.
+    /// Whether another try may succeed. An invalid certificate, or a response that is not HTTP,
+    /// will be the same in a second.
     fileprivate var isTransient: Bool {
         [.nameResolution, .connect, .connectTimeout, .timeout, .connectionClosed].contains(self)
     }
@@ -62,12 +62,12 @@ extension TransportError.Code {
 }
 
 extension HTTPFields {
-    /// How long the origin asks to wait, in seconds or until a date; `nil` where it does not say,
-    /// or not in a form that it may have. RFC 9110 §10.2.3
+    /// How long the origin asks to wait, in seconds or until a date; `nil` if the field is missing
+    /// or malformed. RFC 9110 §10.2.3
     fileprivate func retryAfter(now: Timestamp) -> Duration? {
         guard let value = self[values: .retryAfter].first else { return nil }
         if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-            // More digits than a number holds are a long time all the same.
+            // A number of more digits than an integer holds is still a long time.
             return .seconds(Swift.min(Int64(value) ?? .max, 1 << 31))
         }
         guard let instant = HTTPDate.parse(value, reference: now) else { return nil }

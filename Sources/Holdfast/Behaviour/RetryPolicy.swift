@@ -1,23 +1,26 @@
-/// How often, and how long apart, a request is sent again that came to nothing.
+/// How often, and after which delays, a failed request is sent again.
 ///
-/// Only requests that change nothing, or are marked idempotent, are sent again. RFC 9110 §9.2.2 A
+/// Only requests that change nothing, or are marked idempotent, are sent again (RFC 9110 §9.2.2). A
 /// request that was not sent at all, because too many others were under way
-/// (``HoldfastError/Code/overloaded``), is tried again whatever it is.
+/// (``HoldfastError/Code/overloaded``), is tried again in any case.
 public struct RetryPolicy: Sendable, Hashable {
-    /// Times that a request is sent again at most.
+    /// How often a request is sent again at most.
     public var limit: Int
-    /// The wait before the first time; it doubles each time.
+    /// The delay before the first retry; it doubles each time.
     public var delay: Duration
-    /// The longest wait, `Retry-After` included: where the origin asks for more, the answer stands.
+    /// The longest delay, `Retry-After` included. If the origin asks for more, its response is
+    /// final.
     public var maximumDelay: Duration
-    /// Statuses that are worth another try.
+    /// Statuses after which a request is sent again.
     public var statuses: Set<Int>
 
+    /// Creates a policy.
+    ///
     /// - Parameters:
-    ///   - limit: 2 unless told otherwise.
-    ///   - delay: 200 milliseconds.
-    ///   - maximumDelay: 10 seconds.
-    ///   - statuses: 408, 425, 429, 500, 502, 503 and 504.
+    ///   - limit: 2 by default.
+    ///   - delay: 200 milliseconds by default.
+    ///   - maximumDelay: 10 seconds by default.
+    ///   - statuses: 408, 425, 429, 500, 502, 503 and 504 by default.
     public init(
         limit: Int = 2,
         delay: Duration = .milliseconds(200),
@@ -30,6 +33,6 @@ public struct RetryPolicy: Sendable, Hashable {
         self.statuses = statuses
     }
 
-    /// Sent once.
+    /// Sends each request once.
     public static let never = RetryPolicy(limit: 0)
 }

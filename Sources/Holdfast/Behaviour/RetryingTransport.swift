@@ -3,14 +3,14 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Logging
 
-/// Sends a request again that came to nothing, where its call allows it. The engine behind it sees
-/// one exchange: its timeout, its caller's and a cancellation end the waiting at once.
+/// Sends a failed request again, if its call allows it. The engine sees one exchange: its timeout,
+/// its caller's timeout and a cancellation end the waiting at once.
 struct RetryingTransport: Transport {
     let base: any Transport
     let clock: any WallClock
     let sleeper: any Clock<Duration>
-    /// A number from 0 to 1 for each wait, so that clients that were refused together do not come
-    /// back together.
+    /// Returns a number from 0 to 1 for each delay, so that clients that were rejected together do
+    /// not return together.
     var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
     let logger: Logger
 
@@ -22,19 +22,19 @@ struct RetryingTransport: Transport {
         var retries = 0
         while true {
             let delay: Duration
-            var refused: BodyStream?
+            var rejected: BodyStream?
             do {
                 let response = try await base.send(request)
                 guard isIdempotent else { return response }
                 switch policy.decision(after: response.head, retries: retries, jitter: jitter(), now: clock.now()) {
-                case .stands: return response
-                case .again(let after): (delay, refused) = (after, response.body)
+                case .keep: return response
+                case .retry(let after): (delay, rejected) = (after, response.body)
                 }
             } catch {
                 try Task.checkCancellation()
                 switch policy.decision(after: error, isIdempotent: isIdempotent, retries: retries, jitter: jitter()) {
-                case .stands: throw error
-                case .again(let after): delay = after
+                case .keep: throw error
+                case .retry(let after): delay = after
                 }
             }
             retries += 1
@@ -42,17 +42,16 @@ struct RetryingTransport: Transport {
                 "Request is sent again",
                 metadata: ["http.method": "\(request.head.method)", "retry.number": "\(retries)"]
             )
-            try await pause(delay, givingUp: refused)
+            try await pause(delay, givingUp: rejected)
         }
     }
 
-    /// Waits. What is left of the refused answer is read meanwhile, where it is short, so that its
-    /// connection can be used again; else the connection is closed.
-    private func pause(_ delay: Duration, givingUp refused: BodyStream?) async throws {
-        guard let refused else { return try await sleeper.sleep(for: delay) }
-        // What is not read by then is let go of at the end of this scope, which cancels the
-        // reading.
-        async let _: Void = Self.readShort(refused)
+    /// Waits. Meanwhile it reads the rest of a rejected response, if that is short, so that its
+    /// connection can be reused. Otherwise the connection is closed.
+    private func pause(_ delay: Duration, givingUp rejected: BodyStream?) async throws {
+        guard let rejected else { return try await sleeper.sleep(for: delay) }
+        // Unread content is released at the end of this scope, which cancels the reading.
+        async let _: Void = Self.readShort(rejected)
         try await sleeper.sleep(for: delay)
     }
 

@@ -1,12 +1,12 @@
-/// How far a transfer has come: ``CallOptions/onProgress``.
+/// The progress of a transfer: ``CallOptions/onProgress``.
 ///
-/// It is told of each piece, in order for each direction, and never on an event loop; whoever hears
-/// of it should be quick, because the transfer waits. A request that is sent again begins anew.
-/// What the store answers is no transfer.
+/// It is reported for each piece, in order for each direction, and never on an event loop. The
+/// handler should be quick, because the transfer waits for it. A request that is sent again starts
+/// again from zero. Content from the store is not a transfer.
 public struct TransferProgress: Sendable, Hashable {
-    /// Which way the content goes.
+    /// The direction of the content.
     public enum Direction: Sendable, Hashable {
-        /// To the origin: counted when the transport takes it, not when it arrives.
+        /// To the origin. Bytes are counted when the transport takes them, not when they arrive.
         case upload
         /// From the origin.
         case download
@@ -14,19 +14,19 @@ public struct TransferProgress: Sendable, Hashable {
 
     /// See ``Direction``.
     public var direction: Direction
-    /// Bytes so far, as they are on the wire: with their content coding.
+    /// Bytes so far as transferred, that is, with their content coding.
     public var completed: Int64
-    /// Bytes in all, where that is known.
+    /// Bytes in total, if known.
     public var total: Int64?
 
-    /// A state of a transfer.
+    /// Creates a state of a transfer.
     public init(direction: Direction, completed: Int64, total: Int64? = nil) {
         self.direction = direction
         self.completed = completed
         self.total = total
     }
 
-    /// From 0 to 1; `nil` where the total is not known.
+    /// From 0 to 1; `nil` if the total is unknown.
     public var fraction: Double? {
         guard let total else { return nil }
         return total > 0 ? min(1, Double(completed) / Double(total)) : 1

@@ -1,18 +1,18 @@
 public import HTTPTypes
 
-/// Requests without an endpoint type: a URL and what its response decodes to.
+/// Requests without an endpoint type: a URL, and the type that its response decodes to.
 ///
-/// The URL is absolute, or a path below the client's environment. One that is none is an error of
-/// the request, with code `invalidURL` or `urlMissing`. What a user typed belongs into `query`,
-/// which encodes it. For everything else that an endpoint can say there is ``AdHocRequest``.
+/// The URL is absolute, or a path below the client's environment. An invalid URL is an error of the
+/// request, with code `invalidURL` or `urlMissing`. Pass user input in `query`, which encodes it.
+/// ``AdHocRequest`` has all other settings of an endpoint.
 extension CachingClient {
-    /// One value, by RFC 9111: a fresh stored value at once, otherwise the network's.
+    /// Fetches one value by RFC 9111: a fresh stored value at once, otherwise the network's.
     ///
     /// ```swift
     /// let feed = try await client.get("https://api.example.com/feed", as: Feed.self).value
     /// ```
     ///
-    /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled.
+    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
     public func get<Value: Decodable & Sendable>(
         _ url: String,
         as type: Value.Type,
@@ -23,7 +23,7 @@ extension CachingClient {
         try await fetch(AdHocRequest<Value>(url, query: query, headers: headers), strategy)
     }
 
-    /// What is stored first, then what the network answers; see ``startWith(_:ifNetworkFails:)``.
+    /// Emits the stored value first, then the network's; see ``startWith(_:ifNetworkFails:)``.
     ///
     /// ```swift
     /// for try await emission in client.startWith("https://api.example.com/feed", as: Feed.self) {
@@ -40,10 +40,10 @@ extension CachingClient {
         startWith(AdHocRequest<Value>(url, query: query, headers: headers), ifNetworkFails: failure)
     }
 
-    /// The stored value to a closure of its own, the network's to the request's; see
+    /// Passes the stored value to a closure of its own, and the network's to the request's; see
     /// ``onCache(_:ifNetworkFails:_:)``.
     ///
-    /// - Parameter onStored: called once at most, before the network's value.
+    /// - Parameter onStored: called at most once, before the network's value.
     public func onCache<Value: Decodable & Sendable>(
         _ url: String,
         as type: Value.Type,
@@ -55,16 +55,14 @@ extension CachingClient {
         onCache(AdHocRequest<Value>(url, query: query, headers: headers), ifNetworkFails: failure, onStored)
     }
 
-    /// Sends a value as JSON by POST. It is a mutation: sent once, and never answered from the
-    /// store.
+    /// Sends a value as JSON by POST. It is a mutation: sent once, and never served from the store.
     ///
     /// ```swift
     /// let moment = try await client.post("https://a.example/moments", draft, as: Moment.self)
     /// ```
     ///
-    /// - Parameter type: what the response decodes to; its content is ignored unless told
-    ///   otherwise.
-    /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled.
+    /// - Parameter type: the type that the response decodes to. By default its content is ignored.
+    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
     @discardableResult
     public func post<Value: Decodable & Sendable>(
         _ url: String,

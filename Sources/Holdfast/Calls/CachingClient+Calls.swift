@@ -2,43 +2,43 @@ import HTTPCache
 import HTTPTypes
 
 extension CachingClient {
-    /// The stored value; `nil` where there is none that can be used as this type.
+    /// Returns the stored value; `nil` if no stored response can be used as this type.
     func stored<Value: Sendable>(_ call: Call<Value>, _ prepared: PreparedCall) async throws -> Delivery<Value>? {
         guard prepared.request.storage != .never else { return nil }
         var request = prepared.request
         request.preference = .storedOnly
-        if let known = answeredAtOnce(call, prepared.reading, request, mayRead: mayRead(for: call)) { return known }
+        if let known = serveStoredAtOnce(call, prepared.reading, request, mayRead: mayRead(for: call)) { return known }
         return try await read(call, prepared, request)
     }
 
-    /// Whether a call may read from a disk and decode where it is made: by a task that keeps nobody
-    /// else waiting, neither an actor nor an executor of somebody's (an event loop, say), and
-    /// without a time limit, which could not be kept.
+    /// Whether a call may read from disk and decode on its caller's thread. Its task must keep
+    /// neither an actor nor a custom executor (an event loop, for example) waiting. It must have no
+    /// time limit either, because the limit could not be kept.
     func mayRead(for call: Call<some Sendable>, isolation: isolated (any Actor)? = #isolation) -> Bool {
         isolation == nil && !call.isLimited && withUnsafeCurrentTask { $0?.unownedTaskExecutor == nil }
     }
 
-    /// What a call gets from the store where it is made, so that no other thread is woken for it:
-    /// the value that was made before of what is in memory, or where it may read, any that is
-    /// stored.
-    private func answeredAtOnce<Value: Sendable>(
+    /// Returns a value from the store on the caller's thread, so that no other thread is woken. The
+    /// value was made earlier from a response in memory or, if the call may read from disk, is made
+    /// now.
+    private func serveStoredAtOnce<Value: Sendable>(
         _ call: Call<Value>,
         _ reading: ContentReading,
         _ request: CacheRequest,
         mayRead: Bool
     ) -> Delivery<Value>? {
-        let recall = reading.isRecalling ? call.recall : nil
+        let recall = reading.mayRecall ? call.recall : nil
         guard mayRead || recall != nil else { return nil }
-        // What fails is done again where errors are told, and other sources asked.
+        // If this fails, the slow path repeats it, reports errors and tries other sources.
         return try? engine.answerAtOnce(to: request, mayRead: mayRead) { response in
-            if let recall, let known = reading.recalled(response, recall) { return known }
+            if let recall, let known = reading.recallValue(response, recall) { return known }
             return mayRead ? try reading.readAtOnce(response, call.interpret) : nil
         }
     }
 
-    /// A call that may be answered where it is made: no plugin prepares it, and its strategy takes
-    /// what is stored. `nil` also where something is wrong with its request.
-    private func preparedAtOnce(
+    /// Prepares a call that may be served on its caller's thread: no plugin prepares it, and its
+    /// strategy accepts a stored response. Returns `nil` also if the request is invalid.
+    private func prepareIfServableAtOnce(
         _ call: Call<some Sendable>,
         _ strategy: SingleValueStrategy,
         mayRead: Bool
@@ -49,8 +49,8 @@ extension CachingClient {
         return try? prepareAtOnce(call, for: .network)
     }
 
-    /// What its strategy would answer with, where nothing has to be waited for.
-    private func answeredAtOnce<Value: Sendable>(
+    /// Returns the value by the call's strategy, if no waiting is needed.
+    private func serveAtOnce<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
         _ strategy: SingleValueStrategy,
@@ -59,10 +59,10 @@ extension CachingClient {
         guard prepared.request.storage != .never else { return nil }
         var request = prepared.request
         request.preference = strategy.preference
-        return answeredAtOnce(call, prepared.reading, request, mayRead: mayRead)
+        return serveStoredAtOnce(call, prepared.reading, request, mayRead: mayRead)
     }
 
-    /// The stored value, read and decoded.
+    /// Reads and decodes the stored response.
     @concurrent
     private func read<Value: Sendable>(
         _ call: Call<Value>,
@@ -81,7 +81,7 @@ extension CachingClient {
             case .closed, .cancelled: throw error
             case .status, .authenticationFailed, .outdated: return nil
             default:
-                // A miss for this type, and worth knowing; the stored bytes stay for the type that
+                // Treated as a miss for this type, and logged. The stored bytes stay for types that
                 // can read them.
                 logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
                 return nil
@@ -89,19 +89,19 @@ extension CachingClient {
         }
     }
 
-    /// A value by a strategy; falls back to the store also where the network's answer broke off in
-    /// its body.
+    /// Returns a value by a strategy. It falls back to the store even if the network's response
+    /// broke off in its body.
     func deliver<Value: Sendable>(_ call: Call<Value>, _ strategy: SingleValueStrategy) async throws -> Delivery<Value>
     {
         try Task.checkCancellation()
         var call = call
-        // Here, because the call may be prepared twice and is one.
+        // Set here, because the call may be prepared twice but is one call.
         call.number = call.number ?? nextNumber()
         let mayRead = mayRead(for: call)
-        var prepared = preparedAtOnce(call, strategy, mayRead: mayRead)
-        if let prepared, let known = answeredAtOnce(call, prepared, strategy, mayRead: mayRead) { return known }
-        // From here on no caller's actor is kept busy for longer than it takes to send a request,
-        // and none is gone back to before there is a value.
+        var prepared = prepareIfServableAtOnce(call, strategy, mayRead: mayRead)
+        if let prepared, let known = serveAtOnce(call, prepared, strategy, mayRead: mayRead) { return known }
+        // From here on, the caller's actor is busy only while the request is sent, and is not
+        // resumed before there is a value.
         let lane = lane(for: call)
         call.lane = lane
         prepared?.request.place = .own(lane)
@@ -116,14 +116,14 @@ extension CachingClient {
         }
     }
 
-    /// A call begins on its caller's thread where all that is done before it waits is the library's
-    /// own, and short; and where it is the call's own task that comes to the lane first.
+    /// A call begins on its caller's thread if all work before its first wait is short and the
+    /// library's own, and if its own task enters the lane first.
     private func lane(for call: Call<some Sendable>) -> CallLane {
         let isShort = plugins.isEmpty && call.options.plugins.isEmpty && call.endpoint.task.isWithoutContent
         return CallLane(startsHere: isShort && !call.isLimited)
     }
 
-    /// - Parameter prepared: what was made of it already.
+    /// - Parameter prepared: the prepared call, if there is one already.
     @concurrent
     private func deliverUnlimited<Value: Sendable>(
         _ call: Call<Value>,
@@ -134,15 +134,15 @@ extension CachingClient {
         var call = call
         call.softTimeout = strategy.softTimeout
         let isReady = plugins.and(call.options.plugins).preparing.allSatisfy { $0.isReady }
-        if !isReady, let stored = try await storedAtOnce(call, strategy.preference) { return stored }
+        if !isReady, let stored = try await serveStoredBeforePreparing(call, strategy.preference) { return stored }
         let prepared: PreparedCall
         do {
             prepared = try await prepare(call, for: .network, isReady ? nil : strategy.softTimeout)
         } catch {
             try Task.checkCancellation()
             let error = HoldfastError(preparing: error, for: call.endpoint)
-            if let stored = try await stored(call, insteadOf: error, strategy.preference) { return stored }
-            // The time is limited only where something is stored.
+            if let stored = try await fallBack(call, after: error, strategy.preference) { return stored }
+            // The time limit applies only if a response is stored.
             guard error.code == .timeout, strategy.softTimeout != nil else { throw error }
             return try await deliver(call, try await prepare(call, for: .network), strategy.preference)
         }
@@ -158,9 +158,9 @@ extension CachingClient {
         return try await within(limit, of: call) { try await self.prepare(call, for: purpose) }
     }
 
-    /// What is stored, where the network will not be asked for it: plugins may have to wait for
-    /// what a request needs, and what is stored must not wait for that.
-    private func storedAtOnce<Value: Sendable>(
+    /// Returns the stored value if the network will not be contacted. Plugins may have to wait
+    /// before they can prepare a request, and a stored value must not wait for that.
+    private func serveStoredBeforePreparing<Value: Sendable>(
         _ call: Call<Value>,
         _ preference: CacheRequest.Preference
     ) async throws -> Delivery<Value>? {
@@ -169,22 +169,22 @@ extension CachingClient {
         let prepared = try await prepare(call, for: .lookup)
         let preference = prepared.reading.info.mode == .preferStored ? .storedFirst : preference
         guard preference != .networkFirst else { return nil }
-        // The request's own directives may want more than freshness. RFC 9111 §5.2.1
+        // The request's own directives may demand more than freshness. RFC 9111 §5.2.1
         let isPlain = !prepared.request.head.headerFields.contains {
             ["cache-control", "pragma"].contains($0.name.canonicalName)
         }
         guard preference != .standard || isPlain, let stored = try await stored(call, prepared) else { return nil }
-        // What a rule lifts is lifted where the origin cannot be asked; whether it can, the engine
-        // knows.
+        // A rule lifts a directive only if the origin is unreachable. Only the engine knows whether
+        // it is.
         if stored.emission.outcome.isLifted, prepared.reading.info.mode != .offline { return nil }
         guard stored.emission.isStale else { return stored }
         switch preference {
         case .standard: return stored.isReusable(call, at: clock.now()) ? stored : nil
         case .staleWhileRevalidate:
-            // Once the request can be made, the engine does what it does without plugins.
+            // As soon as the request can be made, the engine does the same as without plugins.
             Task {
                 guard let prepared = try? await prepare(call, for: .network) else { return }
-                var (request, _) = checked(prepared, call)
+                var (request, _) = makeCheckedRequest(prepared, call)
                 request.preference = .staleWhileRevalidate
                 _ = try? await engine.respond(to: request)
             }
@@ -193,20 +193,19 @@ extension CachingClient {
         }
     }
 
-    /// What is stored, where a request could not be made: it stands in as it does for an origin
-    /// that cannot be reached. `nil` also where the request was refused its authentication, which
-    /// is an answer.
-    private func stored<Value: Sendable>(
+    /// Returns the stored value if a request could not be made, as for an unreachable origin.
+    /// Returns `nil` if authentication was rejected, because that is a response.
+    private func fallBack<Value: Sendable>(
         _ call: Call<Value>,
-        insteadOf error: HoldfastError,
+        after error: HoldfastError,
         _ preference: CacheRequest.Preference
     ) async throws -> Delivery<Value>? {
-        guard call.usesStore, preference != .networkOnly, !error.isRefusedAuthentication else { return nil }
+        guard call.usesStore, preference != .networkOnly, !error.isAuthenticationRejection else { return nil }
         var stored: Delivery<Value>?
         do {
             stored = try await self.stored(call, try await prepare(call, for: .lookup))
         } catch {
-            // The first failure is the one to be told.
+            // The first failure is the one to report.
             try Task.checkCancellation()
         }
         if error.code == .overloaded {
@@ -217,8 +216,8 @@ extension CachingClient {
         return stored
     }
 
-    /// The network's value; marked unchanged where it is the stored one, which is then not made
-    /// again.
+    /// Returns the network's value. If it equals the stored value, that value is returned, marked
+    /// unchanged, and not decoded again.
     func network<Value: Sendable>(_ call: Call<Value>, after stored: Delivery<Value>?) async throws -> Delivery<Value> {
         var call = call
         let lane = lane(for: call)
@@ -239,8 +238,8 @@ extension CachingClient {
         call.number = call.number ?? self.nextNumber()
         let prepared = try await self.prepare(call, for: .network)
         guard let stored else { return try await self.deliver(call, prepared, .networkOnly, mayReuse: true) }
-        return try await self.converting(prepared) {
-            var (request, judgement) = self.checked(prepared, call)
+        return try await self.convertErrors(prepared) {
+            var (request, judgement) = self.makeCheckedRequest(prepared, call)
             request.preference = .networkOnly
             let response = try await self.respondOrReuse(to: request, call, prepared)
             if response.isValidated, response.stored?.bodyID == stored.bodyID {
@@ -254,9 +253,9 @@ extension CachingClient {
         }
     }
 
-    /// - Parameter mayReuse: whether another call's response may answer, as far as the call chose
-    ///   so itself. Who asks the network alone has the network; a stream that does so after a
-    ///   stored value is no such caller.
+    /// - Parameter mayReuse: whether another call's response may be used, if the call chose reuse
+    ///   itself. A caller that requests the network only must get the network. A stream that
+    ///   requests it after a stored value may reuse.
     private func deliver<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
@@ -264,25 +263,26 @@ extension CachingClient {
         mayReuse: Bool? = nil
     ) async throws -> Delivery<Value> {
         let call = mayReuse ?? (preference != .networkOnly) ? call : call.with { $0.reuseWithin = nil }
-        return try await converting(prepared) {
-            var (request, judgement) = checked(prepared, call)
+        return try await convertErrors(prepared) {
+            var (request, judgement) = makeCheckedRequest(prepared, call)
             request.preference = preference
             let response: CacheResponse
             do {
                 response = try await respondOrReuse(to: request, call, prepared)
             } catch let error as HoldfastError {
-                // The engine's errors are others: a plugin could not make the request anew.
-                guard let stored = try await stored(call, insteadOf: error, preference) else { throw error }
+                // The engine throws other errors, so this one states that a plugin could not make
+                // the request anew.
+                guard let stored = try await fallBack(call, after: error, preference) else { throw error }
                 return stored
             }
             return try await read(response, call, prepared, preference, judgement)
         }
     }
 
-    /// A call's request as it goes to the network: its response is looked at before it is stored.
+    /// Returns a call's request with a check of the response before it is stored.
     ///
-    /// - Returns: beside it where the call finds what was made of that response.
-    func checked<Value: Sendable>(
+    /// - Returns: also the place where the check leaves the value that it made of the response.
+    func makeCheckedRequest<Value: Sendable>(
         _ prepared: PreparedCall,
         _ call: Call<Value>
     ) -> (CacheRequest, Judgement<Value>?) {
@@ -296,8 +296,8 @@ extension CachingClient {
         return (request, judgement)
     }
 
-    /// Names errors as the request layer does.
-    func converting<Result>(_ prepared: PreparedCall, _ body: () async throws -> Result) async throws -> Result {
+    /// Converts errors to those of the request layer.
+    func convertErrors<Result>(_ prepared: PreparedCall, _ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch {
@@ -306,11 +306,11 @@ extension CachingClient {
         }
     }
 
-    /// The engine's answer; where the origin refused the request and a plugin knows what to do
-    /// about it, the answer to the request made anew.
+    /// Returns the engine's response. If the origin rejected the request and a plugin recovers from
+    /// that, returns the response to the request made anew.
     ///
-    /// - Parameter adjust: does to the request made anew what was done to the first one after it
-    ///   had been prepared.
+    /// - Parameter adjust: repeats, on the request made anew, the changes that were made to the
+    ///   first one after it had been prepared.
     @concurrent
     func respond<Value: Sendable>(
         to request: CacheRequest,
@@ -341,8 +341,8 @@ extension CachingClient {
         return response
     }
 
-    /// Reads an answer, or one from the other source where this one cannot be read. A success of a
-    /// mutation counts before its caller sees it.
+    /// Reads a response. If it cannot be read, reads one from the other source. The success of a
+    /// mutation takes effect before its caller sees it.
     private func read<Value: Sendable>(
         _ response: CacheResponse,
         _ call: Call<Value>,
@@ -357,18 +357,18 @@ extension CachingClient {
             return delivery
         } catch {
             forget(prepared.request, after: call)
-            // What was done is done, whether its answer can be read or not, and whether anybody
-            // still waits for it.
+            // The mutation took effect, even if its response cannot be read and no caller waits for
+            // it.
             if response.source == .network, prepared.reading.acceptedStatuses.contains(response.head.status),
-                (error as? HoldfastError)?.saysNothingWasDone != true
+                (error as? HoldfastError)?.reportsNoEffect != true
             {
                 await invalidate(after: call)
             }
             try Task.checkCancellation()
             var failure = error
             do {
-                if let registered = try await registeringQuery(call, prepared, after: error) { return registered }
-            } catch let error as HoldfastError where error.isOfTheContent {
+                if let registered = try await registerQuery(call, prepared, after: error) { return registered }
+            } catch let error as HoldfastError where error.isContentFailure {
                 failure = error
             }
             guard let other = try await retry(call, prepared, preference, after: failure, from: response) else {
@@ -378,9 +378,9 @@ extension CachingClient {
         }
     }
 
-    /// The answer to a persisted GraphQL query that the server did not know by its hash, and now
-    /// does; `nil` where that was not what was wrong.
-    private func registeringQuery<Value: Sendable>(
+    /// Returns the response to a persisted GraphQL query after registering it, if the server did
+    /// not know its hash. Returns `nil` if the error was another one.
+    private func registerQuery<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
         after error: any Error
@@ -391,7 +391,7 @@ extension CachingClient {
                 defaults: configuration.defaults
             )
         else { return nil }
-        var (request, judgement) = checked(prepared, call)
+        var (request, judgement) = makeCheckedRequest(prepared, call)
         request.head.method = registering.head.method
         request.head.path = registering.head.path
         request.head.headerFields[.contentType] = registering.head.headerFields[.contentType]
@@ -402,8 +402,8 @@ extension CachingClient {
         return try await prepared.reading.read(try await engine.respond(to: request), call.interpret, judgement)
     }
 
-    /// A second source after the first one's body failed: the store for the network, the network
-    /// for the store.
+    /// Tries the second source after the first one's body failed: the store for the network, the
+    /// network for the store.
     private func retry<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
@@ -418,14 +418,14 @@ extension CachingClient {
             switch error.code {
             case .status, .authenticationFailed, .outdated, .bodyTooLarge: return nil
             case .truncated, .transportFailed:
-                // Damaged: a 304 would confirm what cannot be read, so the origin is asked for all
-                // of it, which is then stored.
+                // The entry is damaged. A 304 would confirm unreadable content, so the client
+                // fetches the whole response, which is then stored.
                 logger.warning("Stored response not readable", metadata: ["error": "\(error)"])
                 var again = prepared
                 again.request.ignoresStored = true
                 return try await deliver(call, again, .networkOnly)
             default:
-                // A miss for this type. What the origin confirmed is what it has.
+                // A miss for this type. If the origin confirmed the content, it has no other.
                 guard response.source == .store else { return nil }
                 logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
                 return try await deliver(call, prepared, .networkOnly)
@@ -435,13 +435,13 @@ extension CachingClient {
             // It came for another call, and is a miss for this one.
             return try await deliver(call, prepared, .networkOnly)
         }
-        guard error.code == .truncated || error.isOfTheContent, preference != .networkOnly,
+        guard error.code == .truncated || error.isContentFailure, preference != .networkOnly,
             var fallback = try await stored(call, prepared)
         else { return nil }
         if error.code == .truncated {
             fallback.emission.outcome.noteOffline()
         } else {
-            logger.warning("Response not usable; what is stored answers", metadata: ["error": "\(error)"])
+            logger.warning("Response not usable; the stored response is used", metadata: ["error": "\(error)"])
             fallback.emission.outcome.noteGuarded(from: response.head.status)
         }
         return fallback
@@ -449,32 +449,31 @@ extension CachingClient {
 }
 
 extension Call {
-    /// Whether it may take so long and no longer.
+    /// Whether the call has a time limit.
     fileprivate var isLimited: Bool { (options.timeout ?? endpoint.timeout) != nil }
 }
 
 extension Delivery {
-    /// Whether it came so short a time ago that the call does not ask again. What was invalidated
-    /// since is asked for, as the engine does.
+    /// Whether the response came so recently that the call does not fetch again. An invalidated
+    /// response is always fetched again, as the engine does.
     func isReusable(_ call: Call<Value>, at now: Timestamp) -> Bool {
         guard let window = call.options.reuseWithin, let receivedAt, !isInvalidated else { return false }
-        // A clock that was set back makes nothing recent for ever.
+        // After the clock was set back, a response must not stay recent for ever.
         return window >= .zero && Duration.milliseconds(now.milliseconds(since: receivedAt).magnitude) <= window
     }
 }
 
 extension CacheOutcome {
-    /// A directive forbids this use of what is stored unless the origin confirms it, and a rule
-    /// lifts that.
+    /// Whether a rule lifted a directive that forbids this use of an unconfirmed stored response.
     fileprivate var isLifted: Bool { detail?.description.hasPrefix("despite") == true }
 
-    /// Says that the network is away; where what answers was changed at the origin, that is what is
-    /// to be known of it.
+    /// Records that the network is unreachable. If the origin's resource has changed since, that
+    /// detail takes precedence.
     fileprivate mutating func noteOffline() {
         if detail != .invalidated { detail = .offline }
     }
 
-    /// Says that the origin answered, and with nothing that could be used.
+    /// Records that the origin responded, but with unusable content.
     fileprivate mutating func noteGuarded(from status: HTTPResponse.Status) {
         self = CacheOutcome(
             forward: .stale,

@@ -1,5 +1,5 @@
 extension CachingClient {
-    /// Runs something that may take so long and no longer; past that it is cancelled.
+    /// Runs `body` with a time limit, and cancels it when the limit has passed.
     ///
     /// - Throws: ``HoldfastError`` with code `timeout`, or what `body` throws.
     func within<Value: Sendable, Result: Sendable>(
@@ -20,7 +20,7 @@ extension CachingClient {
                 throw HoldfastError(
                     code: .timeout,
                     message: "The call for '\(Swift.type(of: call.endpoint))' took longer than \(limit), its limit. "
-                        + "Raise 'timeout', or choose a strategy that answers from the store."
+                        + "Raise 'timeout', or choose a strategy that uses the store."
                 )
             }
             return result

@@ -3,10 +3,11 @@ import HTTPCacheSemantics
 import OfflineStore
 
 extension CachingClient {
-    /// Makes out of date what a success of an endpoint concerns. Durable when it returns.
+    /// Makes out of date everything that a success of the endpoint invalidates. Durable when it
+    /// returns.
     ///
-    /// A store that fails does not make the success a failure; the fact is logged. A caller that
-    /// goes away does not stop it.
+    /// If the store fails, the call still succeeds, and the failure is logged. A caller that is
+    /// cancelled does not stop the invalidation.
     func invalidate(after call: Call<some Sendable>) async {
         let concerned = call.endpoint.invalidates
         guard !concerned.isEmpty else { return }

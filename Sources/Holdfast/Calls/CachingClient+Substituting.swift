@@ -3,17 +3,17 @@ import HTTPCacheSemantics
 import NIOCore
 
 extension CachingClient {
-    /// The value that a plugin puts in the place of a response that did not come.
+    /// Returns the value that a plugin supplies for a missing response.
     ///
     /// - Parameters:
     ///   - error: why the call failed.
-    ///   - mayAnswer: `false` takes another error, and no value.
-    /// - Throws: `error`, or what a plugin made of it.
+    ///   - maySubstitute: with `false`, plugins may replace the error but supply no value.
+    /// - Throws: `error`, or the error that a plugin put in its place.
     @concurrent
     func substitute<Value: Sendable>(
         for error: any Error,
         in call: Call<Value>,
-        mayAnswer: Bool = true
+        maySubstitute: Bool = true
     ) async throws -> Delivery<Value> {
         let plugins = plugins.and(call.options.plugins)
         guard !plugins.substituting.isEmpty, call.options.takesSubstitutes, !(error is CancellationError),
@@ -23,7 +23,7 @@ extension CachingClient {
         guard failure.isWithoutResponse, let reading = try? reading(ofFailed: call, plugins) else { throw error }
         for plugin in plugins.substituting {
             do {
-                guard let content = try await plugin.substitute(for: failure, of: reading.info), mayAnswer else {
+                guard let content = try await plugin.substitute(for: failure, of: reading.info), maySubstitute else {
                     continue
                 }
                 return try reading.read(substitute: content, for: failure, call.interpret)
@@ -38,13 +38,13 @@ extension CachingClient {
     }
 }
 
-/// Ends the search for a substitute: a plugin made one that cannot be read.
+/// Ends the search for a substitute: a plugin supplied content that cannot be read.
 private struct SubstituteUnreadable: Error {
     var reason: HoldfastError
 }
 
 extension ContentReading {
-    /// Reads what a plugin made as a response is read, and marks it as none.
+    /// Reads a plugin's content like a response, and marks the emission as a substitute.
     fileprivate func read<Value: Sendable>(
         substitute content: ResponseContent,
         for failure: HoldfastError,
@@ -54,7 +54,7 @@ extension ContentReading {
         let reader = ContentReader(head: content.head, bytes: bytes, kept: nil, reading: self)
         let value: Value
         do {
-            try reader.look()
+            try reader.runChecks()
             value = try reader.interpreted(interpret)
         } catch {
             var reason = HoldfastError(error, target: target.description)
@@ -74,7 +74,7 @@ extension ContentReading {
 }
 
 extension HoldfastError {
-    /// This failure as a plugin changed it.
+    /// This failure, with a plugin's error in its place or as its cause.
     fileprivate func replaced(by error: any Error) -> HoldfastError {
         if let error = error as? HoldfastError { return error }
         var changed = self

@@ -1,23 +1,26 @@
 extension Call {
-    /// The emissions of this call. Nothing happens before they are iterated or subscribed to.
+    /// Returns the emissions of this call. The request starts when they are iterated or subscribed
+    /// to.
     ///
-    /// With ``cache``: what is stored first, then what the network answers. Without it: what the
-    /// network answers.
+    /// With ``cache``, emits the stored value first, then the network's. Without it, emits only the
+    /// network's.
     public func request() -> EmissionStream<Value> {
         EmissionStream(running: self)
     }
 
-    /// Starts, with the emissions to one callback, a `Result` each: any number of successes, then
-    /// the end: one failure, or `onCompleted`.
+    /// Starts the request and passes each emission to one callback, as a `Result`: any number of
+    /// successes, then the end, which is one failure or `onCompleted`.
     ///
     /// ```swift
-    /// let subscription = GitHub.user("octocat").cache.on(client).results(onCompleted: { stopSpinning() }) { result in
+    /// let call = GitHub.user("octocat").cache.on(client)
+    /// let subscription = call.results(onCompleted: { stopSpinning() }) { result in
     ///     result.onSuccess { show($0.value) }.onFailure { report($0) }
     /// }
     /// ```
     ///
-    /// - Parameter onCompleted: called after the last success, where no failure is the end.
-    /// - Returns: the subscription. Letting go of it cancels the request.
+    /// - Parameter onCompleted: called after the last success, unless the request ends with a
+    ///   failure.
+    /// - Returns: the subscription. Releasing it cancels the request.
     public func results(
         on executor: CallbackExecutor = .concurrent,
         onCompleted: @escaping @Sendable () -> Void = {},
@@ -31,36 +34,36 @@ extension Call {
         )
     }
 
-    /// The stored value to a closure of its own, the network's to the request's. See ``OnCache``.
+    /// Passes the stored value to a closure of its own, and the network's to the request's. See
+    /// ``OnCache``.
     ///
-    /// - Parameter onStored: called once at most, before the network's value, when the request has
+    /// - Parameter onStored: called at most once, before the network's value, after the request has
     ///   been started.
     public func onCache(_ onStored: @escaping @Sendable (Emission<Value>) -> Void) -> OnCache<Value> {
         OnCache(call: cache, onStored: onStored)
     }
 
-    /// One value, by a strategy that always has one.
+    /// Fetches one value, by a strategy that always has one.
     ///
-    /// - Parameter strategy: the endpoint's where none is given. Without ``cache`` only the network
-    ///   answers, whatever it is.
-    /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled.
+    /// - Parameter strategy: the endpoint's by default. Without ``cache`` only the network is used,
+    ///   whatever the strategy.
+    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
     public func fetch(_ strategy: SingleValueStrategy? = nil) async throws -> Emission<Value> {
         let client = try resolvedClient()
         let strategy = usesStore ? strategy ?? endpoint.strategy : .networkOnly
         return try await client.deliver(self, strategy).emission
     }
 
-    /// The stored value, however stale; `nil` where none is stored, its stale use is forbidden, or
-    /// it is no value of this type.
+    /// Returns the stored value, however stale. Returns `nil` if nothing is stored, if its stale
+    /// use is forbidden, or if it cannot be read as this type.
     ///
-    /// - Throws: ``HoldfastError``: the endpoint makes no request.
+    /// - Throws: ``HoldfastError`` if the endpoint makes no valid request.
     public func fetch(_ strategy: StoredOnlyStrategy) async throws -> Emission<Value>? {
         let client = try resolvedClient()
         return try await client.stored(self, try await client.prepare(self, for: .lookup))?.emission
     }
 
-    /// What is stored first, then what the network answers: ``cache`` and ``request()`` as a
-    /// strategy.
+    /// Emits the stored value first, then the network's: ``cache`` and ``request()`` as a strategy.
     public func fetch(_ strategy: CacheAndNetworkStrategy) -> EmissionStream<Value> {
         cache.request()
     }

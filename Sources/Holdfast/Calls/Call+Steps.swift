@@ -1,61 +1,62 @@
 extension Call {
-    /// With a client to run on, instead of ``CachingClient/current``.
+    /// Returns the call with a client to run on, instead of ``CachingClient/current``.
     public func on(_ client: CachingClient) -> Call {
         var call = self
         call.client = client
         return call
     }
 
-    /// What is stored first, then what the network answers, which is stored.
+    /// Returns the call with the store: it emits the stored value first, then the network's, and
+    /// stores the network's response.
     public var cache: Call {
         var call = self
         call.usesStore = true
         return call
     }
 
-    /// With options changed: `call.with { $0.timeout = .seconds(5) }`.
+    /// Returns the call with changed options: `call.with { $0.timeout = .seconds(5) }`.
     public func with(_ change: (inout CallOptions) -> Void) -> Call {
         var call = self
         change(&call.options)
         return call
     }
 
-    /// With the statuses that are a success. Others are an error, and are not stored in the place
-    /// of a success.
+    /// Returns the call with the statuses that are a success. Any other status is an error, and its
+    /// response does not replace a stored success.
     public func accepting(_ statuses: AcceptedStatuses) -> Call { with { $0.acceptedStatuses = statuses } }
 
-    /// With a validation of the content, whole and decompressed. It runs before the network's
-    /// answer is stored: what fails it is not.
+    /// Returns the call with a validation of the whole, decompressed content. The validation runs
+    /// before the network's response is stored; a response that fails it is not stored.
     ///
     /// Validations run in order, before the value is made.
-    /// - Parameter check: throws what is wrong. What it throws ends the call; an error that is no
-    ///   ``HoldfastError`` is wrapped in one with code `dataFormat`.
+    /// - Parameter check: throws if the content is invalid. Its error ends the call. An error that
+    ///   is no ``HoldfastError`` is wrapped in one with code `dataFormat`.
     public func validate(_ check: @escaping @Sendable (ResponseContent) throws -> Void) -> Call {
         with { $0.checks.append(check) }
     }
 
-    /// With a decoder in place of the client's.
+    /// Returns the call with a decoder in place of the client's.
     public func decoding(with decoder: any ResponseDecoder) -> Call { with { $0.decoder = decoder } }
 
-    /// With the content decoded as another type, in place of what the value was before.
+    /// Returns the call with the content decoded as another type, replacing earlier steps.
     ///
-    /// - Parameter path: where it stands, in place of the endpoint's.
+    /// - Parameter path: the path of the value in the content, in place of the endpoint's.
     public func map<Model: Decodable & Sendable>(_ type: Model.Type, at path: ValuePath? = nil) -> Call<Model> {
         var call = interpreting(type, recall: { $0.value(type, madeBy: $1) }) { try $0.value(type) }
         if let path { call.options.valuePath = path }
         return call
     }
 
-    /// With the value turned into another, of the store and of the network alike.
+    /// Returns the call with the value, from store or network, transformed.
     public func map<Other: Sendable>(_ transform: @escaping @Sendable (Value) throws -> Other) -> Call<Other> {
         let interpret = interpret
         return interpreting(decoded) { try transform(try interpret($0)) }
     }
 
-    /// With the value turned into another, or found not to be of the form that this needs.
+    /// Returns the call with the value transformed, or rejected as malformed.
     ///
-    /// A transformation that answers `nil` is an error with code `dataFormat`, which keeps the
-    /// content.
+    /// If the transformation returns `nil`, the call fails with code `dataFormat`. The error keeps
+    /// the content.
     public func compactMap<Other: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> Other?
     ) -> Call<Other> {
@@ -64,7 +65,7 @@ extension Call {
             guard let value = try transform(try interpret(reader)) else {
                 throw HoldfastError(
                     code: .dataFormat,
-                    message: "A step of the call for '\(reader.target)' made no '\(Other.self)' of the content.",
+                    message: "A step of the call for '\(reader.target)' returned no '\(Other.self)' for the content.",
                     status: reader.head.status,
                     body: reader.bytesForErrors
                 )
@@ -75,8 +76,8 @@ extension Call {
 }
 
 extension Call where Value: EnvelopedContent, Value.Model: Sendable {
-    /// With the model of an envelope where it says success, `nil` where that is null:
-    /// `call.map(RootModel<Detail>.self).validate()`.
+    /// Returns the call with the envelope's model, if the envelope reports success. The model is
+    /// `nil` if it is null: `call.map(RootModel<Detail>.self).validate()`.
     ///
     /// A failed envelope is an error with code `envelope`.
     public func validate() -> Call<Value.Model?> {

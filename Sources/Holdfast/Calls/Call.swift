@@ -1,39 +1,38 @@
 import HTTPCache
 
-/// A request that is described and not yet started: an endpoint, and the steps from its answer to a
-/// value.
+/// A request that is described but not started: an endpoint, and the steps that turn its response
+/// into a value.
 ///
 /// ```swift
 /// let user = GitHub.user("octocat").cache.map(User.self).accepting([200])
 /// for try await emission in user.on(client).request() { print(emission.source, emission.value) }
 /// ```
 ///
-/// It is a value: each step answers with another call, and each can be left out. Without ``cache``
-/// nothing is looked up and nothing stored; without ``map(_:at:)`` the value is what the endpoint
-/// says (`Data`, where it says nothing); without ``validate(_:)`` and ``accepting(_:)`` the
-/// endpoint's statuses count. What is mapped and validated is so for the stored value and the
-/// network's alike.
+/// A call is a value: each step returns another call, and each step is optional. Without ``cache``,
+/// the store is neither read nor written. Without ``map(_:at:)``, the value has the endpoint's type
+/// (`Data` by default). Without ``validate(_:)`` and ``accepting(_:)``, the endpoint's statuses
+/// apply. Steps and validations apply to the stored value and the network's alike.
 public struct Call<Value: Sendable>: Sendable {
     typealias Interpret = @Sendable (ContentReader) throws -> Value
     typealias Recall = @Sendable (DerivedValues, DecodingIdentity) -> Value?
 
     let endpoint: any Endpoint
     var client: CachingClient?
-    /// Whether what is stored is emitted first and what comes is stored.
+    /// Whether the stored value is emitted first and the network's response is stored.
     var usesStore = false
-    /// Counts the calls that were started; `nil` before that.
+    /// The number of the call within its client; `nil` before it is started.
     var number: UInt64?
-    /// How long the network is waited for where something is stored.
+    /// How long the client waits for the network if a response is stored.
     var softTimeout: Duration?
-    /// Where what is waited for runs, from the moment that it has to be.
+    /// The executor of the call, from its first wait on.
     var lane: CallLane?
     /// See ``CallOptions``.
     public var options = CallOptions()
-    /// What the content is decoded as, before any further step.
+    /// The type that the content is decoded as, before any further step.
     let decoded: any (Decodable & Sendable).Type
     let interpret: Interpret
-    /// The value that was made of a stored response before, where the value is nothing but the
-    /// content decoded.
+    /// Finds the value that was made earlier of a stored response. Only for values that are nothing
+    /// but the decoded content.
     let recall: Recall?
 
     init(
@@ -56,7 +55,7 @@ public struct Call<Value: Sendable>: Sendable {
 
     /// The same call with another last step.
     ///
-    /// - Parameter type: what the content is decoded as before it.
+    /// - Parameter type: the type that the content is decoded as before that step.
     func interpreting<Other: Sendable>(
         _ type: any (Decodable & Sendable).Type,
         recall: Call<Other>.Recall? = nil,
@@ -89,23 +88,24 @@ extension Call where Value: Decodable {
 }
 
 extension Endpoint {
-    /// This endpoint as a call that only the network answers: the beginning of a chain of steps.
+    /// This endpoint as a call that uses only the network: the beginning of a chain of steps.
     public var call: Call<Response> { Call(self, as: Response.self) }
 
-    /// With what is stored first: `GitHub.user("x").cache.request()`.
+    /// This endpoint as a call that emits the stored value first:
+    /// `GitHub.user("x").cache.request()`.
     public var cache: Call<Response> { call.cache }
 
-    /// With a client to run on, instead of ``CachingClient/current``.
+    /// Returns a call with a client to run on, instead of ``CachingClient/current``.
     public func on(_ client: CachingClient) -> Call<Response> { call.on(client) }
 
-    /// With its content decoded as another type.
+    /// Returns a call with the content decoded as another type.
     public func map<Model: Decodable & Sendable>(_ type: Model.Type, at path: ValuePath? = nil) -> Call<Model> {
         call.map(type, at: path)
     }
 
-    /// The stored value to a closure of its own, the network's to the request's.
+    /// Passes the stored value to a closure of its own, and the network's to the request's.
     ///
-    /// - Parameter path: where in the content the value stands, in place of the endpoint's.
+    /// - Parameter path: the path of the value in the content, in place of the endpoint's.
     public func onCache<Model: Decodable & Sendable>(
         _ type: Model.Type,
         at path: ValuePath? = nil,
@@ -114,25 +114,28 @@ extension Endpoint {
         call.map(type, at: path).onCache(onStored)
     }
 
-    /// Starts when it is iterated or subscribed to: the network's answer, without the store.
+    /// Returns the network's emission, without the store. The request starts when it is iterated or
+    /// subscribed to.
     public func request() -> EmissionStream<Response> { call.request() }
 }
 
 extension CachingClient {
-    /// A call of this client's that uses the store: the beginning of a chain of steps.
+    /// Returns a call of this client that uses the store: the beginning of a chain of steps.
     public func call<E: Endpoint>(_ endpoint: E) -> Call<E.Response> {
         call(endpoint, as: E.Response.self)
     }
 
-    /// A call of this client's, with a type that it names.
+    /// Returns a call of this client with a type that it names.
     public func call<Value: Decodable & Sendable>(_ endpoint: some Endpoint, as type: Value.Type) -> Call<Value> {
         Call(endpoint, as: type, client: self, usesStore: true)
     }
 
-    /// The client of the current task, for calls that were passed none.
+    /// The client of the current task, for calls without a client of their own.
     ///
     /// ```swift
-    /// try await CachingClient.$current.withValue(client) { try await GitHub.user("octocat").cache.fetch() }
+    /// try await CachingClient.$current.withValue(client) {
+    ///     try await GitHub.user("octocat").cache.fetch()
+    /// }
     /// ```
     @TaskLocal public static var current: CachingClient?
 }

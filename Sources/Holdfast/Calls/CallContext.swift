@@ -1,19 +1,18 @@
 import HTTPCache
 
-/// What goes along with a request through the engine, for the layer's own transports on the other
-/// side.
+/// Data that travels with a request through the engine to the request layer's own transports.
 struct CallContext: Sendable {
     var info: CallInfo
     var observers: [any ObservingPlugin]
-    /// When it is tried again; `never` for content that cannot be sent twice.
+    /// When the request is tried again; `never` for content that cannot be sent twice.
     var retry: RetryPolicy
-    /// Otherwise it is tried again only where nothing was sent.
+    /// Whether the request may be sent twice. Otherwise it is tried again only if nothing was sent.
     var isIdempotent: Bool
-    /// Hears of what is sent.
+    /// Receives the progress of the transfer.
     var onProgress: TransferProgress.Handler?
-    /// The content, for those who look on.
+    /// The content, for observing plugins.
     var body: RequestBody?
 
-    /// Whether there is nothing to take along.
+    /// Whether the request needs no context.
     var isEmpty: Bool { observers.isEmpty && retry.limit == 0 && onProgress == nil }
 }

@@ -2,36 +2,36 @@ import Dispatch
 import HTTPCache
 import Synchronization
 
-/// Runs what belongs to one call on one thread of the pool for as long as there is something to
-/// run, so that handing over from one of its tasks to another wakes no other thread.
+/// The executor of one call. While there is work, it runs all tasks of the call on one thread of
+/// the pool. So a switch from one task to another wakes no other thread.
 ///
-/// A call has its own task and that of its fetch, and one of them always waits for the other. Up to
-/// where they wait for the network for the first time, what they do takes some microseconds: less
-/// than it costs to wake a thread. A lane may therefore begin on the thread that makes the call,
-/// which goes on when both of them wait, or as soon as one of them is about to wait for a disk
+/// A call has its own task and the task of its fetch, and one of them always waits for the other.
+/// Until both wait for the network for the first time, their work takes a few microseconds: less
+/// than it costs to wake a thread. A lane may therefore begin on the thread that makes the call. It
+/// leaves that thread when both tasks wait, or as soon as one of them is about to wait for a disk
 /// (``readyToBlock()``).
 final class CallLane: BlockingExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
-        /// A thread runs the jobs, or will.
+        /// A thread runs the jobs, or is about to.
         var isRunning = false
-        /// How many more jobs may run on the thread of the caller.
+        /// How many more jobs may run on the caller's thread.
         var jobsHere: Int
-        /// It runs there now.
+        /// The lane runs on the caller's thread now.
         var isHere = false
-        /// Go on as soon as no caller's thread is kept any more.
+        /// Tasks that resume as soon as the caller's thread has been left.
         var leaving: [UnsafeContinuation<Void, Never>] = []
     }
 
     private let state: Mutex<State>
 
-    /// - Parameter startsHere: whether it begins on the caller's thread: for calls that run
-    ///   nobody's code that may take long, before they wait. The first to come to such a lane must
-    ///   be a task that leaves another executor for it, and is suspended therefore: what is run
-    ///   within a task that runs (a child that it makes, say) ruins the runtime's account of what
-    ///   both have access to.
+    /// - Parameter startsHere: whether the lane begins on the caller's thread. Only for calls that
+    ///   run no foreign code of unknown length before they wait. The first job of such a lane must
+    ///   be a task that leaves another executor for it, and is therefore suspended. A job that runs
+    ///   within a running task (a child task that it creates, for example) would corrupt the
+    ///   runtime's exclusivity records, which both tasks would share.
     init(startsHere: Bool) {
-        // The call's own, and its fetch's.
+        // The call's own task, and its fetch's.
         state = Mutex(State(jobsHere: startsHere ? 2 : 0))
     }
 
@@ -61,8 +61,8 @@ final class CallLane: BlockingExecutor {
     }
 
     private func runHere(then priority: JobPriority) {
-        // The runtime does not hold who it gives a job to; the call does, and may end on another
-        // thread while this one is still here.
+        // The runtime does not retain the executor. The call does, but may end on another thread
+        // while this one is still here.
         let held = Unmanaged.passRetained(self)
         defer { held.release() }
         let executor = asUnownedTaskExecutor()

@@ -1,15 +1,16 @@
-/// What holds for one call. What is `nil` is as the endpoint says, and then as the client does.
+/// Options of one call. A value of `nil` means the endpoint's setting, and then the client's.
 public struct CallOptions: Sendable {
-    /// What becomes of stored values that are stale.
+    /// How the call treats stale stored values.
     public enum StaleValues: Sendable, Hashable {
-        /// They are emitted, marked. The default: old is better than nothing, and the network's
-        /// follows.
+        /// They are emitted, marked stale. The default, because an old value is better than none,
+        /// and the network's follows.
         case emitted
-        /// They are left out, those that are invalidated while a stream follows the store as well.
+        /// They are left out, including values that are invalidated while a stream follows the
+        /// store.
         case skipped
     }
 
-    /// What becomes of the network's answer when it is what was emitted before.
+    /// How the call treats a network response that repeats the value emitted before.
     public enum UnchangedValues: Sendable, Hashable {
         /// It is emitted, marked unchanged: the caller learns that the value was confirmed.
         case emitted
@@ -17,16 +18,16 @@ public struct CallOptions: Sendable {
         case suppressed
     }
 
-    /// What a stream that follows the store does when its value is invalidated: by a mutation, or
-    /// by a purge.
+    /// How a stream that follows the store reacts if its value is invalidated by a mutation or a
+    /// purge.
     public enum InvalidatedValues: Sendable, Hashable {
-        /// The stored value is emitted again, marked stale and unchanged; what takes its place is
-        /// emitted when somebody has asked for it. The default: a stream that follows the store
-        /// asks nobody.
+        /// The stored value is emitted again, marked stale and unchanged. Its replacement is
+        /// emitted as soon as any request fetches it. The default: a stream that follows the store
+        /// makes no requests.
         case emitted
-        /// The same, and the origin is asked, once for each invalidation: its answer is emitted
-        /// next. Where the network fails, ``CallOptions/networkFailure`` says what becomes of the
-        /// stream. Not in the modes that keep the network out.
+        /// The same, but the stream also fetches from the origin, once for each invalidation, and
+        /// emits that value next. If the network fails, ``CallOptions/networkFailure`` decides how
+        /// the stream continues. It does not fetch in the modes that prevent network use.
         case fetched
     }
 
@@ -34,74 +35,73 @@ public struct CallOptions: Sendable {
     public var acceptedStatuses: AcceptedStatuses?
     /// Decodes the content.
     public var decoder: (any ResponseDecoder)?
-    /// Where in the content the value stands.
+    /// The path of the value in the content.
     public var valuePath: ValuePath?
     /// How the content is wrapped.
     public var envelope: EnvelopeChoice?
-    /// What no content means.
+    /// How the call treats a response without content.
     public var emptyContent: EmptyContent?
     /// Bytes of content that are accepted, after decompression.
     public var maximumBodyBytes: Int?
-    /// How long the call may take, from its start to the network's value. What is stored is emitted
-    /// before it all the same.
+    /// How long the call may take, from its start to the network's value. The stored value is
+    /// emitted before that in any case.
     public var timeout: Duration?
     /// When the request is sent again.
     public var retry: RetryPolicy?
-    /// The same request within this time is not sent again; `nil`, the default, sends it whenever
-    /// the strategy does.
+    /// How long a response may be reused for the same request. `nil`, the default, sends the
+    /// request whenever the strategy does.
     ///
-    /// * *What is stored* and came, or was validated, no longer ago than this answers without the
+    /// * *A stored response* that came, or was validated, within this time is served without the
     ///   network, fresh or not.
-    /// * *What may not be stored* (`no-store`), or not be used stale (`no-cache`,
-    ///   `must-revalidate`), is kept in memory for this time and answers too: for the same method,
+    /// * *A response that may not be stored* (`no-store`), or not be used stale (`no-cache`,
+    ///   `must-revalidate`), is kept in memory for this time and reused: for the same method,
     ///   target, fields and principal, so never across credentials. Concurrent calls wait for one
     ///   response.
-    /// * *Marked*: the source is `store`, and the outcome has the detail `recent`.
-    /// * *Only* GET and HEAD without content, of calls that use the store. `networkOnly` has the
-    ///   network, and so has an endpoint whose `storage` is `never`, and a request with
-    ///   `Cache-Control`, `Range` or a condition of its own.
-    /// * *A failure* is shared by the calls that wait for it, and by none later. What a call cannot
-    ///   decode is asked for again.
-    /// * *Any invalidation* in the store (by a mutation through this client, a purge) ends what is
-    ///   in memory, and so does a newer response to the same request.
+    /// * *Mark*: the source is `store`, and the outcome has the detail `recent`.
+    /// * *Scope*: GET and HEAD without content, in calls that use the store. `networkOnly` always
+    ///   uses the network. So do an endpoint whose `storage` is `never`, and a request with its own
+    ///   `Cache-Control`, `Range` or condition.
+    /// * *A failure* is shared by the calls that wait for it, and by no later call. If a call
+    ///   cannot decode a response, it fetches again.
+    /// * *Any invalidation* in the store (by a mutation through this client, or a purge) ends the
+    ///   reuse of responses in memory. A newer response to the same request does so too.
     ///
-    /// A plugin that gives each request a field of its own makes each another request. Retries,
-    /// observing plugins, progress and what is checked before a response is stored are those of the
-    /// call that was first.
-    /// ``CachingClient/Configuration/reuseMemoryBytes`` bounds the memory.
+    /// If a plugin adds a different field to each request, every request is a different one.
+    /// Retries, observing plugins, progress and the checks before storing are those of the first
+    /// call. ``CachingClient/Configuration/reuseMemoryBytes`` limits the memory.
     public var reuseWithin: Duration?
-    /// Whether what directives forbid to store or to use is kept for reads without the network. A
-    /// call reads what it stored itself, so give it to every call for the same resource, or to the
-    /// endpoint.
+    /// Whether responses that directives forbid to store or to use are kept for reads without the
+    /// network. Set it for every call for the same resource, or in the endpoint, because only calls
+    /// with this option see such responses.
     public var offlineReads: OfflineReads?
     /// See ``StaleValues``.
     public var staleValues = StaleValues.emitted
     /// See ``UnchangedValues``.
     public var unchangedValues = UnchangedValues.emitted
-    /// How a stream ends when the network fails after a stored value.
+    /// How a stream ends if the network fails after a stored value.
     public var networkFailure = NetworkFailure.throwing
-    /// After the network's value the stream goes on with what the store gets later, whoever stores
-    /// it, until it is cancelled, or client or store are closed: then it completes.
+    /// Whether the stream follows the store: after the network's value it emits each value that is
+    /// stored later, by any caller. It completes when it is cancelled, or when the client or the
+    /// store is closed.
     ///
-    /// It emits what is other content than it emitted last, and the same content where that was
-    /// invalidated, or was stale and is confirmed. What is removed from the store altogether, or
-    /// may not be used stale (`must-revalidate`), cannot be emitted; what is stored next is.
+    /// It emits content that differs from the last emission. It emits the same content if that was
+    /// invalidated, or was stale and is now confirmed. A value that was removed from the store, or
+    /// may not be used stale (`must-revalidate`), is not emitted; the next stored value is.
     public var followsStore = false
     /// See ``InvalidatedValues``.
     public var invalidatedValues = InvalidatedValues.emitted
-    /// Hears how the transfer goes on: of what is sent, and of what comes. See
-    /// ``TransferProgress``.
+    /// Receives the progress of the transfer in both directions. See ``TransferProgress``.
     public var onProgress: (@Sendable (TransferProgress) -> Void)?
-    /// Whether compressed content is asked for; as the client says unless told otherwise. See
+    /// Whether the call requests compressed content. By default as the client's
     /// ``CachingClient/Configuration/acceptsCompression``.
     public var acceptsCompression: Bool?
-    /// Plugins beside the client's; they run after them.
+    /// Plugins of this call; they run after the client's.
     public var plugins: [any Plugin] = []
-    /// Whether a plugin's content may take the place of a response that did not come.
+    /// Whether a plugin's content may replace a missing response.
     var takesSubstitutes = true
     /// Validations, in order.
     var checks: [@Sendable (ResponseContent) throws -> Void] = []
 
-    /// As endpoint and client say.
+    /// Creates options that change nothing.
     public init() {}
 }

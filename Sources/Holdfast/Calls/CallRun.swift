@@ -1,24 +1,24 @@
 import HTTPCache
 
-/// One run of a call that may emit several values: from the store, from the network, and then
-/// whatever the store gets.
+/// One run of a call that may emit several values: from the store, from the network, and then each
+/// value that is stored later.
 ///
-/// It is pulled: each value is made when it is asked for. Not `Sendable`: it belongs to one
-/// iterator.
+/// Its iterator pulls: each value is made on demand. It is not `Sendable`, because it belongs to
+/// one iterator.
 final class CallRun<Value: Sendable> {
     private enum Stage {
         case beginning
-        /// The network's value is under way, after the stored one, if any.
+        /// The network's value is being fetched, after the stored one, if any.
         case network(Running, after: Delivery<Value>?)
         case following(AsyncStream<StoreChange>.AsyncIterator, last: Delivery<Value>)
         case ended
     }
 
-    /// The fetch ahead; it ends with the run.
+    /// The fetch that runs ahead. It ends with the run.
     private final class Running: Sendable {
         let task: Task<Delivery<Value>, any Error>
-        /// Where callbacks are the ones that ask: who cancels those need not wait for one to
-        /// return.
+        /// If callbacks consume the run, cancelling the subscription cancels the fetch without
+        /// waiting for a callback to return.
         private let registration: Subscription.Cancellation.Registration?
 
         init(_ task: Task<Delivery<Value>, any Error>) {
@@ -36,20 +36,20 @@ final class CallRun<Value: Sendable> {
     private var stage = Stage.beginning
     private var changes: AsyncStream<StoreChange>?
     private var client: CachingClient?
-    /// Whether what was seen last is valid, so that an invalidation is one of it, and is dealt with
+    /// Whether the value seen last is valid. Then an invalidation applies to it, and is handled
     /// once.
     private var isValid = true
-    /// What was stored when the origin was asked last.
-    private var storedWhenAsked: StoredVersion?
-    /// In whose place the network's value came. It may be stored still, because an invalidation
-    /// kept what came from being stored.
+    /// The version that was stored when the origin was last contacted.
+    private var storedAtLastFetch: StoredVersion?
+    /// The version that the network's value replaced. It may still be stored, because an
+    /// invalidation can prevent the new response from being stored.
     private var superseded: StoredVersion?
-    /// Whether the last value was the stored one that goes before the network's.
+    /// Whether the last value was the stored one that precedes the network's.
     private(set) var isAtStoredValue = false
 
     init(_ call: Call<Value>) {
         self.call = call
-        // Here, because the caller's task-local values are.
+        // Read here, because this code still runs with the caller's task-local values.
         client = call.client ?? CachingClient.current
     }
 
@@ -72,13 +72,13 @@ final class CallRun<Value: Sendable> {
             do {
                 return try await follow(&iterator, last)
             } catch let error as HoldfastError where error.code == .closed {
-                // A change that came before the end was told of after it.
+                // A change from before the end was reported after it.
                 return nil
             }
         }
     }
 
-    /// The stored value, if there is one to be emitted; otherwise the network's.
+    /// Emits the stored value, if there is one to emit; otherwise the network's.
     private func begin() async throws -> Emission<Value>? {
         let client = try call.on(optional: client).resolvedClient()
         self.client = client
@@ -100,23 +100,23 @@ final class CallRun<Value: Sendable> {
             return try await client.substitute(for: error, in: call).emission
         }
         if call.options.followsStore {
-            changes = client.followed.following(client.engine.changes(for: prepared.request))
+            changes = client.followed.follow(client.engine.changes(for: prepared.request))
         }
         let stored = try await client.stored(call, prepared)
         let emitted = stored.flatMap { stored in
             stored.emission.isStale && call.options.staleValues == .skipped ? nil : stored
         }
         isValid = stored?.isInvalidated != true
-        storedWhenAsked = stored?.version
-        // The mode bounds the strategy: declared offline is no failure of the network. What came
-        // just now is not asked for again.
+        storedAtLastFetch = stored?.version
+        // The mode limits the strategy: declared offline, the network has not failed. A value that
+        // came just now is not fetched again.
         if let emitted, prepared.keepsNetworkOut || emitted.isReusable(call, at: client.clock.now()) {
-            stage = following(emitted)
+            stage = followingStage(after: emitted)
             isAtStoredValue = true
             return emitted.emission
         }
-        // The origin is asked while the caller is busy with the stored value; it hears of the
-        // answer after that.
+        // The origin is contacted while the caller uses the stored value. The caller receives the
+        // response after that.
         let running = Running(Task { try await client.network(call, after: stored) })
         guard let emitted else { return try await network(running, after: nil) }
         stage = .network(running, after: emitted)
@@ -132,39 +132,40 @@ final class CallRun<Value: Sendable> {
             } onCancel: {
                 task.cancel()
             }
-            // A stored value that was left out is nothing to compare with.
+            // A stored value that was not emitted cannot be compared with.
             if stored == nil { fresh.emission.isUnchanged = false }
             isValid = true
-            superseded = fresh.version == storedWhenAsked ? nil : storedWhenAsked
-            stage = following(fresh)
+            superseded = fresh.version == storedAtLastFetch ? nil : storedAtLastFetch
+            stage = followingStage(after: fresh)
             if stored != nil, fresh.emission.isUnchanged, call.options.unchangedValues == .suppressed {
                 return try await next()
             }
             return fresh.emission
         } catch {
             try Task.checkCancellation()
-            if let stored, let failure = error as? HoldfastError, failure.isOfTheNetwork || failure.isOfTheContent,
+            if let stored, let failure = error as? HoldfastError, failure.isNetworkFailure || failure.isContentFailure,
                 call.options.networkFailure == .endingQuietly
             {
-                // Quiet about the network, it goes on with what others bring.
-                stage = following(stored)
+                // The network's failure is not reported; the stream goes on with later stored
+                // values.
+                stage = followingStage(after: stored)
                 return try await next()
             }
             guard let client else { throw error }
-            // The caller has the origin's own value, if an old one: nothing made up takes its
-            // place.
-            let substitute = try await client.substitute(for: error, in: call, mayAnswer: stored == nil)
-            stage = following(substitute)
+            // The caller already has the origin's own value, although an old one. A substitute does
+            // not replace it.
+            let substitute = try await client.substitute(for: error, in: call, maySubstitute: stored == nil)
+            stage = followingStage(after: substitute)
             return substitute.emission
         }
     }
 
-    private func following(_ last: Delivery<Value>) -> Stage {
+    private func followingStage(after last: Delivery<Value>) -> Stage {
         changes.map { .following($0.makeAsyncIterator(), last: last) } ?? .ended
     }
 
-    /// The next stored value that is news after the last one emitted. Ends when the task is
-    /// cancelled, or client or store are closed.
+    /// Returns the next stored value that differs in content or state from the last one emitted.
+    /// Ends when the task is cancelled, or when client or store is closed.
     private func follow(
         _ iterator: inout AsyncStream<StoreChange>.AsyncIterator,
         _ last: Delivery<Value>
@@ -174,28 +175,28 @@ final class CallRun<Value: Sendable> {
             let prepared = try await client.prepare(call, for: .lookup)
             let stored = try await client.stored(call, prepared)
             if let version = stored?.version, version == superseded { continue }
-            let news = stored.flatMap { self.news($0, after: last) }
+            let changed = stored.flatMap { self.valueIfChanged($0, after: last) }
             let wasValid = isValid
             isValid = stored.map { !$0.isInvalidated } ?? (wasValid && change.kind != .invalidated)
             if wasValid, !isValid, call.options.invalidatedValues == .fetched, !prepared.keepsNetworkOut {
-                storedWhenAsked = stored?.version
-                let (call, after) = (call, news ?? last)
+                storedAtLastFetch = stored?.version
+                let (call, after) = (call, changed ?? last)
                 let running = Running(Task { try await client.network(call, after: after) })
-                guard let news else { return try await network(running, after: last) }
-                stage = .network(running, after: news)
-                return news.emission
+                guard let changed else { return try await network(running, after: last) }
+                stage = .network(running, after: changed)
+                return changed.emission
             }
-            guard let news else { continue }
-            stage = .following(iterator, last: news)
-            return news.emission
+            guard let changed else { continue }
+            stage = .following(iterator, last: changed)
+            return changed.emission
         }
         try Task.checkCancellation()
         return nil
     }
 
-    /// What is stored, where it is other content than was emitted last, or the same that was
-    /// invalidated since, or was stale then and is confirmed.
-    private func news(_ stored: Delivery<Value>, after last: Delivery<Value>) -> Delivery<Value>? {
+    /// Returns the stored value if its content differs from the last emission, if it was
+    /// invalidated since, or if it was stale then and is confirmed now.
+    private func valueIfChanged(_ stored: Delivery<Value>, after last: Delivery<Value>) -> Delivery<Value>? {
         if stored.isInvalidated, call.options.staleValues == .skipped { return nil }
         guard stored.hasSameContent(as: last) else { return stored }
         let isInvalidated = stored.isInvalidated && !last.emission.isStale
@@ -208,7 +209,7 @@ final class CallRun<Value: Sendable> {
 }
 
 extension PreparedCall {
-    /// Whether what is stored answers without the network being asked.
+    /// Whether stored values are served without contacting the network.
     fileprivate var keepsNetworkOut: Bool { [.offline, .preferStored].contains(reading.info.mode) }
 }
 

@@ -1,10 +1,10 @@
 import HTTPCache
 import Synchronization
 
-/// The changes of the store that a client's streams wait for, so that they end with the client.
+/// The store's changes that a client's streams wait for. They end with the client.
 ///
-/// The store may be another client's too, and go on telling: who waits for what this client will
-/// not answer any more would wait for ever.
+/// The store may belong to another client too, and go on reporting changes. A stream that waits for
+/// a closed client would wait for ever.
 final class FollowedChanges: Sendable {
     private struct State {
         var isClosed = false
@@ -14,11 +14,12 @@ final class FollowedChanges: Sendable {
 
     private let state = Mutex(State())
 
-    /// The same changes, until ``close()``.
-    func following(_ changes: AsyncStream<StoreChange>) -> AsyncStream<StoreChange> {
+    /// Returns the same changes, until ``close()``.
+    func follow(_ changes: AsyncStream<StoreChange>) -> AsyncStream<StoreChange> {
         let (followed, continuation) = AsyncStream.makeStream(
             of: StoreChange.self,
-            // That there was one, and whether something was invalidated, is all that is looked at.
+            // Streams only need to know that something changed, and whether something was
+            // invalidated.
             bufferingPolicy: .bufferingNewest(1)
         )
         let id: Int? = state.withLock { state in
@@ -45,7 +46,7 @@ final class FollowedChanges: Sendable {
         return followed
     }
 
-    /// Ends all of them, and those to come at once.
+    /// Ends all of them. Later ones end at once.
     func close() {
         let ended = state.withLock { state in
             state.isClosed = true

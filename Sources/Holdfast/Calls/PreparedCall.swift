@@ -3,20 +3,20 @@ import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastConfiguration
 
-/// A call on its way: the request that the engine gets, and how its response is read.
+/// A call that is ready to run: the request for the engine, and how its response is read.
 struct PreparedCall: Sendable {
     var request: CacheRequest
     var reading: ContentReading
 
-    /// The target for messages, secrets redacted.
+    /// The target for messages, with secrets redacted.
     var target: String { reading.target.description }
 }
 
 extension CachingClient {
-    /// Makes the request of a call, and has the plugins change it.
+    /// Makes the request of a call, and lets the plugins change it.
     ///
     /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing` or
-    ///   `encodingFailed`, or for what a plugin throws; `CancellationError`.
+    ///   `encodingFailed`, or for an error of a plugin; `CancellationError`.
     func prepare<Value: Sendable>(
         _ call: Call<Value>,
         for purpose: CallInfo.Purpose,
@@ -24,7 +24,7 @@ extension CachingClient {
     ) async throws -> PreparedCall {
         let plugins = plugins.and(call.options.plugins)
         do {
-            return try finished(call, try await prepared(call, for: purpose, attempt, by: plugins), plugins)
+            return try finish(call, try await applyPlugins(call, for: purpose, attempt, by: plugins), plugins)
         } catch {
             if error is CancellationError { throw error }
             throw HoldfastError(preparing: error, for: call.endpoint)
@@ -33,23 +33,23 @@ extension CachingClient {
 
     /// The same for a call that no plugin prepares.
     func prepareAtOnce<Value: Sendable>(_ call: Call<Value>, for purpose: CallInfo.Purpose) throws -> PreparedCall {
-        try finished(call, try begun(call, for: purpose, 0, secrets: configuration.defaults.secrets), plugins)
+        try finish(call, try begin(call, for: purpose, 0, secrets: configuration.defaults.secrets), plugins)
     }
 
-    /// How content is read that takes the place of the response to a call that failed.
+    /// How to read content that replaces the response of a failed call.
     func reading(ofFailed call: Call<some Sendable>, _ plugins: PluginList) throws -> ContentReading {
         let secrets = plugins.preparing.reduce(configuration.defaults.secrets) { $0.union($1.secrets) }
-        return try finished(call, try begun(call, for: .network, 0, secrets: secrets), plugins).reading
+        return try finish(call, try begin(call, for: .network, 0, secrets: secrets), plugins).reading
     }
 
-    private typealias Begun = (request: CacheRequest, info: CallInfo)
+    private typealias Unfinished = (request: CacheRequest, info: CallInfo)
 
-    private func begun(
+    private func begin(
         _ call: Call<some Sendable>,
         for purpose: CallInfo.Purpose,
         _ attempt: Int,
         secrets: Secrets
-    ) throws -> Begun {
+    ) throws -> Unfinished {
         let request = try request(
             for: call.endpoint,
             softTimeout: call.softTimeout,
@@ -62,21 +62,21 @@ extension CachingClient {
             environment: configuration.environment,
             secrets: secrets.union(call.endpoint.secrets),
             mode: mode,
-            // Nothing is sent while it is declared offline, so nothing is to be got ready for that.
+            // While the mode is offline nothing is sent, so plugins need not prepare for that.
             purpose: mode == .offline ? .lookup : purpose,
             attempt: attempt
         )
         return (request, info)
     }
 
-    private func prepared(
+    private func applyPlugins(
         _ call: Call<some Sendable>,
         for purpose: CallInfo.Purpose,
         _ attempt: Int,
         by plugins: PluginList
-    ) async throws -> Begun {
+    ) async throws -> Unfinished {
         let secrets = plugins.preparing.reduce(configuration.defaults.secrets) { $0.union($1.secrets) }
-        var (request, info) = try begun(call, for: purpose, attempt, secrets: secrets)
+        var (request, info) = try begin(call, for: purpose, attempt, secrets: secrets)
         for plugin in plugins.preparing {
             try await plugin.prepare(&request, for: info)
         }
@@ -84,15 +84,16 @@ extension CachingClient {
         return (request, info)
     }
 
-    private func finished(_ call: Call<some Sendable>, _ begun: Begun, _ plugins: PluginList) throws -> PreparedCall {
+    private func finish(_ call: Call<some Sendable>, _ unfinished: Unfinished, _ plugins: PluginList) throws
+        -> PreparedCall
+    {
         let (endpoint, options) = (call.endpoint, call.options)
-        var (request, info) = begun
+        var (request, info) = unfinished
         let target = request.target
         if options.acceptsCompression ?? configuration.acceptsCompression { request.acceptCompression() }
-        // It changes fields alone.
+        // Compression changes only fields.
         request.target = target
-        // What changes something is neither answered from the store nor joined to another's
-        // request.
+        // A mutation is neither served from the store nor collapsed with another request.
         if !call.usesStore || endpoint.isMutation { request.storage = .never }
         request.reuseWithin = options.reuseWithin
         if let lane = call.lane { request.place = .own(lane) }
@@ -115,8 +116,7 @@ extension CachingClient {
         return PreparedCall(request: request, reading: reading)
     }
 
-    /// When a call's request is tried again: where it says so, and has content that can be sent
-    /// twice.
+    /// When a call's request is tried again. Never if its content cannot be sent twice.
     func retryPolicy(of call: Call<some Sendable>, sending body: RequestBody?) -> RetryPolicy {
         guard body?.isInMemory != false || call.endpoint.task.isReadAgain else { return .never }
         return call.options.retry ?? call.endpoint.retry ?? configuration.retry
@@ -148,7 +148,8 @@ extension CachingClient {
             checks: endpoint.isGraphQL ? [GraphQLErrors.check] + options.checks : options.checks,
             processors: processors,
             info: info,
-            // A decoder of one call is not known again, and what plugins do may differ each time.
+            // A decoder of one call is not recognised later, and plugins may act differently each
+            // time.
             identity: options.decoder == nil && processors.isEmpty ? identities.identity(of: decoding) : nil,
             target: MessageTarget(head, hiding: info.secrets),
             onProgress: options.onProgress
@@ -157,8 +158,8 @@ extension CachingClient {
 }
 
 extension CacheRequest {
-    /// Asks for compressed content, unless the request says itself what it accepts. A part of a
-    /// coded content is of no use by itself, and HEAD has none.
+    /// Requests compressed content, unless the request has its own `Accept-Encoding`. A range of
+    /// coded content is useless on its own, and HEAD has no content.
     fileprivate mutating func acceptCompression() {
         guard head.method != .head, !head.headerFields.contains(.acceptEncoding), !head.headerFields.contains(.range)
         else { return }
@@ -175,8 +176,7 @@ extension Endpoint {
 }
 
 extension HTTPTask {
-    /// Whether its content can be read again, though it is read while it is sent: files are opened
-    /// anew.
+    /// Whether content that is read while it is sent can be read again: files can be opened again.
     fileprivate var isReadAgain: Bool {
         switch self {
         case .file, .multipart: true
@@ -186,7 +186,7 @@ extension HTTPTask {
 }
 
 extension RequestBody {
-    /// Whether it can be sent again, whatever it is.
+    /// Whether the content is in memory, and so can be sent again.
     fileprivate var isInMemory: Bool {
         if case .buffer = self { true } else { false }
     }

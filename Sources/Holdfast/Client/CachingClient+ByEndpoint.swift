@@ -2,20 +2,21 @@ import HTTPCache
 public import HTTPCacheSemantics
 public import OfflineStore
 
-/// What is stored, named by the endpoint that it is the response of.
+/// Access to stored responses by endpoint.
 ///
-/// The request is made as for a call: defaults, rules and plugins count, so that what is found is
-/// what a call by the same client would find. Nothing is sent.
+/// The client makes the request as it does for a call, with its defaults, rules and plugins. So
+/// these functions find the same response as a call by this client. They send nothing.
 extension CachingClient {
-    /// The stored value, however stale; `nil` where none is stored, its stale use is forbidden, or
-    /// it is no value of this type. The same as ``fetch(_:_:)-(_,StoredOnlyStrategy)``.
+    /// Returns the stored value, however stale. Returns `nil` if nothing is stored, if its stale
+    /// use is forbidden, or if it cannot be read as this type. The same as
+    /// ``fetch(_:_:)-(_,StoredOnlyStrategy)``.
     ///
-    /// - Throws: ``HoldfastError``: the endpoint makes no request.
+    /// - Throws: ``HoldfastError`` if the endpoint makes no valid request.
     public func stored<E: Endpoint>(_ endpoint: E) async throws -> Emission<E.Response>? {
         try await call(endpoint).fetch(.storedOnly)
     }
 
-    /// The stored value of a type that the call names; see ``stored(_:)``.
+    /// Returns the stored value as a type that the call names; see ``stored(_:)``.
     public func stored<Value: Decodable & Sendable>(
         _ endpoint: some Endpoint,
         as type: Value.Type
@@ -23,8 +24,9 @@ extension CachingClient {
         try await call(endpoint, as: type).fetch(.storedOnly)
     }
 
-    /// The key under which an endpoint's response is stored; where none is, the key under which it
-    /// is looked up first. `nil` where the request goes past the store (a mutation, say).
+    /// Returns the key under which the endpoint's response is stored. If none is stored, returns
+    /// the key that the client looks up first. Returns `nil` if the request bypasses the store, as
+    /// a mutation does.
     ///
     /// ```swift
     /// if let key = try await client.key(of: endpoint) {
@@ -32,10 +34,10 @@ extension CachingClient {
     /// }
     /// ```
     ///
-    /// A request on behalf of a principal has two keys: the principal's own, and everybody's, under
-    /// which responses are stored that may be shared. All variants (`Vary`) share a key.
-    /// - Throws: ``HoldfastError``: the endpoint makes no request; `StoreError`: the store cannot
-    ///   be read.
+    /// A request with a principal has two keys: the principal's own key, and the shared key for
+    /// responses that every principal may use. All variants (`Vary`) share a key.
+    /// - Throws: ``HoldfastError`` if the endpoint makes no valid request; `StoreError` if the
+    ///   store cannot be read.
     public func key(of endpoint: some Endpoint) async throws -> CacheKey? {
         let keys = lookupKeys(of: try await prepare(call(endpoint), for: .lookup).request)
         for key in keys {
@@ -44,17 +46,18 @@ extension CachingClient {
         return keys.first
     }
 
-    /// Makes stale what is stored for an endpoint, as ``Endpoint/invalidates`` does after a
-    /// mutation: for every principal, in all variants. It still answers where the origin cannot be
-    /// reached.
+    /// Makes the stored response of an endpoint stale, for every principal and in all variants.
+    /// ``Endpoint/invalidates`` does the same after a mutation. The response is still served if the
+    /// origin is unreachable.
     ///
-    /// Where many requests share one URL and are told apart by their content (GraphQL by POST),
-    /// only what this very request would find is made stale: its principal's and everybody's.
+    /// If many requests share one URL and differ by their content (GraphQL by POST), only the
+    /// responses that this request would find become stale: those of its principal, and the shared
+    /// ones.
     ///
-    /// Durable when it returns. What is being fetched meanwhile is not stored. Streams that follow
-    /// the store are told (``CallOptions/followsStore``).
-    /// - Throws: ``HoldfastError``: the endpoint makes no request; `StoreError`: the store cannot
-    ///   be written.
+    /// The change is durable when the function returns. A response that is being fetched meanwhile
+    /// is not stored. Streams that follow the store are notified (``CallOptions/followsStore``).
+    /// - Throws: ``HoldfastError`` if the endpoint makes no valid request; `StoreError` if the
+    ///   store cannot be written.
     public func invalidate(_ endpoint: some Endpoint) async throws {
         let request = try await prepare(call(endpoint), for: .lookup).request
         let keys = lookupKeys(of: request)
@@ -64,21 +67,22 @@ extension CachingClient {
         for key in keys { try await invalidate(key, keepingForOffline: true) }
     }
 
-    /// Removes what is stored for an endpoint, in all variants: what its request would find, that
-    /// is, what is its principal's and what is everybody's. What other principals have stays.
+    /// Removes the stored responses of an endpoint, in all variants: those of its request's
+    /// principal, and the shared ones. The responses of other principals stay.
     ///
-    /// Afterwards nothing answers where the origin cannot be reached. To make it stale and keep it
-    /// for that, use ``invalidate(_:)``.
+    /// Afterwards nothing is served if the origin is unreachable. To keep the response for that
+    /// case, use ``invalidate(_:)``.
     ///
-    /// Durable when it returns. What is being fetched meanwhile is not stored.
-    /// - Throws: ``HoldfastError``: the endpoint makes no request; `StoreError`: the store cannot
-    ///   be written.
+    /// The change is durable when the function returns. A response that is being fetched meanwhile
+    /// is not stored.
+    /// - Throws: ``HoldfastError`` if the endpoint makes no valid request; `StoreError` if the
+    ///   store cannot be written.
     public func remove(_ endpoint: some Endpoint) async throws {
         let request = try await prepare(call(endpoint), for: .lookup).request
         for key in lookupKeys(of: request) { try await invalidate(key, keepingForOffline: false) }
     }
 
-    /// The principal's own key first, then everybody's; none where the request goes past the store.
+    /// The principal's own key first, then the shared one. Empty if the request bypasses the store.
     func lookupKeys(of request: CacheRequest) -> [CacheKey] { engine.prepare(request)?.lookupKeys ?? [] }
 
     func isStored(_ key: CacheKey) async throws -> Bool { try await !store.responses.lookup(key).isEmpty }
@@ -89,8 +93,8 @@ extension CachingClient {
 }
 
 extension CacheManager {
-    /// Not here: a store cannot make the key of a request, because rules and credentials belong to
-    /// it.
-    @available(*, unavailable, message: "Ask the client for the key: 'client.key(of: endpoint)'.")
+    /// Unavailable: a store cannot make the key of a request, because the key depends on rules and
+    /// credentials.
+    @available(*, unavailable, message: "Get the key from the client: 'client.key(of: endpoint)'.")
     public func response(for request: CacheRequest) async throws -> RawResponse? { nil }
 }

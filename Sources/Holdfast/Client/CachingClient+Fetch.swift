@@ -1,8 +1,8 @@
 extension CachingClient {
-    /// One value, by a strategy that always has one.
+    /// Fetches one value, by a strategy that always has one.
     ///
-    /// - Parameter strategy: the endpoint's own unless told otherwise.
-    /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled.
+    /// - Parameter strategy: the endpoint's own by default.
+    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
     public func fetch<E: Endpoint>(
         _ endpoint: E,
         _ strategy: SingleValueStrategy? = nil
@@ -10,9 +10,9 @@ extension CachingClient {
         try await call(endpoint).fetch(strategy)
     }
 
-    /// One value of a type that the call names, by a strategy that always has one.
+    /// Fetches one value of a type that the call names, by a strategy that always has one.
     ///
-    /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled.
+    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
     public func fetch<Value: Decodable & Sendable>(
         _ endpoint: some Endpoint,
         as type: Value.Type,
@@ -21,10 +21,10 @@ extension CachingClient {
         try await call(endpoint, as: type).fetch(strategy)
     }
 
-    /// The stored value, however stale; `nil` where none is stored, its stale use is forbidden, or
-    /// it is no value of this type.
+    /// Returns the stored value, however stale. Returns `nil` if nothing is stored, if its stale
+    /// use is forbidden, or if it cannot be read as this type.
     ///
-    /// - Throws: ``HoldfastError``: the endpoint makes no request.
+    /// - Throws: ``HoldfastError`` if the endpoint makes no valid request.
     public func fetch<E: Endpoint>(
         _ endpoint: E,
         _ strategy: StoredOnlyStrategy
@@ -32,7 +32,8 @@ extension CachingClient {
         try await call(endpoint).fetch(strategy)
     }
 
-    /// The stored value of a type that the call names; see ``fetch(_:_:)-(_,StoredOnlyStrategy)``.
+    /// Returns the stored value as a type that the call names; see
+    /// ``fetch(_:_:)-(_,StoredOnlyStrategy)``.
     public func fetch<Value: Decodable & Sendable>(
         _ endpoint: some Endpoint,
         as type: Value.Type,
@@ -41,7 +42,7 @@ extension CachingClient {
         try await call(endpoint, as: type).fetch(strategy)
     }
 
-    /// What is stored first, then what the network answers: ``startWith(_:ifNetworkFails:)`` as a
+    /// Emits the stored value first, then the network's: ``startWith(_:ifNetworkFails:)`` as a
     /// strategy.
     public func fetch<E: Endpoint>(
         _ endpoint: E,
@@ -52,19 +53,19 @@ extension CachingClient {
 }
 
 extension CachingClient {
-    /// What is stored first, then what the network answers, on one stream.
+    /// Emits the stored value first, then the network's value, on one stream.
     ///
-    /// A stale stored value is emitted, marked so (unless a directive such as `must-revalidate`
-    /// forbids it). The network is asked in any case, with the stored validators; an answer that
-    /// confirms or repeats the stored content is emitted marked unchanged. Where the mode keeps the
-    /// network out (`offline`, `preferStored`) the stream completes after a stored value. ``Call``
-    /// has more to choose.
+    /// A stale stored value is emitted and marked, unless a directive such as `must-revalidate`
+    /// forbids it. The client always contacts the origin too, with the stored validators. A
+    /// response that confirms or repeats the stored content is emitted and marked unchanged. If the
+    /// mode prevents network use (`offline`, `preferStored`), the stream completes after the stored
+    /// value. ``Call`` offers more options.
     ///
-    /// To name an endpoint by its case alone, say first of which type:
+    /// To name an endpoint by its case alone, name its type first:
     /// `client.of(MovieAPI.self).startWith(.newMovies(page: 1))`. See ``of(_:)``.
     ///
-    /// - Parameter failure: how the stream ends when the network fails after a stored value.
-    ///   Without a stored value it always throws.
+    /// - Parameter failure: how the stream ends if the network fails after a stored value. Without
+    ///   a stored value it always throws.
     public func startWith<E: Endpoint>(
         _ endpoint: E,
         ifNetworkFails failure: NetworkFailure = .throwing
@@ -72,7 +73,7 @@ extension CachingClient {
         startWith(endpoint, as: E.Response.self, ifNetworkFails: failure)
     }
 
-    /// As ``startWith(_:ifNetworkFails:)``, with a type that the call names.
+    /// Like ``startWith(_:ifNetworkFails:)``, with a type that the call names.
     public func startWith<Value: Decodable & Sendable>(
         _ endpoint: some Endpoint,
         as type: Value.Type,
@@ -81,10 +82,10 @@ extension CachingClient {
         call(endpoint, as: type).with { $0.networkFailure = failure }.request()
     }
 
-    /// What is stored to a closure of its own, what the network answers to the request's. See
-    /// ``startWith(_:ifNetworkFails:)`` for what is emitted.
+    /// Passes the stored value to a closure of its own, and the network's value to the request's
+    /// closure. See ``startWith(_:ifNetworkFails:)`` for the values that are emitted.
     ///
-    /// - Parameter onStored: called once at most, before the network's value, when the request has
+    /// - Parameter onStored: called at most once, before the network's value, after the request has
     ///   been started.
     public func onCache<E: Endpoint>(
         _ endpoint: E,
@@ -94,7 +95,7 @@ extension CachingClient {
         onCache(endpoint, as: E.Response.self, ifNetworkFails: failure, onStored)
     }
 
-    /// As ``onCache(_:ifNetworkFails:_:)``, with a type that the call names.
+    /// Like ``onCache(_:ifNetworkFails:_:)``, with a type that the call names.
     public func onCache<Value: Decodable & Sendable>(
         _ endpoint: some Endpoint,
         as type: Value.Type,

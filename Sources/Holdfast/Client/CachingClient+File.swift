@@ -5,23 +5,24 @@ public import Logging
 import OfflineStore
 
 extension CachingClient {
-    /// A client with a store and a transport of its own, as a configuration says; ``close()``
-    /// closes both.
+    /// Opens a client with its own store and transport, as a configuration describes them.
+    /// ``close()`` closes both.
     ///
     /// ```swift
     /// let client = try await CachingClient.open(Configuration(contentsOf: "holdfast.yaml"))
     /// ```
     ///
-    /// Of the configuration, the store, the mode, the rules and everything about timeouts, limits
-    /// and origins count; `listen`, `routes` and the limits of clients are a gateway's.
+    /// The client uses the configuration's store, mode and rules, and all settings for timeouts,
+    /// limits and origins. `listen`, `routes` and the limits of clients are for a gateway.
     ///
     /// - Parameters:
-    ///   - file: what a file says, or Swift values in its place. It names the store's folder.
-    ///   - defaults: for requests; see ``RequestDefaults``.
+    ///   - file: the content of a configuration file, or the same settings made in Swift. It must
+    ///     name the store's folder.
+    ///   - defaults: defaults for requests; see ``RequestDefaults``.
     ///   - decoder: see ``Configuration/decoder``.
     ///   - maximumBodyBytes: see ``Configuration/maximumBodyBytes``.
-    /// - Throws: `ConfigurationError`: no folder is named. `StoreError`: the folder is no store,
-    ///   cannot be written, or another process has it.
+    /// - Throws: `ConfigurationError` if no folder is named; `StoreError` if the folder is not a
+    ///   store, cannot be written, or is in use by another process.
     public static func open(
         _ file: HoldfastConfiguration.Configuration,
         defaults: RequestDefaults = RequestDefaults(),
@@ -33,7 +34,7 @@ extension CachingClient {
     ) async throws -> CachingClient {
         guard let folder = file.storeFolder else {
             throw ConfigurationError([
-                .init(file: file.file, setting: "store.path", message: "No folder is named for what is stored.")
+                .init(file: file.file, setting: "store.path", message: "No folder is named for the store.")
             ])
         }
         return try await open(
@@ -53,7 +54,7 @@ extension CachingClient {
 }
 
 extension CachingClient.Configuration {
-    /// What a configuration file says of a client: mode, rules and options.
+    /// Takes mode, rules and options for a client from a configuration file.
     public init(
         _ file: HoldfastConfiguration.Configuration,
         defaults: RequestDefaults = RequestDefaults(),

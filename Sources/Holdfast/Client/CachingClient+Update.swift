@@ -11,8 +11,8 @@ import OfflineStore
 #endif
 
 extension CachingClient {
-    /// Changes the stored value of an endpoint, for example to what a mutation that is about to be
-    /// sent will make of it, and says how to take that back.
+    /// Changes the stored value of an endpoint, and returns a way to undo the change. Use it to
+    /// show the effect of a mutation before the origin has confirmed it.
     ///
     /// ```swift
     /// let update = try await client.update(GetMovie(id: id)) { $0.isLiked = true }
@@ -24,33 +24,34 @@ extension CachingClient {
     /// }
     /// ```
     ///
-    /// Streams that follow the store emit the changed value (``CallOptions/followsStore``), and it
-    /// is what ``stored(_:)``, `startWith` and offline reads find. It is stale from the beginning
-    /// and has no validators: the next request that goes to the origin asks for the whole response,
-    /// which takes its place. So the value is never confirmed by a 304 and never taken for the
-    /// origin's.
+    /// Streams that follow the store emit the changed value (``CallOptions/followsStore``);
+    /// ``stored(_:)``, `startWith` and offline reads find it. The changed value is stale from the
+    /// start and has no validators. The next request to the origin therefore fetches the whole
+    /// response, which replaces it. So a 304 never confirms the changed value, and it is never
+    /// mistaken for the origin's.
     ///
-    /// * **What is changed** is the variant that the request selects, under the key where it is
-    ///   stored. A response that everybody may have is changed for everybody who uses this store.
-    /// * **What stays**: the content around the value (its envelope, the rest of it beside its
-    ///   path) byte for byte, status and fields, tags, and that it was invalidated. Compressed
-    ///   content is stored uncompressed. Plugins that process content do not take part.
-    /// * **Others** are not in between: where another update or a response comes first, `change`
-    ///   runs again on what is stored then. A response that was requested before the update reaches
-    ///   its caller and is not stored.
+    /// * **Changed** is the variant that the request selects, under the key where it is stored. A
+    ///   shared response is changed for all users of this store.
+    /// * **Unchanged** are the status, the fields, the tags, a mark of invalidation, and the
+    ///   content around the value (its envelope, or everything outside its path), byte for byte.
+    ///   Compressed content is stored uncompressed. Plugins that process content do not take part.
+    /// * **Concurrent changes** are not lost: if another update or a response comes first, `change`
+    ///   runs again on the value that is stored then. A response that was requested before the
+    ///   update reaches its caller and is not stored.
     ///
     /// The content may have up to 4 MiB.
     ///
     /// - Parameters:
-    ///   - encoder: writes what the client's decoder reads: JSON with ISO 8601 dates unless told
-    ///     otherwise.
-    ///   - change: changes the value. It runs on the caller's actor, more than once where others
-    ///     change the value at the same time. A change to the same value stores nothing.
-    /// - Returns: the value as it is stored, and the way back. Without anything stored that could
-    ///   be used as this type, nothing is changed and the value is `nil`.
-    /// - Throws: what `change` throws; ``HoldfastError``: the endpoint makes no request, or
-    ///   `encodingFailed`: the value could not be written so that the decoder reads it;
-    ///   `StoreError`: the store cannot be written; `CancellationError`. Then nothing was changed.
+    ///   - encoder: writes a format that the client's decoder reads. The default writes JSON with
+    ///     ISO 8601 dates.
+    ///   - change: changes the value. It runs on the caller's actor, and more than once if others
+    ///     change the value at the same time. A change to an equal value stores nothing.
+    /// - Returns: the stored value, and a way to undo the change. If no stored response can be used
+    ///   as this type, nothing is changed and the value is `nil`.
+    /// - Throws: any error of `change`; ``HoldfastError`` if the endpoint makes no valid request,
+    ///   or with code `encodingFailed` if the decoder could not read the written value;
+    ///   `StoreError` if the store cannot be written; `CancellationError`. Then nothing was
+    ///   changed.
     @discardableResult
     public func update<E: Endpoint>(
         _ endpoint: E,
@@ -78,7 +79,7 @@ extension CachingClient {
         }
     }
 
-    /// The stored content that a request selects; `nil` where none can be used as a value of this
+    /// The stored content that a request selects; `nil` if it cannot be used as a value of this
     /// type.
     @concurrent
     private func readForUpdate<Value: Decodable & Sendable>(
@@ -116,7 +117,7 @@ extension CachingClient {
         }
     }
 
-    /// - Returns: `nil` where something else is stored by now.
+    /// - Returns: `nil` if something else is stored by now.
     @concurrent
     private func write<Value: Codable & Sendable>(
         _ value: Value,
@@ -137,7 +138,7 @@ extension CachingClient {
         ) { $0.updated(length: data.count, at: now) }
         guard let replaced else { return nil }
         return StoredUpdate(value: value) { [store, body = found.body] in
-            // What came later has another number.
+            // A response that was stored later has another number.
             try await store.replaceBody(of: replaced.stored, with: body, excludesFetches: false) { _ in
                 replaced.former
             } != nil
@@ -146,8 +147,8 @@ extension CachingClient {
 }
 
 extension CachingClient {
-    /// Makes stale what the request would find under its other key: of what is stored, a fresh
-    /// response is chosen before a changed one, even an older one.
+    /// Makes the response under the request's other key stale. Among stored responses, a fresh one
+    /// is chosen before a changed one, even if it is older.
     fileprivate func invalidateOthers(than stored: StoredResponse, _ request: CacheRequest) async throws {
         for key in lookupKeys(of: request) where key != stored.key {
             if try await isStored(key) { try await invalidate(key, keepingForOffline: true) }
@@ -158,16 +159,16 @@ extension CachingClient {
 /// Stored content that is about to be changed.
 private struct UpdatableContent<Value: Sendable>: Sendable {
     let stored: StoredResponse
-    /// As it is stored.
+    /// The content as it is stored.
     let body: ByteBuffer
-    /// Decompressed.
+    /// The content, decompressed.
     let data: Data
     let value: Value
 }
 
 extension ResponseReplacement {
-    /// The head for content that the origin did not send: stale, and without what describes the
-    /// origin's content.
+    /// The head for content that the origin did not send: stale, and without the fields that
+    /// describe the origin's content.
     fileprivate func updated(length: Int, at now: Timestamp) -> ResponseReplacement {
         var head = head
         let hasLength = head.fields.contains(.contentLength)

@@ -13,8 +13,8 @@ import Synchronization
     import Foundation
 #endif
 
-/// Asks endpoints for values and keeps what they answer, so that the same code still answers when
-/// the network does not.
+/// Fetches values from endpoints and keeps their responses, so the same code still works while the
+/// network is down.
 ///
 /// ```swift
 /// let client = try await CachingClient.open(store: "feed.store")
@@ -24,60 +24,60 @@ import Synchronization
 /// try await client.close()
 /// ```
 ///
-/// It is a private cache (RFC 9111 §1): one user's or one service's own. Requests of several users
-/// may go through one client: what is stored for requests with credentials, or with a principal, is
-/// kept apart.
+/// A client is a private cache (RFC 9111 §1) of one user or one service. Requests of several users
+/// may go through one client: the store keeps responses to requests with credentials, or with a
+/// principal, apart.
 public final class CachingClient: Sendable {
-    /// What a client is made with. Every limit has a default.
+    /// The settings of a client. Every limit has a default.
     public struct Configuration: Sendable {
         /// See ``RequestDefaults``.
         public var defaults: RequestDefaults
-        /// Where endpoints without a base URL of their own are. None unless told otherwise.
+        /// The base URL of endpoints that have none of their own. None by default.
         public var environment: ServerEnvironment?
-        /// How the API wraps what it answers. Not at all unless told otherwise; an endpoint may say
-        /// otherwise.
+        /// How the API wraps its content. Not at all by default; an endpoint may override it.
         public var envelope: Envelope?
-        /// When requests are sent again; only those that change nothing, or are marked idempotent,
-        /// ever are. Never unless told otherwise.
+        /// When requests are sent again. Only requests that change nothing, or are marked
+        /// idempotent, ever are. Never by default.
         public var retry: RetryPolicy
         /// See ``Plugin``.
         public var plugins: [any Plugin]
-        /// How much of the network may be used. `automatic` unless told otherwise.
+        /// How much of the network may be used. `automatic` by default.
         public var mode: OfflineMode
-        /// What holds for single requests and responses in place of ``options`` and of the
-        /// responses' own fields. None unless told otherwise.
+        /// Rules that override ``options``, and the fields of responses, for single requests and
+        /// responses. None by default.
         public var rules: RuleSet
-        /// Which responses are kept for reads without the network, where neither an endpoint nor a
-        /// rule says otherwise. What HTTP allows, unless told otherwise.
+        /// Which responses are kept for reads without the network, unless an endpoint or a rule
+        /// overrides it. By default, those that HTTP allows.
         public var offlineReads: OfflineReads
-        /// Timeouts, limits, breaker and guard, where no rule says more.
+        /// Timeouts, limits, breaker and guard, unless a rule overrides them.
         public var options: EngineOptions
-        /// Keeps what is stored from being replaced by what looks wrong, where content is taken as
-        /// the bytes that it is (`Data`, ``Content``, ``NoContent``, `String`), so that no decoding
-        /// can tell: by a page of HTML, and by nothing at all. What is stored answers then
-        /// (`detail=guarded`). `nil`: such content is believed.
+        /// Prevents stored content from being replaced by content that looks wrong: by a page of
+        /// HTML, or by an empty body. It applies to content that is taken as bytes (`Data`,
+        /// ``Content``, ``NoContent``, `String`), because no decoding can detect the error there.
+        /// The stored response is then served (`detail=guarded`). With `nil`, such content is
+        /// accepted.
         ///
-        /// A guard in ``options`` or in a rule goes before it, and holds for all content.
+        /// A guard in ``options`` or in a rule takes precedence, and applies to all content.
         public var goodDataGuard: GoodDataGuard?
-        /// Decodes content that is no `Data`, `String` or ``NoContent``. JSON with ISO 8601 dates
-        /// unless told otherwise.
+        /// Decodes content into all types but `Data`, `String` and ``NoContent``. By default JSON
+        /// with ISO 8601 dates.
         public var decoder: any ResponseDecoder
-        /// Bytes of a response that are read into memory for decoding; beyond it the request fails.
-        /// 64 MiB.
+        /// Bytes of a response that are read into memory for decoding. A larger response makes the
+        /// request fail. 64 MiB by default.
         public var maximumBodyBytes: Int
-        /// Whether compressed content is asked for (`Accept-Encoding: gzip, deflate`) where an
-        /// endpoint does not say what it accepts. It is decompressed for the reader, up to
-        /// ``maximumBodyBytes``, and stored as it came. Content that comes compressed unasked is
-        /// decompressed all the same. `true`.
+        /// Whether the client requests compressed content (`Accept-Encoding: gzip, deflate`) if the
+        /// endpoint does not set what it accepts. The content is stored as it came, and
+        /// decompressed for the reader, up to ``maximumBodyBytes``. Compressed content that was not
+        /// requested is decompressed too. `true` by default.
         public var acceptsCompression: Bool
-        /// Bytes of responses that ``CallOptions/reuseWithin`` keeps in memory, because the store
-        /// does not keep them.
+        /// Bytes of responses that the client keeps in memory for ``CallOptions/reuseWithin``,
+        /// because the store does not keep them.
         ///
-        /// 8 MiB, in 1,024 responses at most, none larger than an eighth of it; the oldest go
-        /// first. With 0 none is kept, and each call asks for itself.
+        /// 8 MiB by default, in at most 1,024 responses, none larger than an eighth of the limit.
+        /// The oldest go first. With 0 none is kept, and each call makes its own request.
         public var reuseMemoryBytes: Int
 
-        /// The defaults.
+        /// Creates a configuration; see the properties for the defaults.
         public init(
             defaults: RequestDefaults = RequestDefaults(),
             environment: ServerEnvironment? = nil,
@@ -110,7 +110,7 @@ public final class CachingClient: Sendable {
             self.reuseMemoryBytes = reuseMemoryBytes
         }
 
-        /// Refuses pages of HTML and empty bodies in place of something else.
+        /// Rejects a page of HTML or an empty body that would replace something else.
         public static var defaultGoodDataGuard: GoodDataGuard {
             var guarding = GoodDataGuard()
             guarding.refusesOtherMediaType = false
@@ -126,7 +126,7 @@ public final class CachingClient: Sendable {
         }
     }
 
-    /// The store: for objects of one's own, for maintenance, for a look inside.
+    /// The store: use it to keep objects of your own, for maintenance, and to read its entries.
     public let store: CacheManager
     let engine: CacheEngine
     let configuration: Configuration
@@ -142,11 +142,12 @@ public final class CachingClient: Sendable {
     let sleeper: any Clock<Duration>
     private let lastNumber = Atomic<UInt64>(0)
 
-    /// A client on a store and a transport that the caller made, and closes after the client.
+    /// Creates a client on a store and a transport that the caller made, and closes after the
+    /// client.
     ///
     /// - Parameters:
-    ///   - clock: tells dates and ages.
-    ///   - sleeper: what timeouts and waits between retries are timed by.
+    ///   - clock: the clock for dates and ages.
+    ///   - sleeper: the clock for timeouts and for waits between retries.
     public convenience init(
         store: CacheManager,
         transport: any Transport,
@@ -191,7 +192,7 @@ public final class CachingClient: Sendable {
         self.engine = CacheEngine(
             store: responses,
             transport: CallTransport(base: transport) { base in
-                // Each attempt is seen by those who look on; the engine sees one exchange.
+                // Plugins observe each attempt; the engine sees one exchange.
                 RetryingTransport(
                     base: ObservingTransport(base: ProgressTransport(base: base), clock: sleeper),
                     clock: clock,
@@ -200,12 +201,11 @@ public final class CachingClient: Sendable {
                 )
             },
             policy: CachePolicy(kind: .private),
-            // A store that is closed has no secret any more, and nothing that could be found under
-            // it.
+            // A closed store has no secret any more, and no entry that could be found under one.
             credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },
             mode: configuration.mode,
             options: configuration.options,
-            // No rules cost nothing.
+            // Without rules, requests need no matching at all.
             rules: rules.isEmpty ? nil : rules,
             clock: clock,
             sleeper: sleeper,
@@ -213,12 +213,12 @@ public final class CachingClient: Sendable {
         )
     }
 
-    /// A client with a store and a transport of its own; ``close()`` closes both.
+    /// Opens a client with its own store and transport. ``close()`` closes both.
     ///
-    /// - Parameter folder: the store's folder; made where there is none. One process at a time
-    ///   writes to it.
-    /// - Throws: `StoreError`: the folder is no store, cannot be written, or another process has
-    ///   it.
+    /// - Parameter folder: the store's folder, created if it does not exist. Only one process at a
+    ///   time may write to it.
+    /// - Throws: `StoreError` if the folder is not a store, cannot be written, or is in use by
+    ///   another process.
     public static func open(
         store folder: String,
         configuration: Configuration = Configuration(),
@@ -242,7 +242,7 @@ public final class CachingClient: Sendable {
             sleeper: TimeoutClock(),
             logger: logger
         ) {
-            // The folder is let go of whatever becomes of the connections.
+            // The folder is released even if the connections cannot be closed.
             let ending: Result<Void, any Error>
             do { ending = .success(try await transport.shutDown()) } catch { ending = .failure(error) }
             try await store.close()
@@ -250,8 +250,8 @@ public final class CachingClient: Sendable {
         }
     }
 
-    /// Ends what is under way, streams that follow the store among it, and closes store and
-    /// transport where
+    /// Ends all requests under way, and all streams that follow the store. Closes store and
+    /// transport if
     /// ``open(store:configuration:storeConfiguration:transportConfiguration:clock:logger:)`` made
     /// them.
     public func close() async throws {
@@ -261,24 +261,23 @@ public final class CachingClient: Sendable {
         try await onClose()
     }
 
-    /// Fetches under way, those that nobody waits for included.
+    /// The number of fetches under way, including those that no caller waits for.
     package var fillCount: Int { engine.fillCount }
 
-    /// How much of the network may be used; counts from the next request on.
+    /// How much of the network may be used. A change applies from the next request on.
     public var mode: OfflineMode {
         get { engine.mode }
         set { engine.mode = newValue }
     }
 
-    /// Answers a request as it stands, without decoding: the raw response, streamed.
+    /// Responds to a request without decoding: returns the raw response, streamed.
     ///
     /// - Throws: `ExchangeError`, or `CancellationError`.
     public func respond(to request: CacheRequest) async throws -> CacheResponse {
         try await engine.respond(to: request)
     }
 
-    /// The request that an endpoint stands for, with this client's defaults; plugins have not
-    /// changed it.
+    /// The request that an endpoint makes with this client's defaults, before plugins change it.
     ///
     /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`,
     ///   `encodingFailed` or `invalidRule`.
@@ -287,8 +286,8 @@ public final class CachingClient: Sendable {
     }
 
     /// - Parameters:
-    ///   - softTimeout: how long the network is waited for where something is stored.
-    ///   - offlineReads: the call's; `nil`: as the endpoint says.
+    ///   - softTimeout: how long the client waits for the network if a response is stored.
+    ///   - offlineReads: the call's own choice; `nil` uses the endpoint's.
     func request(
         for endpoint: any Endpoint,
         softTimeout: Duration?,
@@ -301,7 +300,7 @@ public final class CachingClient: Sendable {
         if endpoint.rule != nil || softTimeout != nil || endpointReads != nil || offlineReads != nil {
             var rule = endpoint.rule ?? RuleSettings()
             if let softTimeout { rule.softTimeout = .on(softTimeout) }
-            // A rule that keeps the store out has nothing to say of what is read from it.
+            // A rule that bypasses the store has nothing to state about reads from it.
             if rule.bypass != true {
                 rule.stale.despite =
                     offlineReads?.liftedDirectives ?? rule.stale.despite ?? endpointReads?.liftedDirectives
@@ -311,14 +310,14 @@ public final class CachingClient: Sendable {
         return request
     }
 
-    /// The number of the next call.
+    /// Returns the number of the next call.
     func nextNumber() -> UInt64 {
         lastNumber.add(1, ordering: .relaxed).newValue
     }
 }
 
 extension CacheRequest {
-    /// Says which of its parameters and fields are secrets, beside those that are named already.
+    /// Marks further parameters and fields as secrets.
     mutating func name(_ secrets: Secrets) {
         secretParameters.formUnion(secrets.parameters)
         secretFields.formUnion(secrets.fields)

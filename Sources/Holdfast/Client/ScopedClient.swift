@@ -1,5 +1,6 @@
 extension CachingClient {
-    /// This client for the endpoints of one type: one dot lists them all, with their parameters.
+    /// Returns this client for the endpoints of one type, so that one dot lists them with their
+    /// parameters.
     ///
     /// ```swift
     /// let movies = client.of(MovieAPI.self)
@@ -10,8 +11,8 @@ extension CachingClient {
 
 /// A client for the endpoints of one type; see ``CachingClient/of(_:)``.
 ///
-/// It has the client's doors and adds nothing to them. Where the endpoints answer with bytes,
-/// ``as(_:)`` names what they decode to: `movies.as([Movie].self).fetch(.newMovies(page: 1))`.
+/// It has the client's functions and adds none. If the endpoints return bytes, ``as(_:)`` names the
+/// type to decode: `movies.as([Movie].self).fetch(.newMovies(page: 1))`.
 public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
     /// The client itself.
     public let client: CachingClient
@@ -21,17 +22,17 @@ public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
         ScopedClient<E, Other>(client: client)
     }
 
-    /// A call that uses the store: the beginning of a chain of steps.
+    /// Creates a call that uses the store: the beginning of a chain of steps.
     public func call(_ endpoint: E) -> Call<Value> { client.call(endpoint, as: Value.self) }
 
-    /// One value, by a strategy that always has one; the endpoint's own unless told otherwise.
+    /// Fetches one value, by a strategy that always has one; by default the endpoint's own.
     ///
-    /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled.
+    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is cancelled.
     public func fetch(_ endpoint: E, _ strategy: SingleValueStrategy? = nil) async throws -> Emission<Value> {
         try await call(endpoint).fetch(strategy)
     }
 
-    /// What is stored first, then what the network answers; see
+    /// Emits the stored value first, then the network's; see
     /// ``CachingClient/startWith(_:ifNetworkFails:)``.
     public func startWith(
         _ endpoint: E,
@@ -40,7 +41,7 @@ public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
         client.startWith(endpoint, as: Value.self, ifNetworkFails: failure)
     }
 
-    /// The stored value to a closure of its own, the network's to the request's; see
+    /// Passes the stored value to a closure of its own, and the network's to the request's; see
     /// ``CachingClient/onCache(_:ifNetworkFails:_:)``.
     public func onCache(
         _ endpoint: E,
@@ -50,9 +51,9 @@ public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
         client.onCache(endpoint, as: Value.self, ifNetworkFails: failure, onStored)
     }
 
-    /// The stored value, however stale; see ``CachingClient/stored(_:)``.
+    /// Returns the stored value, however stale; see ``CachingClient/stored(_:)``.
     ///
-    /// - Throws: ``HoldfastError``: the endpoint makes no request.
+    /// - Throws: ``HoldfastError`` if the endpoint makes no valid request.
     public func stored(_ endpoint: E) async throws -> Emission<Value>? {
         try await client.stored(endpoint, as: Value.self)
     }
@@ -67,9 +68,9 @@ public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
         try await client.update(endpoint, as: Value.self, encoder: encoder, change)
     }
 
-    /// Makes what is stored stale; see ``CachingClient/invalidate(_:)``.
+    /// Makes the stored response stale; see ``CachingClient/invalidate(_:)``.
     public func invalidate(_ endpoint: E) async throws { try await client.invalidate(endpoint) }
 
-    /// Removes what is stored; see ``CachingClient/remove(_:)``.
+    /// Removes the stored response; see ``CachingClient/remove(_:)``.
     public func remove(_ endpoint: E) async throws { try await client.remove(endpoint) }
 }

@@ -1,56 +1,56 @@
 import HTTPCache
 
-/// How one value is had from store and network. The kind of strategy says how many values come
-/// back: one of these, exactly one.
+/// How the client obtains one value from store and network. The type of a strategy determines the
+/// number of values: for this type, exactly one.
 public struct SingleValueStrategy: Sendable, Hashable {
     let preference: CacheRequest.Preference
-    /// How long the network is waited for where something is stored.
+    /// How long the client waits for the network if a response is stored.
     var softTimeout: Duration?
 
-    /// Whether what is stored may answer without the network being asked.
+    /// Whether a stored response may be returned without contacting the network.
     var isServedStored: Bool { preference != .networkOnly && preference != .networkFirst }
 
-    /// RFC 9111: a fresh stored value at once; a stale one is validated first. What is stored
-    /// answers for an origin that cannot be reached.
+    /// RFC 9111: returns a fresh stored value at once; validates a stale one first. The stored
+    /// value is used if the origin is unreachable.
     public static let standard = SingleValueStrategy(preference: .standard)
-    /// The stored value at once, however stale (the emission says so); the network only where
-    /// nothing usable is stored.
+    /// Returns the stored value at once, however stale; the emission is marked. Uses the network
+    /// only if no usable value is stored.
     public static let storedFirst = SingleValueStrategy(preference: .storedFirst)
-    /// The stored value at once, however stale; where it is stale, the origin is asked in the
-    /// background, for the next call. The network where nothing usable is stored.
+    /// Returns the stored value at once, however stale. If it is stale, the client contacts the
+    /// origin in the background, for the next call. Uses the network if no usable value is stored.
     public static let staleWhileRevalidate = SingleValueStrategy(preference: .staleWhileRevalidate)
-    /// The network's value; the stored one where the origin cannot be reached, too many other
-    /// requests are under way to it, or it sends what is no value of the type.
+    /// Returns the network's value. Returns the stored one if the origin is unreachable, if it has
+    /// too many other requests under way, or if its content cannot be read as the type.
     public static let networkFirst = SingleValueStrategy(preference: .networkFirst)
-    /// The network's value; the stored one where the origin cannot be reached, or has not answered
-    /// in time. The request goes on, and its answer is stored.
+    /// Returns the network's value. Returns the stored one if the origin is unreachable, or does
+    /// not respond in time. The request continues, and its response is stored.
     ///
-    /// - Parameter timeout: counts only where something is stored; without that the network is
-    ///   waited for.
+    /// - Parameter timeout: applies only if a response is stored. Otherwise the client waits for
+    ///   the network.
     public static func networkFirst(timeout: Duration) -> SingleValueStrategy {
         SingleValueStrategy(preference: .networkFirst, softTimeout: timeout)
     }
-    /// The network's value or none.
+    /// Returns the network's value, or throws.
     public static let networkOnly = SingleValueStrategy(preference: .networkOnly)
 }
 
-/// The stored value, however stale, or none; the network is not asked.
+/// Returns the stored value, however stale, or `nil`. It never contacts the network.
 public struct StoredOnlyStrategy: Sendable, Hashable {
     /// The only one of its kind.
     public static let storedOnly = StoredOnlyStrategy()
 }
 
-/// The stored value, where there is one, and then the network's: a stream.
+/// Emits the stored value, if there is one, and then the network's, as a stream.
 public struct CacheAndNetworkStrategy: Sendable, Hashable {
     /// The only one of its kind.
     public static let cacheAndNetwork = CacheAndNetworkStrategy()
 }
 
-/// How a two-value stream ends when the stored value was emitted and the network then failed.
+/// How a two-value stream ends if the network fails after the stored value was emitted.
 public enum NetworkFailure: Sendable, Hashable {
-    /// By throwing the failure: the origin could not be reached, or sent what is no value of the
-    /// type. The default: the caller learns that what it shows was not confirmed.
+    /// It throws the failure: the origin was unreachable, or its content cannot be read as the
+    /// type. The default, because the caller learns that the value was not confirmed.
     case throwing
-    /// As if complete.
+    /// It completes without an error.
     case endingQuietly
 }

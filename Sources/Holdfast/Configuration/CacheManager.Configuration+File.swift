@@ -2,7 +2,8 @@ public import HoldfastConfiguration
 public import OfflineStore
 
 extension CacheManager.Configuration {
-    /// What a configuration file says of its store; what it does not say is as by default.
+    /// Takes the store's settings from a configuration file. Settings that the file omits have
+    /// their defaults.
     public init(_ store: HoldfastConfiguration.Configuration.Store) {
         self.init()
         if let bytes = store.budget { budget = bytes }
@@ -13,7 +14,7 @@ extension CacheManager.Configuration {
         if let isOn = store.keepsOfflineCopies {
             evictionOrder = isOn ? .keepingOfflineCopies : .leastRecentlyUsed
         }
-        // In one order in every process.
+        // Sorted, so that the order is the same in every process.
         quotas = store.tagQuotas.sorted { $0.key < $1.key }.map { .tag($0.key, bytes: $0.value) }
         quotas += store.originQuotas.sorted { $0.key < $1.key }.map { .origin($0.key, bytes: $0.value) }
         if let bytes = store.eachOriginQuota { quotas.append(.everyOrigin(bytes: bytes)) }

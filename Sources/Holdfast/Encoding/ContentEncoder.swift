@@ -4,21 +4,21 @@
     public import Foundation
 #endif
 
-/// Turns an `Encodable` value into content. The same value is the same bytes, in every process.
+/// Encodes an `Encodable` value as content. Equal values have equal bytes, in every process.
 public protocol ContentEncoder: Sendable {
-    /// The media type of what ``encode(_:)`` makes; sent as `Content-Type` where none is set.
+    /// The media type of the content; sent as `Content-Type` if none is set.
     var contentType: String { get }
     /// - Throws: ``HoldfastError`` with code `encodingFailed`, or the encoder's own error.
     func encode(_ value: any Encodable) throws -> Data
 }
 
-/// Values as JSON with sorted keys. RFC 8259
+/// Encodes values as JSON with sorted keys. RFC 8259
 public struct JSONContentEncoder: ContentEncoder {
-    /// `application/json` unless told otherwise.
+    /// The media type. `application/json` by default.
     public let contentType: String
     private let encoder: JSONEncoder
 
-    /// ISO 8601 dates, slashes as they are.
+    /// Creates an encoder with ISO 8601 dates and unescaped slashes.
     public init(contentType: String = "application/json") {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]
@@ -26,8 +26,8 @@ public struct JSONContentEncoder: ContentEncoder {
         self.init(encoder, contentType: contentType)
     }
 
-    /// The strategies of an encoder of one's own, as they are now. Keys are sorted, whatever it
-    /// says: a value's content is part of its cache key.
+    /// Creates an encoder with the current strategies of another one. Keys are always sorted,
+    /// because a value's content is part of its cache key.
     public init(_ encoder: JSONEncoder, contentType: String = "application/json") {
         let own = JSONEncoder()
         own.outputFormatting = encoder.outputFormatting.union(.sortedKeys)
@@ -40,8 +40,8 @@ public struct JSONContentEncoder: ContentEncoder {
         self.contentType = contentType
     }
 
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: the value's own error, or a number
-    ///   that is not finite.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` for the value's own error, or a
+    ///   number that is not finite.
     public func encode(_ value: any Encodable) throws -> Data {
         do {
             return try encoder.encode(value)
@@ -57,15 +57,16 @@ public struct JSONContentEncoder: ContentEncoder {
     }
 }
 
-/// Values as a form (`application/x-www-form-urlencoded`), by the conventions of a
+/// Encodes values as a form (`application/x-www-form-urlencoded`), by the conventions of a
 /// ``URLParameterEncoder``.
 ///
-/// Numbers beyond 64 bits that are no `Double` lose digits; make strings of them.
+/// Numbers beyond 64 bits that no `Double` represents lose digits; use strings for them.
 public struct FormContentEncoder: ContentEncoder, Hashable {
-    /// How arrays, nesting, booleans and spaces are written.
+    /// The conventions for arrays, nesting, booleans and spaces.
     public var conventions: URLParameterEncoder
 
-    /// `+` for spaces, otherwise the defaults of ``URLParameterEncoder``, unless told otherwise.
+    /// Creates an encoder. By default it writes `+` for spaces, and uses the defaults of
+    /// ``URLParameterEncoder`` otherwise.
     public init(_ conventions: URLParameterEncoder = URLParameterEncoder(spaces: .plus)) {
         self.conventions = conventions
     }
@@ -73,8 +74,9 @@ public struct FormContentEncoder: ContentEncoder, Hashable {
     /// `application/x-www-form-urlencoded`
     public var contentType: String { conventions.contentType }
 
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: what ``JSONContentEncoder`` and
-    ///   ``URLParameterEncoder`` refuse, and a value that is no object.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` for values that
+    ///   ``JSONContentEncoder`` or ``URLParameterEncoder`` reject, and for a value that is not an
+    ///   object.
     public func encode(_ value: any Encodable) throws -> Data {
         guard case .object(let parameters) = try ParameterValue(encoding: value) else {
             throw HoldfastError(
@@ -87,8 +89,8 @@ public struct FormContentEncoder: ContentEncoder, Hashable {
 }
 
 extension Error {
-    /// Where in a value encoding failed, for a message: the path, and never the value, which may be
-    /// a secret.
+    /// The path where encoding failed, for a message. It never contains the value, which may be a
+    /// secret.
     fileprivate var place: String {
         guard case EncodingError.invalidValue(_, let context)? = self as? EncodingError, !context.codingPath.isEmpty
         else { return "" }

@@ -8,19 +8,19 @@ import NIOCore
     import Darwin
 #endif
 
-/// Looks for bytes in content that passes in chunks, across the chunks' edges too. It keeps fewer
-/// bytes than it looks for.
+/// Searches for bytes in content that passes in chunks, also across their edges. It keeps fewer
+/// bytes than it searches for.
 struct ContentSearch {
     private let wanted: [UInt8]
-    /// The end of what has passed, where what is wanted may have begun.
+    /// The end of the content so far, which may begin the wanted bytes.
     private var tail: [UInt8] = []
 
-    /// - Parameter wanted: none are never found.
+    /// - Parameter wanted: the bytes to find. An empty sequence is never found.
     init(for wanted: [UInt8]) {
         self.wanted = wanted
     }
 
-    /// Whether the chunk holds or completes what is wanted.
+    /// Whether the chunk contains or completes the wanted bytes.
     mutating func finds(in chunk: ByteBuffer) -> Bool {
         guard !wanted.isEmpty else { return false }
         let kept = wanted.count - 1
@@ -32,7 +32,7 @@ struct ContentSearch {
     }
 }
 
-/// Whether bytes stand somewhere in others.
+/// Whether bytes occur in others.
 private func holds(_ wanted: [UInt8], in bytes: UnsafeRawBufferPointer) -> Bool {
     guard let first = wanted.first, let base = bytes.baseAddress, bytes.count >= wanted.count else { return false }
     var offset = 0

@@ -10,43 +10,43 @@ import NIOPosix
     import Darwin
 #endif
 
-/// A file that is sent: its length as it was when the request was made, and its bytes as they are
-/// read, 256 KiB at a time.
+/// A file that is sent: its length when the request was made, and its bytes as they are read, 256
+/// KiB at a time.
 ///
-/// What was announced is what is sent, or the request breaks off before its last bytes: a file
-/// whose length or time of modification is another by then is not what the caller meant.
+/// The request sends exactly the announced content, or breaks off before its last bytes. If the
+/// file's length or modification time has changed, it is not what the caller meant.
 struct FileContent: Sendable, Hashable {
     static let chunkSize = 256 << 10
 
     let path: String
     let state: State
 
-    /// What tells that a file was changed.
+    /// The properties that reveal a change of the file.
     struct State: Sendable, Hashable {
         var length: Int64
         var modifiedSeconds: Int64
         var modifiedNanoseconds: Int64
     }
 
-    /// Looks at the file, and does not open it.
+    /// Reads the file's properties without opening it.
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: there is no such file, or it is none
-    ///   with a length.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` if the file does not exist, or is not
+    ///   a regular file.
     init(path: String) throws {
         var information = stat()
         guard stat(path, &information) == 0 else {
             throw Self.failure(path, "cannot be read: \(Self.words(errno))")
         }
-        guard information.st_mode & S_IFMT == S_IFREG else { throw Self.failure(path, "is no regular file") }
+        guard information.st_mode & S_IFMT == S_IFREG else { throw Self.failure(path, "is not a regular file") }
         self.path = path
         state = State(information)
     }
 
-    /// The bytes. The file is opened anew each time they are read from the beginning, so that a
-    /// request can be sent again.
+    /// Returns the bytes. The file is opened again each time they are read from the start, so that
+    /// a request can be sent again.
     ///
-    /// - Parameter excluded: what must not occur in the file; the bytes that would complete it are
-    ///   not handed out.
+    /// - Parameter excluded: bytes that must not occur in the file. The stream fails before it
+    ///   returns the bytes that would complete them.
     func body(excluding excluded: [UInt8] = []) -> BodyStream {
         let (path, state) = (path, state)
         return BodyStream(length: state.length) {
@@ -64,7 +64,7 @@ struct FileContent: Sendable, Hashable {
                     throw TransportError(
                         code: .invalidRequest,
                         message:
-                            "The file '\(path)' holds the boundary of the multipart content that it is a part of. It was not sent. Choose another 'boundary'."
+                            "The file '\(path)' contains the boundary of its multipart content. It was not sent. Choose another 'boundary'."
                     )
                 }
                 if offset == state.length { file = nil }
@@ -95,7 +95,7 @@ extension FileContent.State {
     }
 }
 
-/// An open file of a known state. It is read on NIO's thread pool: neither event loops nor
+/// An open file in a known state. It is read on NIO's thread pool, so neither event loops nor
 /// cooperative threads wait for a disk.
 private final class OpenFile: Sendable {
     private let descriptor: Int32
@@ -119,8 +119,8 @@ private final class OpenFile: Sendable {
         }
     }
 
-    /// The bytes from an offset on, at least one; the last of them only where the file is what it
-    /// was.
+    /// Returns at least one byte from an offset on. It returns the last bytes only if the file is
+    /// unchanged.
     func read(at offset: Int64) async throws -> ByteBuffer {
         try await NIOThreadPool.singleton.runIfActive { [self] in
             let wanted = Int(min(Int64(FileContent.chunkSize), state.length - offset))
@@ -150,12 +150,12 @@ private final class OpenFile: Sendable {
     }
 
     private static func failure(_ path: String, _ what: String) -> TransportError {
-        TransportError(code: .invalidRequest, message: "The file '\(path)' \(what). The request was broken off.")
+        TransportError(code: .invalidRequest, message: "The file '\(path)' \(what). The request was aborted.")
     }
 }
 
-/// Opens a file to be read, for no child process, and without waiting for a writer where a pipe
-/// took the file's place.
+/// Opens a file for reading, and does not pass it to child processes. If a pipe replaced the file,
+/// it does not wait for a writer.
 private func openForReading(_ path: String) -> Int32 {
     open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 }

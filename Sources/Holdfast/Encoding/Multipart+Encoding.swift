@@ -9,11 +9,11 @@ import NIOCore
 #endif
 
 extension Multipart {
-    /// The parts as content, and its media type.
+    /// Encodes the parts as content, and returns it with its media type.
     ///
-    /// - Throws: ``HoldfastError`` with code `parametersMissing`: there are no parts;
-    ///   `encodingFailed`: a file that cannot be read, a media type with a control character, a
-    ///   boundary that is none or occurs in a part.
+    /// - Throws: ``HoldfastError`` with code `parametersMissing` if there are no parts;
+    ///   `encodingFailed` if a file cannot be read, if a media type has a control character, or if
+    ///   a boundary is invalid or occurs in a part.
     func encoded() throws -> (body: RequestBody, contentType: String) {
         guard !parts.isEmpty else {
             throw HoldfastError(
@@ -23,8 +23,8 @@ extension Multipart {
         }
         let pieces = try parts.map(Piece.init)
         let boundary = try self.boundary.map { try checked($0, pieces) } ?? unusedBoundary(pieces)
-        // Without the line break before it, which a file may end with: what would be read as a
-        // delimiter is found all the same.
+        // Without the line break before it, because a file may end with one. So every text that
+        // could be read as a delimiter is found.
         let delimiter = Array("--\(boundary)".utf8)
         var body: [BodyStream.Part] = []
         var text: [UInt8] = []
@@ -47,14 +47,14 @@ extension Multipart {
         return (.stream(.concatenating(body, length: length + Int64(text.count))), contentType)
     }
 
-    /// A part as it is written.
+    /// A part in encoded form.
     private struct Piece {
         enum Content {
             case data(Data)
             case file(FileContent)
         }
 
-        /// The part's fields and the empty line behind them.
+        /// The part's fields, and the empty line after them.
         let head: [UInt8]
         let content: Content
 
@@ -66,7 +66,7 @@ extension Multipart {
                     throw HoldfastError(
                         code: .encodingFailed,
                         message:
-                            "The media type of the part '\(part.name.escapedForDisposition)' holds a control character. Give one such as 'image/png'."
+                            "The media type of the part '\(part.name.escapedForDisposition)' contains a control character. Use one such as 'image/png'."
                     )
                 }
                 lines += "\r\nContent-Type: \(type)"
@@ -92,7 +92,7 @@ extension Multipart {
             throw HoldfastError(
                 code: .encodingFailed,
                 message:
-                    "The boundary of the multipart content is none: it takes 1 to 70 letters, digits and '()+_,-./:=? (RFC 2046 §5.1.1)."
+                    "The boundary of the multipart content is not valid: it must have 1 to 70 letters, digits and '()+_,-./:=? (RFC 2046 §5.1.1)."
             )
         }
         guard !pieces.contains(where: { $0.holds(Array("--\(boundary)".utf8)) }) else {
@@ -105,7 +105,7 @@ extension Multipart {
         return boundary
     }
 
-    /// A hash of the parts that does not occur in them. Of a file it takes the length, and not the
+    /// A hash of the parts that does not occur in them. For a file it uses the length, and not the
     /// bytes.
     private func unusedBoundary(_ pieces: [Piece]) -> String {
         var hash = SHA256()
@@ -121,7 +121,7 @@ extension Multipart {
         while true {
             let boundary = "holdfast-\(Array(hash.finalize().prefix(16)).hexadecimal)"
             if !pieces.contains(where: { $0.holds(Array("--\(boundary)".utf8)) }) { return boundary }
-            // Somebody knew it beforehand; the next one is not known by what was hashed before.
+            // The author of a part predicted this boundary. The next one depends on it too.
             hash.update(data: Array(boundary.utf8))
         }
     }
@@ -136,8 +136,8 @@ extension Sequence<UInt8> {
 }
 
 extension String {
-    /// As browsers write the names of fields and files: UTF-8, and what would end the quotes or the
-    /// line percent-encoded. RFC 7578 §4.2, WHATWG HTML §4.10.21.8
+    /// Escapes names of fields and files as browsers do: UTF-8, with the bytes percent-encoded that
+    /// would end the quotes or the line. RFC 7578 §4.2, WHATWG HTML §4.10.21.8
     fileprivate var escapedForDisposition: String {
         var result = ""
         for scalar in unicodeScalars {
@@ -159,7 +159,7 @@ extension String {
 
 extension UInt8 {
     fileprivate var isLetterOrDigit: Bool { (self | 0x20) &- 0x61 < 26 || self &- 0x30 < 10 }
-    /// `bcharsnospace`: a space may not stand at the end, and is not worth it elsewhere. RFC 2046
-    /// §5.1.1
+    /// `bcharsnospace`, because a space must not be at the end and is of little use elsewhere. RFC
+    /// 2046 §5.1.1
     fileprivate var isBoundaryByte: Bool { isLetterOrDigit || "'()+_,-./:=?".utf8.contains(self) }
 }

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// Fields and files in one content: `multipart/form-data`. RFC 7578
+/// Fields and files in one content, as `multipart/form-data`. RFC 7578
 ///
 /// ```swift
 /// .multipart([
@@ -13,31 +13,31 @@
 /// ])
 /// ```
 ///
-/// Parts are sent in their order. Content whose parts are all in memory is built there; as soon as
-/// one is a file, it is read from disk while it is sent, 256 KiB at a time, and its length is known
-/// before. A file that is changed meanwhile breaks the request off.
+/// Parts are sent in order. Content with all parts in memory is built in memory. Content with a
+/// file is read from disk while it is sent, 256 KiB at a time, and its length is known in advance.
+/// If a file changes meanwhile, the request breaks off.
 public struct Multipart: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// One field or file.
     public struct Part: Sendable, Hashable {
-        /// Where the bytes are.
+        /// The place of the bytes.
         public enum Content: Sendable, Hashable {
             /// In memory.
             case data(Data)
-            /// In the file with this path, which is looked at when the request is made and read
-            /// while it is sent.
+            /// In the file with this path. Its length is read when the request is made, and its
+            /// bytes while it is sent.
             case file(String)
         }
 
         /// The field's name.
         public var name: String
-        /// The name under which the server gets to know a file; `nil` for what is none.
+        /// The file name that is sent to the server; `nil` for a part that is not a file.
         public var fileName: String?
         /// The media type; `nil` for plain text.
         public var contentType: String?
         /// See ``Content``.
         public var content: Content
 
-        /// A part.
+        /// Creates a part.
         public init(name: String, fileName: String? = nil, contentType: String? = nil, content: Content) {
             self.name = name
             self.fileName = fileName
@@ -45,12 +45,13 @@ public struct Multipart: Sendable, Hashable, ExpressibleByArrayLiteral {
             self.content = content
         }
 
-        /// A field's text, as UTF-8.
+        /// Creates a field with text, as UTF-8.
         public static func text(_ text: String, name: String) -> Part {
             Part(name: name, content: .data(Data(text.utf8)))
         }
 
-        /// Bytes as a file. Without a media type it is the one of the file name's ending.
+        /// Creates a file from bytes. The default media type follows from the file name's
+        /// extension.
         public static func data(_ data: Data, name: String, fileName: String, contentType: String? = nil) -> Part {
             Part(
                 name: name,
@@ -60,8 +61,8 @@ public struct Multipart: Sendable, Hashable, ExpressibleByArrayLiteral {
             )
         }
 
-        /// A file on disk. Without a file name it is the path's last component, without a media
-        /// type the one of its ending.
+        /// Creates a part from a file on disk. The default file name is the path's last component,
+        /// and the default media type follows from its extension.
         public static func file(
             _ path: String,
             name: String,
@@ -78,23 +79,23 @@ public struct Multipart: Sendable, Hashable, ExpressibleByArrayLiteral {
         }
     }
 
-    /// In the order in which they are sent; at least one.
+    /// The parts in the order in which they are sent; at least one.
     public var parts: [Part]
-    /// What stands between the parts: 1 to 70 letters, digits and `'()+_,-./:=?`. `nil`: a hash of
-    /// the parts, so that the same parts are the same content, other than any bytes in memory.
+    /// The boundary between the parts: 1 to 70 letters, digits and `'()+_,-./:=?`. With `nil` it is
+    /// a hash of the parts that does not occur in memory content, so equal parts are equal content.
     ///
-    /// It occurs in no part: one given that does is an error, and where it turns up in a file the
-    /// request breaks off before the bytes that complete it, so that whoever wrote the file cannot
-    /// end its part and begin one of their own. RFC 2046 §5.1.1
+    /// It must occur in no part. A given boundary that does is an error. If it occurs in a file,
+    /// the request breaks off before the bytes that complete it, so the file's author cannot end
+    /// the part and begin another. RFC 2046 §5.1.1
     public var boundary: String?
 
-    /// Parts, and a boundary where it must be a certain one.
+    /// Creates content of parts, with a certain boundary if needed.
     public init(_ parts: [Part], boundary: String? = nil) {
         self.parts = parts
         self.boundary = boundary
     }
 
-    /// Parts.
+    /// Creates content of parts.
     public init(arrayLiteral elements: Part...) {
         self.init(elements)
     }

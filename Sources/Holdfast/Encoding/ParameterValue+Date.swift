@@ -5,7 +5,7 @@
 #endif
 
 extension ParameterValue {
-    /// How a date is written. An API has one convention; a date has none of its own.
+    /// The form of a date. Each API has its own convention.
     public enum Dates: Sendable, Hashable {
         /// `2026-02-03T04:05:06Z`: UTC, whole seconds.
         case iso8601
@@ -15,8 +15,8 @@ extension ParameterValue {
         case millisecondsSince1970
     }
 
-    /// A date by a convention; fractions are cut off towards the past. A date beyond 64 bits of
-    /// milliseconds is the nearest that has them.
+    /// Creates a date in a convention's form, rounded down to whole units. A date beyond 64 bits of
+    /// milliseconds becomes the nearest one in range.
     public static func date(_ date: Date, as convention: Dates = .iso8601) -> ParameterValue {
         switch convention {
         case .iso8601:
@@ -36,7 +36,7 @@ extension Encodable where Self == ParameterValue {
 }
 
 extension Int64 {
-    /// The number rounded down, or the nearest there is.
+    /// The number rounded down, or the nearest value in range.
     fileprivate init(clamping number: Double) {
         let whole = number.rounded(.down)
         self = Int64(exactly: whole) ?? (whole < 0 ? .min : .max)

@@ -5,13 +5,13 @@
 #endif
 
 extension ParameterValue {
-    /// The value that an `Encodable` value is in JSON.
+    /// Creates the value that an `Encodable` value has in JSON.
     ///
-    /// Dates are ISO 8601 in UTC with whole seconds; ``date(_:as:)`` writes others. A `Decimal`
-    /// with more digits than a `Double` keeps becomes the string of its digits.
+    /// Dates are ISO 8601 in UTC with whole seconds; ``date(_:as:)`` writes other forms. A
+    /// `Decimal` with more digits than a `Double` keeps becomes a string of its digits.
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: the value's own error, or a number
-    ///   within it that is not finite.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` for the value's own error, or for a
+    ///   number in it that is not finite.
     public init(encoding value: any Encodable) throws {
         switch value {
         case let value as String: self = .string(value)
@@ -43,8 +43,8 @@ extension ParameterValue {
     }
 }
 
-// With these, a literal of `Parameters` takes `.null` and `.object([…])`, too. They are
-// disfavored because where a `ParameterValue` is expected, its own cases are meant.
+// These let a literal of `Parameters` contain `.null` and `.object([…])`. They are disfavored, so
+// that `ParameterValue`'s own cases are used where one is expected.
 extension Encodable where Self == ParameterValue {
     /// JSON's `null`. A query leaves it out.
     @_disfavoredOverload

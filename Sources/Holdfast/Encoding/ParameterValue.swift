@@ -9,7 +9,8 @@ public indirect enum ParameterValue: Sendable, Hashable {
     case array([ParameterValue])
     case object(Parameters)
 
-    /// An integer of any width; one beyond 64 bits becomes the string of its digits.
+    /// Creates a value from an integer of any width. One beyond 64 bits becomes a string of its
+    /// digits.
     public init(_ integer: some BinaryInteger) {
         if let value = Int64(exactly: integer) {
             self = .integer(value)
@@ -20,7 +21,7 @@ public indirect enum ParameterValue: Sendable, Hashable {
         }
     }
 
-    /// A string that is no literal.
+    /// Creates a value from a string that is not a literal.
     public init(_ string: some StringProtocol) { self = .string(String(string)) }
 }
 
@@ -39,7 +40,7 @@ extension ParameterValue: ExpressibleByStringInterpolation, ExpressibleByInteger
     public init(nilLiteral: ()) { self = .null }
     /// An array.
     public init(arrayLiteral elements: ParameterValue...) { self = .array(elements) }
-    /// An object; of a name that is given twice, the last value counts.
+    /// An object. If a name occurs twice, the last value is used.
     public init(dictionaryLiteral elements: (String, ParameterValue)...) {
         self = .object(Parameters(Dictionary(elements, uniquingKeysWith: { $1 })))
     }

@@ -1,13 +1,13 @@
 extension Parameters: Codable {
-    /// From a keyed container. Of a name that is there twice, which one counts is the decoder's to
-    /// say.
+    /// Decodes a keyed container. If a name occurs twice, the decoder determines which value is
+    /// used.
     public init(from decoder: any Decoder) throws {
         values = try [String: ParameterValue](from: decoder)
     }
 
-    /// As a keyed container.
+    /// Encodes a keyed container.
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: a value could not be encoded.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` if a value could not be encoded.
     public func encode(to encoder: any Encoder) throws {
         try check()
         try values.encode(to: encoder)
@@ -15,7 +15,7 @@ extension Parameters: Codable {
 }
 
 extension ParameterValue: Codable {
-    /// From the JSON value it is. Integers of 64 bits are exact; other numbers are `Double`.
+    /// Decodes a JSON value. Integers of 64 bits are exact; other numbers are `Double`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -37,7 +37,7 @@ extension ParameterValue: Codable {
         }
     }
 
-    /// As the JSON value it is.
+    /// Encodes the JSON value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

@@ -4,30 +4,32 @@
 /// let parameters: Parameters = ["page": page, "q": text, "on": flag, "filter": filter]
 /// ```
 ///
-/// A value is anything `Encodable`. A `nil` leaves its parameter out; ``ParameterValue/null`` is
-/// JSON's `null`. Members of different types are an object: `.object(["author": id, "on": flag])`.
-/// A value whose encoding fails is an error of the request, with code `encodingFailed`.
+/// A value is any `Encodable` one. A `nil` leaves its parameter out; ``ParameterValue/null`` is
+/// JSON's `null`. Members of different types form an object: `.object(["author": id, "on": flag])`.
+/// A value that cannot be encoded is an error of the request, with code `encodingFailed`.
 ///
-/// Parameters have no order. Encoders write them sorted, nested ones too, so that the same
-/// parameters are the same bytes, and the same cache key, in every process.
+/// Parameters have no order. Encoders write them sorted, nested ones too, so equal parameters have
+/// equal bytes, and the same cache key, in every process.
 public struct Parameters: Sendable, Hashable {
     /// The values by name.
     public var values: [String: ParameterValue]
-    /// Why a name has no value, for names whose values could not be encoded; `nil` is the whole.
+    /// The errors of values that could not be encoded, by name. The name `nil` means all
+    /// parameters.
     private var faults: [String?: String] = [:]
 
-    /// Parameters from a dictionary.
+    /// Creates parameters from a dictionary.
     public init(_ values: [String: ParameterValue] = [:]) {
         self.values = values
     }
 
-    /// The members of a value, under the names that its encoding gives them.
+    /// Creates parameters from the members of a value, with their encoded names.
     ///
     /// ```swift
     /// let operation = GraphQLOperation(document, variables: Parameters(input))
     /// ```
     ///
-    /// A value without names (an array, a number) is an error of the request: `encodingFailed`.
+    /// A value without names (an array, a number) is an error of the request, with code
+    /// `encodingFailed`.
     public init(_ value: some Encodable) {
         values = [:]
         do {
@@ -41,7 +43,7 @@ public struct Parameters: Sendable, Hashable {
         }
     }
 
-    /// The value of a name; `nil` where there is none.
+    /// The value of a name; `nil` if there is none.
     public subscript(name: String) -> ParameterValue? {
         get { values[name] }
         set { set(name, to: newValue) }
@@ -58,7 +60,7 @@ public struct Parameters: Sendable, Hashable {
         set { set(name, to: newValue) }
     }
 
-    /// Both; of a name in both, `other`'s value.
+    /// Returns both. If a name is in both, `other`'s value is used.
     public func merging(_ other: Parameters) -> Parameters {
         if other.isEmpty { return self }
         var merged = Parameters(values.merging(other.values) { $1 })
@@ -70,7 +72,7 @@ public struct Parameters: Sendable, Hashable {
     /// Whether nothing was given, not even a value that could not be encoded.
     var isEmpty: Bool { values.isEmpty && faults.isEmpty }
 
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: a value could not be encoded.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` if a value could not be encoded.
     func check() throws {
         if faults.isEmpty { return }
         let faults = faults.filter { name, _ in name.map { values[$0] == nil } ?? true }
@@ -78,9 +80,10 @@ public struct Parameters: Sendable, Hashable {
         throw HoldfastError(code: .encodingFailed, message: message)
     }
 
-    /// In the order in which they are written: by the UTF-8 bytes of their names.
+    /// Returns the values in the order in which they are written: by the UTF-8 bytes of their
+    /// names.
     ///
-    /// - Throws: as ``check()``.
+    /// - Throws: the errors of ``check()``.
     func sorted() throws -> [(name: String, value: ParameterValue)] {
         try check()
         return values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { ($0.key, $0.value) }
@@ -98,13 +101,13 @@ public struct Parameters: Sendable, Hashable {
 }
 
 extension Parameters: ExpressibleByDictionaryLiteral {
-    /// Of a name that is given twice, the last value counts.
+    /// Creates parameters. If a name occurs twice, the last value is used.
     public init(dictionaryLiteral elements: (String, (any Encodable)?)...) {
         values = Dictionary(minimumCapacity: elements.count)
         for (name, value) in elements { set(name, to: value) }
     }
 
-    /// A dictionary of `Any` does not say how its values are encoded.
+    /// Unavailable: the values of a dictionary of `Any` have no known encoding.
     @available(*, unavailable, message: "Write the values in a literal, [\"page\": page], or pass an Encodable value.")
     public init(_ values: [String: Any]) { fatalError("Unavailable.") }
 }

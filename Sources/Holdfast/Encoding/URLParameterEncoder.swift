@@ -4,17 +4,17 @@
     public import Foundation
 #endif
 
-/// Parameters as `name=value&…`: for the query of a URL, and as a form in the content
+/// Encodes parameters as `name=value&…`, for the query of a URL or as a form in the content
 /// (`application/x-www-form-urlencoded`).
 ///
-/// Sorted by the UTF-8 bytes of their names, nested ones too; everything but RFC 3986's unreserved
-/// characters is percent-encoded as UTF-8, unnormalised. `null` is left out, and so is an empty
-/// array. What separates (`&`, `=`, the comma of ``Arrays/commaJoined``) is never a part of a
-/// value. Names at the top level are taken as they are, so that `filter[author]` may be written by
-/// hand; a nested name that holds what nesting is written with is an error, or it could pass for a
-/// deeper one.
+/// Parameters are sorted by the UTF-8 bytes of their names, nested ones too. Every character except
+/// RFC 3986's unreserved ones is percent-encoded as UTF-8, unnormalised. `null` and empty arrays
+/// are left out. Separators (`&`, `=`, the comma of ``Arrays/commaJoined``) are always escaped in
+/// values. Names at the top level are used as they are, so you can write `filter[author]` yourself.
+/// A nested name that contains the nesting's own characters is an error, because it could be read
+/// as a deeper name.
 public struct URLParameterEncoder: ParameterEncoder, Hashable {
-    /// How the elements of an array are named.
+    /// The form of an array's elements.
     public enum Arrays: Sendable, Hashable {
         /// `id=1&id=2`
         case repeated
@@ -22,11 +22,11 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
         case brackets
         /// `id[0]=1&id[1]=2`
         case indexed
-        /// `id=1,2`; for single values only. A comma within one is `%2C`.
+        /// `id=1,2`, for single values only. A comma within a value is `%2C`.
         case commaJoined
     }
 
-    /// How the names within an object are written.
+    /// The form of names within an object.
     public enum Nesting: Sendable, Hashable {
         /// `filter[author]=7`
         case brackets
@@ -34,7 +34,7 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
         case dots
     }
 
-    /// How a boolean is written.
+    /// The form of a boolean.
     public enum Booleans: Sendable, Hashable {
         /// `true`, `false`
         case words
@@ -42,9 +42,9 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
         case digits
     }
 
-    /// How a space is written. A `+` that is meant is `%2B` in either.
+    /// The form of a space. A literal `+` is always `%2B`.
     public enum Spaces: Sendable, Hashable {
-        /// `%20`, which every server reads.
+        /// `%20`, which every server accepts.
         case percent
         /// `+`, as browsers send forms.
         case plus
@@ -59,7 +59,7 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
     /// See ``Spaces``.
     public var spaces: Spaces
 
-    /// Repeated names, brackets, words and `%20` unless told otherwise.
+    /// Creates an encoder. By default it repeats names, and writes brackets, words and `%20`.
     public init(
         arrays: Arrays = .repeated,
         nesting: Nesting = .brackets,
@@ -75,16 +75,16 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
     /// `application/x-www-form-urlencoded`
     public var contentType: String { "application/x-www-form-urlencoded" }
 
-    /// The parameters as a form. See ``query(_:)``.
+    /// Encodes the parameters as a form. See ``query(_:)``.
     public func encode(_ parameters: Parameters) throws -> Data {
         Data(try query(parameters).utf8)
     }
 
-    /// The parameters as a query, without `?`; empty where there are none.
+    /// Encodes the parameters as a query, without `?`. It is empty if there are none.
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: a number that is not finite, an
-    ///   array or object in an array whose elements are joined by commas, a nested name that holds
-    ///   brackets or dots where these write the nesting.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` for a number that is not finite, for
+    ///   an array or object in an array whose elements are joined by commas, and for a nested name
+    ///   with the brackets or dots of the nesting.
     public func query(_ parameters: Parameters) throws -> String {
         if parameters.isEmpty { return "" }
         var pairs: [String] = []
@@ -121,7 +121,7 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
         }
     }
 
-    /// A value without parts, escaped.
+    /// Encodes a single value, escaped.
     private func single(_ value: ParameterValue, of name: String) throws -> String {
         switch value {
         case .boolean(let value): return booleans == .words ? (value ? "true" : "false") : (value ? "1" : "0")
@@ -149,7 +149,7 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
             }
         guard !isAmbiguous else {
             throw Self.failure(
-                "A name within the parameter '\(name)' holds what nesting is written with, \(nesting == .dots ? "a dot" : "a bracket"), and would be read as another one. Choose the other nesting, or rename it."
+                "A name within the parameter '\(name)' contains \(nesting == .dots ? "a dot" : "a bracket"), which the nesting uses, and would be read as another name. Choose the other nesting, or rename it."
             )
         }
         return nesting == .dots ? "\(name).\(escaped(inner))" : "\(name)%5B\(escaped(inner))%5D"

@@ -2,7 +2,7 @@ public import HTTPCache
 public import HTTPTypes
 public import HoldfastConfiguration
 
-/// A request that needs no type of its own: a URL, and what its response decodes to.
+/// A request without an endpoint type: a URL, and the type that its response decodes to.
 ///
 /// ```swift
 /// var search = AdHocRequest<[Movie]>("https://api.example.com/search", query: ["q": "holdfast"])
@@ -10,10 +10,10 @@ public import HoldfastConfiguration
 /// for try await emission in client.startWith(search) { print(emission.value.count) }
 /// ```
 ///
-/// It is an ``Endpoint`` like any other: what is stored for it is shared with a declared endpoint
-/// that makes the same request. A URL that is none fails the call with code `invalidURL`.
+/// It is an ``Endpoint`` like any other: it shares its stored response with a declared endpoint
+/// that makes the same request. An invalid URL makes the call fail with code `invalidURL`.
 ///
-/// An API that is asked in more than a few places deserves a type: see ``Endpoint``.
+/// If an API is requested in more than a few places, declare a type: see ``Endpoint``.
 public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
     /// See ``Endpoint/baseURL``.
     public var baseURL: String
@@ -55,21 +55,21 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
     public var retry: RetryPolicy?
 
     private var namedMethod: HTTPRequest.Method?
-    /// The method given; else POST where the task has content, otherwise GET.
+    /// The given method. Otherwise POST if the task has content, and GET if not.
     public var method: HTTPRequest.Method {
         get { namedMethod ?? task.impliedMethod }
         set { namedMethod = newValue }
     }
 
-    /// A request.
+    /// Creates a request.
     ///
     /// - Parameters:
     ///   - url: an absolute `http` or `https` URL, or a path below the client's environment
-    ///     (``CachingClient/Configuration/environment``). Percent-encoded where it must be; it may
-    ///     have a query. Put what users typed into `query`, which encodes it. A path in which a
-    ///     segment reads as `.` or `..` fails the call with code `invalidURL`.
-    ///   - method: by the task where none is given.
-    ///   - task: parameters and content. None unless told otherwise.
+    ///     (``CachingClient/Configuration/environment``). It must be percent-encoded where
+    ///     necessary, and may have a query. Pass user input in `query`, which encodes it. If a
+    ///     segment of the path reads as `.` or `..`, the call fails with code `invalidURL`.
+    ///   - method: the method; if `nil`, it follows from the task.
+    ///   - task: parameters and content. None by default.
     ///   - headers: fields of this request.
     public init(
         _ url: String,
@@ -78,8 +78,8 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
         task: HTTPTask = .plain,
         headers: HTTPFields = [:]
     ) {
-        // A path has no colon in its first segment (RFC 3986 §4.2): what has one is whole, and
-        // where its scheme is unusable, the error names it.
+        // A relative path has no colon in its first segment (RFC 3986 §4.2), so a URL with one is
+        // absolute. If its scheme cannot be used, the error names it.
         let isAbsolute = url.prefix { !"/?#".contains($0) }.contains(":")
         baseURL = isAbsolute ? url : ""
         path = isAbsolute ? "" : url
@@ -88,7 +88,7 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
         namedMethod = method
     }
 
-    /// A request with parameters in its query, encoded.
+    /// Creates a request with parameters in its query, encoded.
     public init(
         _ url: String,
         as type: Response.Type = Response.self,

@@ -8,8 +8,9 @@ public import HoldfastConfiguration
     public import Foundation
 #endif
 
-/// An endpoint of any type, for lists and functions that take those of several APIs. It is asked
-/// for as the one it holds, and answers with bytes; a call names what they decode to with `as:`.
+/// An endpoint of any type, for lists and functions that take endpoints of several APIs. It makes
+/// the request of the endpoint that it holds, and returns bytes. A call names the type to decode
+/// with `as:`.
 ///
 /// ```swift
 /// for endpoint in [AnyEndpoint(GitHub.user("ada")), AnyEndpoint(Weather.today)] {
@@ -23,12 +24,12 @@ public struct AnyEndpoint: Endpoint {
     /// The endpoint itself.
     public let base: any Endpoint
 
-    /// An endpoint of whatever type; one that is erased already is not wrapped again.
+    /// Wraps an endpoint of any type. An endpoint that is already wrapped is not wrapped again.
     public init(_ base: any Endpoint) {
         self.base = (base as? AnyEndpoint)?.base ?? base
     }
 
-    /// The endpoint's own, like all below.
+    /// The base URL of the wrapped endpoint. All properties below are the wrapped endpoint's too.
     public var baseURL: String { base.baseURL }
     /// See ``Endpoint/baseURL(in:)``.
     public func baseURL(in environment: ServerEnvironment?) -> String { base.baseURL(in: environment) }
@@ -79,7 +80,7 @@ public struct AnyEndpoint: Endpoint {
     /// See ``Endpoint/sampleResponse``.
     public var sampleResponse: SampleResponse? { base.sampleResponse }
 
-    /// The endpoint's own fields, of whichever type.
+    /// The endpoint's own fields, of any type.
     public struct Headers: HTTPFieldsConvertible {
         fileprivate let base: any HTTPFieldsConvertible
 

@@ -1,14 +1,14 @@
-/// Where a download goes.
+/// The file that a download is written to.
 public struct DownloadDestination: Sendable, Hashable {
     /// The file's path.
     public var path: String
-    /// Whether a file that is there already is replaced, in one step, when the download is whole.
-    /// Otherwise it is an error. `false`.
+    /// Whether an existing file is replaced, in one step, when the download is complete. If
+    /// `false`, an existing file is an error. `false` by default.
     public var overwrites: Bool
-    /// Whether folders on the way that are missing are made. `true`.
+    /// Whether missing folders are created. `true` by default.
     public var createsFolders: Bool
 
-    /// A file that is not there yet, unless told otherwise.
+    /// Creates a destination. By default, the file must not exist yet.
     public init(_ path: String, overwrites: Bool = false, createsFolders: Bool = true) {
         self.path = path
         self.overwrites = overwrites

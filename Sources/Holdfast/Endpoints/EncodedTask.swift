@@ -2,29 +2,28 @@ import HTTPCache
 import HTTPTypes
 import NIOCore
 
-/// What a task comes to: the query, fields, content, and what the store may do with the answer.
+/// An encoded task: the query, fields and content, and whether its response may be stored.
 struct EncodedTask {
-    /// Without `?`; empty where there is none.
+    /// The query without `?`; empty if there is none.
     var query: String
-    /// Only these the task needs; an endpoint's own win.
+    /// Fields that the task needs. An endpoint's own fields take precedence.
     var fields: HTTPFields = [:]
     var content: RequestBody?
-    /// The content's media type, where nobody says another.
+    /// The content's media type, if neither endpoint nor client sets another.
     var contentType: String?
-    /// Whether it is sent with this media type whatever anybody says, because the content cannot be
-    /// read without it.
+    /// Whether this media type replaces any other, because the content cannot be read without it.
     var needsContentType = false
-    /// What is accepted, where nobody says anything else.
+    /// The accepted media types, if neither endpoint nor client sets others.
     var accept: String?
-    /// Whether the answer may be stored at all.
+    /// Whether the response may be stored at all.
     var isStorable = true
 }
 
 extension HTTPTask {
-    /// The task as it is sent by a method.
+    /// Encodes the task for a method.
     ///
-    /// - Parameter defaults: parameters for the query; the task's own of the same name take their
-    ///   place.
+    /// - Parameter defaults: parameters for the query. The task's own parameters of the same name
+    ///   replace them.
     /// - Throws: ``HoldfastError`` with code `encodingFailed` or `parametersMissing`.
     func encoded(for method: HTTPRequest.Method, defaults: Parameters) throws -> EncodedTask {
         func query(_ own: Parameters = [:], _ encoder: URLParameterEncoder = URLParameterEncoder()) throws -> String {
@@ -46,7 +45,7 @@ extension HTTPTask {
                 throw HoldfastError(
                     code: .parametersMissing,
                     message:
-                        "The form that is sent by '\(method)' has no parameters. Give it some, or take the task 'plain'."
+                        "The form sent by '\(method)' has no parameters. Add some, or use the task 'plain'."
                 )
             }
             return EncodedTask(

@@ -3,12 +3,12 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension Endpoint {
-    /// The request this endpoint stands for.
+    /// Makes the request of this endpoint.
     ///
     /// - Parameters:
-    ///   - environment: the client's, for endpoints without a base URL of their own.
-    ///   - defaults: what the client adds to every request; the endpoint's own fields and
-    ///     parameters win.
+    ///   - environment: the client's environment, for endpoints without a base URL of their own.
+    ///   - defaults: the client's additions to every request. The endpoint's own fields and
+    ///     parameters take precedence.
     /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`,
     ///   `encodingFailed` or `invalidRule`.
     package func request(
@@ -18,10 +18,10 @@ extension Endpoint {
         try request(task, by: method, environment, defaults)
     }
 
-    /// The request by which a server that did not know this endpoint's persisted query gets to know
-    /// it, and answers it; `nil` where the endpoint's task is no persisted query.
+    /// Makes the request that registers this endpoint's persisted query with a server that did not
+    /// know it. Returns `nil` if the endpoint's task is not a persisted query.
     ///
-    /// Its answer is not stored. It is for an answer with
+    /// The response to it is not stored. Use it after a response with
     /// ``GraphQLErrors/isPersistedQueryUnknown``.
     package func registeringRequest(
         environment: ServerEnvironment? = nil,
@@ -47,7 +47,7 @@ extension Endpoint {
         if let types = encoded.accept, !fields.contains(.accept) { fields[.accept] = types }
         let target = try target(in: environment, query: encoded.query)
         var isStorable = encoded.isStorable
-        // What is read once is part of no key.
+        // Content that can be read only once is not part of a key.
         if case .stream? = encoded.content { isStorable = false }
         var keysContent = false
         if isStorable, case .expiring = storage { keysContent = method == .post }
@@ -71,13 +71,13 @@ extension Endpoint {
         return request
     }
 
-    /// What a rule may have of them, an endpoint may have.
+    /// An endpoint's tags have the same limits as a rule's.
     private func checked(_ tags: [String]) throws -> [String] {
         let fault: String? =
             if tags.count > 32 {
                 "has \(tags.count) tags; the limit is 32"
             } else if tags.contains(where: { $0.isEmpty || $0.utf8.count > 256 || $0.utf8.contains { $0 < 0x20 } }) {
-                "has a tag that is none: one has 1 to 256 bytes and no control characters"
+                "has an invalid tag: a tag has 1 to 256 bytes and no control characters"
             } else {
                 nil
             }
@@ -96,10 +96,10 @@ extension Endpoint {
         }
         let path = path.urlPath
         try path.check(of: typeName)
-        // A URL that is given whole is a base URL, and may have data in it as well.
+        // A complete URL is a base URL, and may contain data too.
         if text.mayHaveDotSegments { try URLPath(raw: text.afterAuthority).check(of: typeName) }
         if parameters.isEmpty, let target = plainTarget(below: text, path.text) { return target }
-        let base = try TargetURI(text, inMessages: "The base URL of '\(typeName)' is no URL")
+        let base = try TargetURI(text, inMessages: "The base URL of '\(typeName)' is not a URL")
         // A path has no fragment: a '#' in it is part of a name.
         let relative = path.text.split(separator: "#", omittingEmptySubsequences: false).joined(separator: "%23")
         let parts = relative.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -107,28 +107,28 @@ extension Endpoint {
         let hasQuery = base.query != nil || parts.count > 1 || !parameters.isEmpty
         let queries = [base.query ?? "", parts.count > 1 ? String(parts[1]) : "", parameters].filter { !$0.isEmpty }
         if hasQuery { whole += "?" + queries.joined(separator: "&") }
-        return try TargetURI(whole, inMessages: "The base URL and the path of '\(typeName)' make no URL")
+        return try TargetURI(whole, inMessages: "The base URL and the path of '\(typeName)' do not form a URL")
     }
 
-    /// The target, where base URL and path need only be put together: neither has a query or a
-    /// fragment. `nil` also where something is wrong with them.
+    /// Returns the target if base URL and path only need to be joined, because neither has a query
+    /// or a fragment. Returns `nil` also if they are invalid.
     private func plainTarget(below base: String, _ path: String) -> TargetURI? {
         let scheme = base.hasPrefix("https://") ? 8 : base.hasPrefix("http://") ? 7 : 0
-        // With a host in it, what follows cannot be taken for one.
+        // The URL has a host, so the path cannot be mistaken for one.
         guard scheme > 0, base.utf8.dropFirst(scheme).first.map({ $0 != UInt8(ascii: "/") }) == true,
             !base.hasQueryOrFragment, !path.hasQueryOrFragment
         else { return nil }
         return try? TargetURI(base.joinedPath(path))
     }
 
-    /// The endpoint's type, for messages.
+    /// The name of the endpoint's type, for messages.
     private var typeName: String {
         if let erased = self as? AnyEndpoint { "\(type(of: erased.base))" } else { "\(Self.self)" }
     }
 }
 
 extension HTTPFields {
-    /// Puts other fields in the place of those with the same names, in their order.
+    /// Replaces fields of the same names by other fields, in their order.
     fileprivate mutating func replace(with others: HTTPFields) {
         guard !others.isEmpty else { return }
         let names = Set(others.map(\.name))
@@ -140,12 +140,12 @@ extension HTTPFields {
 extension String {
     fileprivate var hasQueryOrFragment: Bool { utf8.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } }
 
-    /// Whether the URL has a dot, or a byte that may stand for one, behind its authority.
+    /// Whether the URL has a dot, or a byte that may encode one, after its authority.
     fileprivate var mayHaveDotSegments: Bool {
         utf8[pathStart...].contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }
     }
 
-    /// The part of the URL behind its scheme and authority. RFC 3986 §3.2
+    /// The part of the URL after its scheme and authority. RFC 3986 §3.2
     fileprivate var afterAuthority: String { String(self[pathStart...]) }
 
     private var pathStart: String.Index {
@@ -157,7 +157,7 @@ extension String {
         return utf8[authority...].firstIndex { ends.contains($0) } ?? endIndex
     }
 
-    /// This path with another below it: exactly one slash between them.
+    /// Appends a path to this one, with exactly one slash between them.
     fileprivate func joinedPath(_ other: some StringProtocol) -> String {
         if other.isEmpty { return self }
         let slash = UInt8(ascii: "/")
@@ -167,8 +167,8 @@ extension String {
 }
 
 extension TargetURI {
-    /// - Parameter what: the beginning of an error's message. The rest of it has no query: which of
-    ///   its values are secrets, an endpoint's author need not have said.
+    /// - Parameter what: the start of an error's message. The rest of the message omits the query,
+    ///   because an endpoint's author may not have declared which of its values are secrets.
     fileprivate init(_ text: String, inMessages what: String) throws {
         do {
             self = try TargetURI(text)

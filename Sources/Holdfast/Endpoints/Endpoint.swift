@@ -8,9 +8,9 @@ public import HoldfastConfiguration
     public import Foundation
 #endif
 
-/// One thing an API offers: where it is, how it is asked for, and what comes back.
+/// One request that an API offers: its URL, its method and content, and the type of its response.
 ///
-/// A `struct` describes one resource, an `enum` a whole API, one case each:
+/// A `struct` describes one resource. An `enum` describes a whole API, one case for each request:
 ///
 /// ```swift
 /// enum GitHub: Endpoint {
@@ -22,9 +22,9 @@ public import HoldfastConfiguration
 ///
 /// Everything but ``path`` has a default.
 public protocol Endpoint: Sendable {
-    /// What the content decodes to. `Data` (the bytes), `String` (UTF-8) and ``NoContent`` are
-    /// taken as they are; everything else goes through the client's decoder. A call can name
-    /// another type with `as:`.
+    /// The type that the content decodes to. `Data` (the bytes), `String` (UTF-8) and ``NoContent``
+    /// are taken as they are; the client's decoder decodes all others. A call can name another type
+    /// with `as:`.
     associatedtype Response: Decodable & Sendable = Data
     /// The type of ``path``: `String` or ``URLPath``.
     associatedtype EndpointPath: URLPathConvertible = String
@@ -33,112 +33,111 @@ public protocol Endpoint: Sendable {
 
     // MARK: The request
 
-    /// An absolute `http` or `https` URL; its path, if any, goes before ``path``. Empty: that of
-    /// the client's environment.
+    /// An absolute `http` or `https` URL. Its path, if any, precedes ``path``. If it is empty, the
+    /// base URL of the client's environment is used.
     var baseURL: String { get }
-    /// The base URL in an environment, for endpoints that choose among several. ``baseURL``, or
-    /// else the environment's.
+    /// Returns the base URL in an environment, for endpoints that choose among several. By default
+    /// ``baseURL``, or the environment's if that is empty.
     ///
-    /// - Parameter environment: the client's; `nil` where it has none.
+    /// - Parameter environment: the client's; `nil` if it has none.
     func baseURL(in environment: ServerEnvironment?) -> String
-    /// The path below ``baseURL``; a query after `?` is allowed.
+    /// The path below ``baseURL``. It may have a query after `?`.
     ///
     /// ```swift
     /// let path = "/moments"
     /// var path: URLPath { "/users/\(name)" }
     /// ```
     ///
-    /// - Important: Data belongs into a ``URLPath``, which keeps each value within its segment. A
-    ///   `String` is sent as it is, but for characters that no URL has: a name of `a?admin=1` would
-    ///   become a query.
+    /// - Important: Put data into a ``URLPath``, which keeps each value within its segment. A
+    ///   `String` is sent as it is, except for characters that no URL has: a name of `a?admin=1`
+    ///   would become a query.
     ///
-    /// In neither may a segment read as `.` or `..`: the call fails with code `invalidURL`.
+    /// In neither type may a segment read as `.` or `..`: the call fails with code `invalidURL`.
     var path: EndpointPath { get }
-    /// GET unless told otherwise; POST where ``task`` is one that needs it.
+    /// The method. GET by default; POST if ``task`` needs it.
     var method: HTTPRequest.Method { get }
-    /// Parameters and content. ``HTTPTask/plain`` unless told otherwise.
+    /// Parameters and content. ``HTTPTask/plain`` by default.
     var task: HTTPTask { get }
-    /// Fields of this request; they take the place of the client's default fields of the same name.
+    /// Fields of this request. They replace the client's default fields of the same name.
     ///
-    /// Names are `HTTPField.Name`s, or strings in a `[String: String]`, of which one that is no
-    /// name makes the call fail with code `encodingFailed`.
+    /// Use `HTTPField.Name` for the names, or strings in a `[String: String]`. A string that is not
+    /// a valid name makes the call fail with code `encodingFailed`.
     var headers: EndpointHeaders { get }
-    /// Whose request this is, where it is not the client's ``RequestDefaults/principal``: what is
-    /// stored for one principal is not seen by another.
+    /// The principal of this request, if it is not the client's ``RequestDefaults/principal``. A
+    /// principal does not see the stored responses of another one.
     var principal: String? { get }
-    /// What of it is a secret beside the client's ``RequestDefaults/secrets``.
+    /// The secrets of this request, in addition to the client's ``RequestDefaults/secrets``.
     var secrets: Secrets { get }
-    /// It changes something at the origin. Such a request is not answered from the store, not
-    /// joined to another one under way, and not sent again unless ``isIdempotent``. By the method
-    /// and the task, unless told otherwise: safe methods change nothing (RFC 9110 §9.2.1), nor do a
-    /// GraphQL query and a POST whose answer is stored under its content (``storage``).
+    /// Whether the request changes something at the origin. A mutation is not served from the
+    /// store, not collapsed with another request, and not sent again unless ``isIdempotent``. The
+    /// default follows from method and task: a safe method (RFC 9110 §9.2.1), a GraphQL query, and
+    /// a POST whose response is stored under its content (``storage``) are not mutations.
     var isMutation: Bool { get }
-    /// Sending it twice comes to the same as sending it once, so that it may be sent again. What is
-    /// no mutation is, unless told otherwise.
+    /// Whether sending the request twice has the same effect as sending it once, so that it may be
+    /// sent again. By default, all requests but mutations are idempotent.
     var isIdempotent: Bool { get }
 
     // MARK: The store
 
-    /// Whether and how long the response is stored. By the response's own fields unless told
-    /// otherwise; `CacheRequest.Storage.expiring` also stores answers to POST, keyed by their
-    /// content: not where that is read from files while it is sent. Answers to other methods that
-    /// change something are never stored.
+    /// Whether the response is stored, and for how long. By default the response's own fields
+    /// decide. `CacheRequest.Storage.expiring` also stores responses to POST, keyed by the
+    /// request's content, unless that is read from files while it is sent. Responses to other
+    /// unsafe methods are never stored.
     var storage: CacheRequest.Storage { get }
-    /// What holds for this endpoint in place of the client's rules, setting by setting. None.
+    /// Settings that override the client's rules for this endpoint, one by one. None by default.
     var rule: RuleSettings? { get }
-    /// Whether what the responses' directives forbid to store or to use is kept for reads without
-    /// the network. The client's unless told otherwise; where ``rule`` sets `stale.despite`, that
-    /// counts.
+    /// Whether responses that directives forbid to store or to use are kept for reads without the
+    /// network. The client's setting by default. If ``rule`` sets `stale.despite`, that takes
+    /// precedence.
     var offlineReads: OfflineReads? { get }
-    /// Names under which its stored responses can be made out of date together, beside the rules'
-    /// and the origin's own: by a mutation (``StoreInvalidation/tag(_:)``), or by hand. None.
+    /// Names that group stored responses, so that they can be invalidated together by a mutation
+    /// (``StoreInvalidation/tag(_:)``) or by hand. They are added to the tags of rules and of the
+    /// origin. None by default.
     ///
     /// ```swift
     /// var tags: [String] { ["feed", "feed-\(userID)"] }
     /// ```
     ///
-    /// At most 32, of 1 to 256 bytes each without control characters; beyond that the call fails
-    /// with code `invalidRule`. They are in the store as they are: no secret belongs into them.
+    /// At most 32 tags, each of 1 to 256 bytes without control characters. Otherwise the call fails
+    /// with code `invalidRule`. Tags are stored as they are, so they must hold no secret.
     var tags: [String] { get }
-    /// How a single value is had where the call names no strategy. ``SingleValueStrategy/standard``
-    /// unless told otherwise.
+    /// How a single value is obtained if the call names no strategy.
+    /// ``SingleValueStrategy/standard`` by default.
     var strategy: SingleValueStrategy { get }
-    /// What a success of this endpoint makes out of date. It counts before the caller sees the
-    /// answer. None unless told otherwise.
+    /// The stored responses and objects that a success of this endpoint invalidates, before the
+    /// caller sees the response. None by default.
     var invalidates: [StoreInvalidation] { get }
-    /// Whether a success also makes out of date what is stored for the very URL that it was sent
-    /// to, where it is sent by an unsafe method. RFC 9111 §4.4
+    /// Whether a successful request with an unsafe method also invalidates the stored responses of
+    /// its own URL. RFC 9111 §4.4
     ///
-    /// True of mutations unless told otherwise. Where an API has one URL for everything, as GraphQL
-    /// has, that is everything that is stored of it; with `false` only what ``invalidates`` names
-    /// is.
+    /// `true` for mutations by default. If an API has one URL for everything, as GraphQL does, that
+    /// invalidates all its stored responses. With `false`, only the responses that ``invalidates``
+    /// names become stale.
     var invalidatesTarget: Bool { get }
 
     // MARK: The response
 
-    /// Which statuses are a success. 200 to 299 unless told otherwise.
+    /// The statuses that are a success. 200 to 299 by default.
     var acceptedStatuses: AcceptedStatuses { get }
-    /// Where in the content the value stands; below the envelope's model where there is an
-    /// envelope. The top level.
+    /// The path of the value in the content, below the envelope's model if there is an envelope.
+    /// The top level by default.
     var valuePath: ValuePath { get }
-    /// How the content is wrapped, where it is not as the client's
-    /// ``CachingClient/Configuration/envelope`` says.
+    /// How the content is wrapped, if not by the client's ``CachingClient/Configuration/envelope``.
     var envelope: EnvelopeChoice { get }
-    /// What no content means. An error unless told otherwise.
+    /// The meaning of a response without content. An error by default.
     var emptyContent: EmptyContent { get }
-    /// Bytes of content that are accepted, after decompression; the client's limit unless told
-    /// otherwise.
+    /// Bytes of content that are accepted, after decompression. The client's limit by default.
     var maximumBodyBytes: Int? { get }
-    /// How long the whole call may take; no limit but those of the client's transport and engine
-    /// unless told otherwise.
+    /// How long the whole call may take. By default only the limits of the client's transport and
+    /// engine apply.
     var timeout: Duration? { get }
-    /// When the request is sent again; as the client says unless told otherwise.
+    /// When the request is sent again. The client's policy by default.
     var retry: RetryPolicy? { get }
-    /// What it answers in tests. None.
+    /// The response to this endpoint in tests. None by default.
     var sampleResponse: SampleResponse? { get }
 }
 
-/// Which envelope content comes in.
+/// The envelope of an endpoint's content.
 public enum EnvelopeChoice: Sendable, Hashable {
     /// The client's, if it has one.
     case inherited
@@ -149,14 +148,14 @@ public enum EnvelopeChoice: Sendable, Hashable {
 }
 
 extension Endpoint {
-    /// The environment's.
+    /// Empty: the environment's base URL is used.
     public var baseURL: String { "" }
-    /// ``baseURL``; the environment's where that is empty.
+    /// ``baseURL``; the environment's if that is empty.
     public func baseURL(in environment: ServerEnvironment?) -> String {
         baseURL.isEmpty ? environment?.baseURL ?? "" : baseURL
     }
-    /// POST where the task has content, otherwise GET. A ``task`` that asks for the method needs
-    /// one that is given.
+    /// POST if the task has content, otherwise GET. If ``task`` depends on the method, the endpoint
+    /// must declare one.
     public var method: HTTPRequest.Method { task.impliedMethod }
     /// No parameters, no content.
     public var task: HTTPTask { .plain }
@@ -168,13 +167,12 @@ extension Endpoint {
     public var secrets: Secrets { Secrets() }
     /// By method and task.
     public var isMutation: Bool {
-        // An operation is what its document says, however it is sent and whatever is to become of
-        // its answer.
+        // The document determines the kind of an operation, however it is sent and stored.
         if case .graphQL(let operation) = task { return operation.kind != .query }
         if case .expiring = storage, method == .post, task.isKeyed { return false }
         return !method.isSafe
     }
-    /// What changes nothing.
+    /// Every request but a mutation.
     public var isIdempotent: Bool { !isMutation }
     /// By the response's own fields. RFC 9111 §3
     public var storage: CacheRequest.Storage { .byResponse }
@@ -184,11 +182,11 @@ extension Endpoint {
     public var offlineReads: OfflineReads? { nil }
     /// None of its own.
     public var tags: [String] { [] }
-    /// RFC 9111.
+    /// By RFC 9111.
     public var strategy: SingleValueStrategy { .standard }
     /// Nothing.
     public var invalidates: [StoreInvalidation] { [] }
-    /// What a mutation does.
+    /// A mutation does.
     public var invalidatesTarget: Bool { isMutation }
     /// 200 to 299.
     public var acceptedStatuses: AcceptedStatuses { .successful }
@@ -209,7 +207,7 @@ extension Endpoint {
 }
 
 extension HTTPRequest.Method {
-    /// It reads. RFC 9110 §9.2.1, RFC 10008
+    /// Whether the method only reads. RFC 9110 §9.2.1, RFC 10008
     var isSafe: Bool {
         switch self {
         case .get, .head, .options, .trace: true
@@ -218,10 +216,10 @@ extension HTTPRequest.Method {
     }
 }
 
-/// The response of an endpoint whose content, if any, is of no interest.
+/// The response type of an endpoint whose content is of no interest.
 public struct NoContent: Decodable, Sendable, Hashable {
-    /// Nothing.
+    /// Creates the empty value.
     public init() {}
-    /// Nothing, whatever is there.
+    /// Decodes any content, and ignores it.
     public init(from decoder: any Decoder) {}
 }

@@ -1,15 +1,15 @@
 public import HTTPTypes
 
-/// A type that ``Endpoint/headers`` can have: `HTTPFields`, or `[String: String]`.
+/// A type for ``Endpoint/headers``: `HTTPFields`, or `[String: String]`.
 ///
 /// ```swift
 /// var headers: HTTPFields { [.accept: "text/html"] }
 /// var headers: [String: String] { ["x-app-platform": "iOS"] }
 /// ```
 public protocol HTTPFieldsConvertible: Sendable {
-    /// The fields it stands for.
+    /// Returns the fields.
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: a name is none.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` if a name is not valid.
     func httpFields() throws -> HTTPFields
 }
 
@@ -17,13 +17,13 @@ extension HTTPFields: HTTPFieldsConvertible {
     /// The fields themselves.
     public func httpFields() -> HTTPFields { self }
 
-    /// Fields with names as strings, in the order of their names.
+    /// Creates fields with names as strings, in the order of their names.
     ///
     /// ```swift
     /// configuration.defaults.fields = try HTTPFields(named: ["x-app-platform": "iOS"])
     /// ```
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: a name is none. RFC 9110 §5.1
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` if a name is not valid. RFC 9110 §5.1
     public init(named values: [String: String]) throws {
         self.init()
         for (text, value) in values.sorted(by: { $0.key < $1.key }) {
@@ -31,7 +31,7 @@ extension HTTPFields: HTTPFieldsConvertible {
                 throw HoldfastError(
                     code: .encodingFailed,
                     message:
-                        "'\(text)' is no name of a field. A name has letters, digits and \"!#$%&'*+-.^_`|~\", and nothing else."
+                        "'\(text)' is not a valid field name. A name has letters, digits and \"!#$%&'*+-.^_`|~\", and nothing else."
                 )
             }
             append(HTTPField(name: name, value: value))

@@ -6,15 +6,15 @@ public import HTTPTypes
     public import Foundation
 #endif
 
-/// What a request carries besides its path and fields, and what becomes of the answer.
+/// The content and parameters of a request, and the destination of its response.
 ///
-/// Encoders are chosen here, per task. They set `Content-Type` where neither endpoint nor client
-/// does. The client's default parameters are in the query, whatever the task.
+/// Each task chooses its encoders. They set `Content-Type` if neither endpoint nor client does. The
+/// client's default parameters go into the query, whatever the task.
 public enum HTTPTask: Sendable {
-    /// Nothing.
+    /// No parameters and no content.
     case plain
-    /// Parameters in the query, in the content, or both; and fields that only they need. With
-    /// neither it is ``plain``.
+    /// Parameters in the query, in the content, or both, with fields that only they need. With
+    /// neither it is the same as ``plain``.
     case parameters(
         url: Parameters = [:],
         body: Parameters? = nil,
@@ -29,17 +29,17 @@ public enum HTTPTask: Sendable {
         encoder: URLParameterEncoder = URLParameterEncoder(),
         destination: ParameterDestination = .methodDependent
     )
-    /// A value as content: JSON with sorted keys unless told otherwise.
+    /// A value as content: JSON with sorted keys by default.
     case encodable(any Encodable & Sendable, encoder: any ContentEncoder = JSONContentEncoder())
     /// Bytes as they are.
     case data(Data, contentType: String)
-    /// A file as content, read from disk while it is sent, whatever its size. Without a media type
-    /// the one of its extension.
+    /// A file as content, read from disk while it is sent, whatever its size. The default media
+    /// type follows from its extension.
     case file(String, contentType: String? = nil, parameters: Parameters = [:])
-    /// Fields and files as `multipart/form-data`; parameters in the query.
+    /// Fields and files as `multipart/form-data`, with parameters in the query.
     case multipart(Multipart, parameters: Parameters = [:])
-    /// The answer's content goes to a file, by ``CachingClient/download(_:to:onProgress:)``;
-    /// whatever else makes a value of it leaves files alone. Parameters in the query.
+    /// Writes the response's content to a file, by ``CachingClient/download(_:to:onProgress:)``.
+    /// Other calls ignore the destination. Parameters go into the query.
     case download(DownloadDestination, parameters: Parameters = [:])
     /// A GraphQL operation.
     case graphQL(GraphQLOperation)
@@ -55,7 +55,7 @@ public enum HTTPTask: Sendable {
     }
 }
 
-/// Where encoded parameters go.
+/// The place of encoded parameters.
 public enum ParameterDestination: Sendable, Hashable {
     /// The query for GET, HEAD and DELETE, the content for all other methods.
     case methodDependent
@@ -64,7 +64,7 @@ public enum ParameterDestination: Sendable, Hashable {
     /// The content.
     case content
 
-    /// Whether it is the query of a request with this method.
+    /// Whether parameters go into the query of a request with this method.
     func isQuery(of method: HTTPRequest.Method) -> Bool {
         switch self {
         case .methodDependent: [.get, .head, .delete].contains(method)
@@ -75,7 +75,7 @@ public enum ParameterDestination: Sendable, Hashable {
 }
 
 extension HTTPTask {
-    /// Whether there is nothing to encode but a query, whatever the method.
+    /// Whether only a query has to be encoded, whatever the method.
     var isWithoutContent: Bool {
         switch self {
         case .plain, .download: true
@@ -85,8 +85,8 @@ extension HTTPTask {
         }
     }
 
-    /// Whether a key can name its content: what is read from files while it is sent is part of
-    /// none.
+    /// Whether the content can be part of a key. Content that is read from files while it is sent
+    /// cannot.
     var isKeyed: Bool {
         switch self {
         case .file: false
@@ -96,8 +96,8 @@ extension HTTPTask {
         }
     }
 
-    /// The method of an endpoint that names none: POST where there is content (RFC 9110 §9.3.1
-    /// gives that of a GET no meaning), otherwise GET.
+    /// The method of an endpoint that names none: POST if there is content, otherwise GET. RFC 9110
+    /// §9.3.1 gives the content of a GET no meaning.
     var impliedMethod: HTTPRequest.Method {
         switch self {
         case .plain, .download: .get

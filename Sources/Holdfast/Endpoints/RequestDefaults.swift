@@ -1,21 +1,21 @@
 public import HTTPTypes
 
-/// What a client adds to every request.
+/// Additions that a client makes to every request.
 public struct RequestDefaults: Sendable, Hashable {
-    /// Fields; an endpoint's own of the same name take their place.
+    /// Fields. An endpoint's own fields of the same name replace them.
     public var fields: HTTPFields
-    /// Parameters for the query (an API key, say); an endpoint's own of the same name take their
-    /// place. They are part of the cache key.
+    /// Parameters for the query, such as an API key. An endpoint's own parameters of the same name
+    /// replace them. They are part of the cache key.
     public var parameters: Parameters
-    /// Whose requests these are. A named principal keeps its stored responses when its tokens
-    /// rotate; without a name, stored responses to requests with credentials belong to these very
+    /// The principal of the requests. A named principal keeps its stored responses when its tokens
+    /// rotate. Without a name, stored responses to requests with credentials belong to those exact
     /// credentials.
     public var principal: String?
 
-    /// What of ``fields``, ``parameters`` and the endpoints' own is a secret.
+    /// The secrets among ``fields``, ``parameters`` and the endpoints' own.
     public var secrets: Secrets
 
-    /// Nothing unless told otherwise.
+    /// Creates defaults; empty unless given.
     public init(
         fields: HTTPFields = [:],
         parameters: Parameters = [:],

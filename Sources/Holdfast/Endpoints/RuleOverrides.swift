@@ -1,10 +1,10 @@
 import HoldfastConfiguration
 import Synchronization
 
-/// Endpoints' own rules, checked once and not for every request.
+/// Checks the rules of endpoints once, not for every request.
 final class RuleOverrides: Sendable {
-    /// Rules are written in endpoints, so there are few; of more than these, the further ones are
-    /// checked each time.
+    /// Rules are written in source code, so there are few. Beyond this limit they are checked each
+    /// time.
     private static let limit = 256
 
     private let known = Mutex<[RuleSettings: RuleOverride]>([:])

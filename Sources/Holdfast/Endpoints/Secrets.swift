@@ -1,23 +1,23 @@
 public import HTTPTypes
 
-/// What of a request is a secret: an API key in the query, a token in a field.
+/// The secrets of a request: an API key in the query, a token in a field.
 ///
-/// Secrets are sent. In logs, errors and the store their values do not occur; like credentials they
-/// tell whose stored responses a request may see. Fields such as `Authorization`, `Cookie` and
-/// `X-Api-Key` are secrets without being named here.
+/// Secrets are sent. Their values do not occur in logs, errors or the store. Like credentials, they
+/// separate stored responses: a request sees only those with the same secrets. Fields such as
+/// `Authorization`, `Cookie` and `X-Api-Key` are secrets without being named here.
 public struct Secrets: Sendable, Hashable {
-    /// Names of parameters in the query. Case counts.
+    /// Names of parameters in the query, case-sensitive.
     public var parameters: Set<String>
     /// Names of fields.
     public var fields: Set<HTTPField.Name>
 
-    /// None unless told otherwise.
+    /// Creates a set of secrets. Empty by default.
     public init(parameters: Set<String> = [], fields: Set<HTTPField.Name> = []) {
         self.parameters = parameters
         self.fields = fields
     }
 
-    /// Those of both.
+    /// Returns the secrets of both.
     public func union(_ other: Secrets) -> Secrets {
         if other.isEmpty { return self }
         return isEmpty

@@ -1,4 +1,4 @@
-/// Where a set of servers is: production, staging, a developer's own machine.
+/// The addresses of a set of servers: production, staging, a developer's machine.
 ///
 /// ```swift
 /// extension ServerEnvironment {
@@ -6,18 +6,18 @@
 /// }
 /// ```
 ///
-/// A client has one (``CachingClient/Configuration/environment``); endpoints without a base URL of
-/// their own take its.
+/// A client has one (``CachingClient/Configuration/environment``). Endpoints without a base URL of
+/// their own use it.
 public struct ServerEnvironment: Sendable, Hashable {
     /// Its name, for logs and comparisons.
     public var name: String
-    /// An absolute `http` or `https` URL; its path, if any, goes before an endpoint's.
+    /// An absolute `http` or `https` URL. Its path, if any, precedes an endpoint's.
     public var baseURL: String
-    /// Base URLs of further services by name (`images`, say), for endpoints that pick one in
+    /// Base URLs of further services by name, such as `images`, for endpoints that choose one in
     /// ``Endpoint/baseURL(in:)``.
     public var services: [String: String]
 
-    /// An environment.
+    /// Creates an environment.
     public init(_ name: String, baseURL: String, services: [String: String] = [:]) {
         self.name = name
         self.baseURL = baseURL

@@ -19,26 +19,30 @@ import HTTPCacheSemantics
 /// }
 /// ```
 ///
-/// All bytes of a value but RFC 3986's unreserved ones are percent-encoded: `a/b?c` is `a%2Fb%3Fc`.
-/// Two kinds of values have no encoding, and make the call fail with code `invalidURL`:
+/// Every byte of a value is percent-encoded, except RFC 3986's unreserved ones: `a/b?c` is
+/// `a%2Fb%3Fc`. Two kinds of values cannot be encoded, and make the call fail with code
+/// `invalidURL`:
 ///
 /// * An empty value, because the path would name another resource (`/users/`).
-/// * A value with which a segment reads as `.` or `..`: servers resolve these, encoded or not.
+/// * A value that makes a segment read as `.` or `..`, because servers resolve these, encoded or
+///   not.
 ///
 /// RFC 3986 §3.3
 public struct URLPath: Sendable, Hashable, CustomStringConvertible {
-    /// The path, in which values are percent-encoded.
+    /// The path, with its values percent-encoded.
     public let text: String
-    /// Whether an empty value stands where a segment was to be.
+    /// Whether a value of the path is empty.
     private let lacksValue: Bool
 
-    /// A path that is taken as it is: its author vouches for what is in it. A `?` begins a query.
+    /// Creates a path from text that is taken as it is: its author is responsible for it. A `?`
+    /// begins a query.
     public init(raw text: String) {
         self.text = text
         lacksValue = false
     }
 
-    /// The path of these segments, each of which is a value; no segments are an empty path.
+    /// Creates the path of these segments, each of which is a value. No segments make an empty
+    /// path.
     ///
     /// ```swift
     /// URLPath(segments: ["files"] + folders + [name])
@@ -51,7 +55,7 @@ public struct URLPath: Sendable, Hashable, CustomStringConvertible {
     /// See ``text``.
     public var description: String { text }
 
-    /// - Parameter owner: what an error calls the path's owner.
+    /// - Parameter owner: the path's owner, for an error's message.
     /// - Throws: ``HoldfastError`` with code `invalidURL`.
     func check(of owner: @autoclosure () -> String) throws {
         guard lacksValue || PathNormalForm.hasDotSegment(text) else { return }
@@ -66,10 +70,10 @@ public struct URLPath: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension URLPath: ExpressibleByStringInterpolation {
-    /// A path that is written out.
+    /// Creates a path from a literal.
     public init(stringLiteral text: String) { self.init(raw: text) }
 
-    /// A path with values in it.
+    /// Creates a path with values in it.
     public init(stringInterpolation interpolation: Interpolation) {
         text = interpolation.text
         lacksValue = interpolation.lacksValue
@@ -81,49 +85,49 @@ extension URLPath: ExpressibleByStringInterpolation {
         fileprivate var lacksValue = false
         private var isInQuery = false
 
-        /// Nothing yet.
+        /// Creates an empty interpolation.
         public init(literalCapacity: Int, interpolationCount: Int) {
             text.reserveCapacity(literalCapacity + 16 * interpolationCount)
         }
 
-        /// Text as it is.
+        /// Appends text as it is.
         public mutating func appendLiteral(_ literal: String) {
             if literal.utf8.contains(UInt8(ascii: "?")) { isInQuery = true }
             text += literal
         }
 
-        /// A value: a string, a number, a boolean.
+        /// Appends a value: a string, a number, a boolean.
         public mutating func appendInterpolation(_ value: some LosslessStringConvertible) {
             let value = String(value)
             if value.isEmpty, !isInQuery { lacksValue = true }
             text += value.percentEncoded()
         }
 
-        /// The raw value of an enum's case, say.
+        /// Appends the raw value of an enum's case, for example.
         public mutating func appendInterpolation<Value: RawRepresentable>(_ value: Value)
         where Value.RawValue: LosslessStringConvertible {
             appendInterpolation(value.rawValue)
         }
 
-        /// A UUID, in upper case.
+        /// Appends a UUID, in upper case.
         public mutating func appendInterpolation(_ value: UUID) {
             appendInterpolation(value.uuidString)
         }
 
-        /// Text as it is: its author vouches for what is in it.
+        /// Appends text as it is: its author is responsible for it.
         public mutating func appendInterpolation(raw text: String) {
             appendLiteral(text)
         }
 
-        /// There is no path without the value.
+        /// Unavailable: there is no path without the value.
         @available(*, unavailable, message: "A path has no place for nil. Unwrap the value first.")
         public mutating func appendInterpolation<Value>(_ value: Value?) {}
     }
 }
 
-/// A type that ``Endpoint/path`` can have: ``URLPath``, or `String` for text that holds no data.
+/// A type for ``Endpoint/path``: ``URLPath``, or `String` for text without data.
 public protocol URLPathConvertible: Sendable {
-    /// The path it stands for.
+    /// The path.
     var urlPath: URLPath { get }
 }
 

@@ -1,29 +1,29 @@
-/// One error of a GraphQL answer. GraphQL §7.1.2
+/// One error of a GraphQL response. GraphQL §7.1.2
 public struct GraphQLError: Sendable, Hashable, Decodable {
     /// A place in the document.
     public struct Location: Sendable, Hashable, Decodable {
-        /// From 1 on.
+        /// The line, from 1 on.
         public var line: Int
-        /// From 1 on.
+        /// The column, from 1 on.
         public var column: Int
     }
 
-    /// What the server says; empty where it says nothing.
+    /// The server's message; empty if there is none.
     public var message: String
-    /// The field of the answer that is concerned; `nil` where the request as a whole is.
+    /// The field of the response that has the error; `nil` if the whole request has it.
     public var path: ValuePath?
-    /// Places in the document; often none.
+    /// Places in the document, often none.
     public var locations: [Location]
-    /// What the server adds; the shape is its own.
+    /// Further data of the server, in its own form.
     public var extensions: Parameters
 
-    /// `extensions.code`, by which most servers tell errors apart: `UNAUTHENTICATED`,
+    /// `extensions.code`, by which most servers distinguish errors: `UNAUTHENTICATED`,
     /// `PERSISTED_QUERY_NOT_FOUND`.
     public var code: String? {
         if case .string(let code)? = extensions["code"] { code } else { nil }
     }
 
-    /// An error.
+    /// Creates an error.
     public init(message: String, path: ValuePath? = nil, locations: [Location] = [], extensions: Parameters = [:]) {
         self.message = message
         self.path = path
@@ -35,8 +35,7 @@ public struct GraphQLError: Sendable, Hashable, Decodable {
         case message, path, locations, extensions
     }
 
-    /// Takes what is there, in whatever shape: an error that is not written as it should be is an
-    /// error all the same.
+    /// Decodes an error in any form. A malformed error is still an error.
     public init(from decoder: any Decoder) throws {
         guard let container = try? decoder.container(keyedBy: CodingKeys.self) else {
             self.init(message: (try? decoder.singleValueContainer().decode(String.self)) ?? "")
@@ -53,7 +52,7 @@ public struct GraphQLError: Sendable, Hashable, Decodable {
 }
 
 extension ValuePath {
-    /// Names and indexes; `nil` where there is anything else among them.
+    /// Creates a path of names and indexes; `nil` if there is anything else among them.
     fileprivate init?(graphQL steps: [ParameterValue]) {
         var path: [Step] = []
         for step in steps {

@@ -4,21 +4,21 @@
     public import Foundation
 #endif
 
-/// What a GraphQL server found wrong, with what data there is all the same. GraphQL §7.1
+/// The errors of a GraphQL response, with the data that it has nevertheless. GraphQL §7.1
 ///
-/// It is the `cause` of a ``HoldfastError`` with code `graphQL`, whose
-/// ``HoldfastError/graphQLErrors`` it is.
+/// It is the `cause` of a ``HoldfastError`` with code `graphQL`, and the value of its
+/// ``HoldfastError/graphQLErrors``.
 public struct GraphQLErrors: Error, Sendable, Hashable, CustomStringConvertible {
-    /// As the server lists them.
+    /// The errors as the server lists them.
     public var errors: [GraphQLError]
-    /// The whole answer.
+    /// The content of the whole response.
     public var content: Data
-    /// Whether `data` stands in it and is not `null`: some fields are there, those with an error in
-    /// their path are not.
+    /// Whether the response has `data` that is not `null`. Then some fields have values; those with
+    /// an error in their path do not.
     public var hasData: Bool
 
-    /// The server does not know a persisted query by its hash, or none at all: send
-    /// ``GraphQLOperation/registering``.
+    /// Whether the server does not know a persisted query by its hash, or does not support them.
+    /// Then send ``GraphQLOperation/registering``.
     public var isPersistedQueryUnknown: Bool {
         errors.contains {
             ["PersistedQueryNotFound", "PersistedQueryNotSupported"].contains($0.message)
@@ -26,8 +26,8 @@ public struct GraphQLErrors: Error, Sendable, Hashable, CustomStringConvertible 
         }
     }
 
-    /// How many, and the first one's code and path. Messages are the server's own words, and may
-    /// repeat values; see ``errors``.
+    /// The number of errors, with the first one's code and path. Messages are the server's own
+    /// words, and may repeat values; see ``errors``.
     public var description: String {
         let first = errors.first.map {
             "\($0.code.map { " '\($0)'" } ?? "")\($0.path.map { " at '\($0.text)'" } ?? "")"
@@ -36,56 +36,56 @@ public struct GraphQLErrors: Error, Sendable, Hashable, CustomStringConvertible 
             "\(errors.count) GraphQL error\(errors.count == 1 ? "" : "s")\(first.map { $0.isEmpty ? "" : ":\($0)" } ?? "")"
     }
 
-    /// The part of the answer that is there.
+    /// Decodes the data that the response has.
     ///
-    /// - Returns: `nil` where `data` is `null` or missing.
-    /// - Throws: the decoder's error: fields with errors are `null`, so that a type needs optionals
-    ///   there.
+    /// - Returns: `nil` if `data` is `null` or missing.
+    /// - Throws: the decoder's error. Fields with errors are `null`, so a type needs optionals for
+    ///   them.
     public func data<Value: Decodable>(as type: Value.Type, decoder: JSONDecoder = JSONDecoder()) throws -> Value? {
         try decoder.decode(TypedContent<Value>.self, from: content).data
     }
 
-    /// Passes an answer that is whole: it has `data` and no `errors`.
+    /// Checks that a response is complete: it has `data` and no `errors`.
     ///
-    /// It is run before an answer is stored, so that errors, and data with holes, take no good
-    /// data's place.
+    /// It runs before a response is stored, so that errors, and incomplete data, do not replace
+    /// good data.
     ///
-    /// - Throws: ``HoldfastError`` with code `graphQL` where there are errors, whatever the status
-    ///   was; `dataFormat` where the content is no GraphQL answer.
+    /// - Throws: ``HoldfastError`` with code `graphQL` if there are errors, whatever the status;
+    ///   `dataFormat` if the content is not a GraphQL response.
     public static func check(_ content: Data) throws {
-        let answer: Answer
+        let summary: Summary
         do {
-            answer = try JSONDecoder().decode(Answer.self, from: content)
+            summary = try JSONDecoder().decode(Summary.self, from: content)
         } catch {
             throw notGraphQL(content, cause: error)
         }
-        guard answer.errors.isEmpty else {
-            let errors = GraphQLErrors(errors: answer.errors, content: content, hasData: answer.hasValue)
+        guard summary.errors.isEmpty else {
+            let errors = GraphQLErrors(errors: summary.errors, content: content, hasData: summary.hasValue)
             throw HoldfastError(
                 code: .graphQL,
-                message: "The answer has \(errors)\(errors.hasData ? ", and data beside" : ""). See 'graphQLErrors'.",
+                message: "The response has \(errors)\(errors.hasData ? ", and also data" : ""). See 'graphQLErrors'.",
                 body: Array(content),
                 cause: errors
             )
         }
-        guard answer.hasData else { throw notGraphQL(content, cause: nil) }
+        guard summary.hasData else { throw notGraphQL(content, cause: nil) }
     }
 
     private static func notGraphQL(_ content: Data, cause: (any Error)?) -> HoldfastError {
         HoldfastError(
             code: .dataFormat,
             message:
-                "The content of \(content.count) bytes is no GraphQL answer: it is no JSON object with 'data' or 'errors'.",
+                "The content of \(content.count) bytes is not a GraphQL response: it is not a JSON object with 'data' or 'errors'.",
             body: Array(content),
             cause: cause
         )
     }
 }
 
-/// As much of an answer as tells whether it is whole.
-private struct Answer: Decodable {
+/// The parts of a response that show whether it is complete.
+private struct Summary: Decodable {
     let errors: [GraphQLError]
-    /// Whether there is `data` at all, and whether it is more than `null`.
+    /// Whether there is `data` at all, and whether it is not `null`.
     let hasData: Bool
     let hasValue: Bool
 
@@ -112,7 +112,7 @@ private struct TypedContent<Value: Decodable>: Decodable {
 }
 
 extension ValuePath {
-    /// As it is written in ``init(stringLiteral:)``, for messages.
+    /// The path in the form of ``init(stringLiteral:)``, for messages.
     fileprivate var text: String {
         var text = ""
         for step in steps {

@@ -9,14 +9,14 @@ import HTTPTypes
 extension GraphQLOperation {
     /// `application/json`
     static let contentType = "application/json"
-    /// What is accepted where nobody says: the media type of GraphQL, and the one of servers that
-    /// are older. GraphQL over HTTP §5
+    /// The accepted types by default: GraphQL's media type, and that of older servers. GraphQL over
+    /// HTTP §5
     static let acceptedTypes = "application/graphql-response+json, application/json;q=0.9"
 
-    /// Whether an answer may be stored and an answer that is stored may be used.
+    /// Whether its response may be stored, and a stored one used.
     var isStorable: Bool { kind == .query && form != .registering }
 
-    /// The operation in the content of a POST. GraphQL over HTTP §6.3
+    /// Encodes the operation as the content of a POST. GraphQL over HTTP §6.3
     func content() throws -> Data {
         try check()
         var members = Parameters()
@@ -27,17 +27,17 @@ extension GraphQLOperation {
         return try JSONContentEncoder().encode(members)
     }
 
-    /// The operation in the query of a GET. GraphQL over HTTP §6.2
+    /// Encodes the operation as the query of a GET. GraphQL over HTTP §6.2
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: it is no query; safe methods run no
-    ///   other. GraphQL over HTTP §6.2.1
+    /// - Throws: ``HoldfastError`` with code `encodingFailed` if it is not a query; safe methods
+    ///   run nothing else. GraphQL over HTTP §6.2.1
     func parameters() throws -> Parameters {
         try check()
         guard kind == .query else {
             throw HoldfastError(
                 code: .encodingFailed,
                 message:
-                    "The GraphQL operation \(operationName.map { "'\($0)' " } ?? "")is no query; GET runs queries only. Send it by POST."
+                    "The GraphQL operation \(operationName.map { "'\($0)' " } ?? "")is not a query; GET runs queries only. Send it by POST."
             )
         }
         var parameters = Parameters()
@@ -48,7 +48,8 @@ extension GraphQLOperation {
         return parameters
     }
 
-    /// Apollo's, version 1. <https://www.apollographql.com/docs/apollo-server/performance/apq>
+    /// Apollo's persisted queries, version 1.
+    /// <https://www.apollographql.com/docs/apollo-server/performance/apq>
     private var extensions: Parameters? {
         form == .document ? nil : ["persistedQuery": .object(["version": 1, "sha256Hash": documentHash])]
     }
@@ -61,7 +62,7 @@ extension GraphQLOperation {
         guard query.contains(where: { !$0.isWhitespace }) else {
             throw HoldfastError(
                 code: .parametersMissing,
-                message: "The GraphQL operation has no document. Give its text, also where only its hash is sent."
+                message: "The GraphQL operation has no document. Supply its text, even if only its hash is sent."
             )
         }
     }

@@ -2,54 +2,56 @@ import Crypto
 import HTTPCache
 import HTTPTypes
 
-/// A GraphQL operation: its document, and what it is run with.
+/// A GraphQL operation: its document, and the values of its variables.
 ///
 /// ```swift
-/// GraphQLOperation("query Moments($user: ID!) { moments(userID: $user) { id title } }", variables: ["user": "harbour"])
+/// GraphQLOperation(
+///     "query Moments($user: ID!) { moments(userID: $user) { id title } }",
+///     variables: ["user": "harbour"]
+/// )
 /// ```
 ///
-/// Queries change nothing: they are joined, sent again and, where the endpoint's storage is
-/// `CacheRequest.Storage.expiring`, stored under a key with their content. Everything else is a
-/// mutation, whatever the endpoint's storage says. GraphQL over HTTP §6
+/// Queries change nothing. They are collapsed, sent again and, if the endpoint's storage is
+/// `CacheRequest.Storage.expiring`, stored under a key with their content. Every other operation is
+/// a mutation, whatever the endpoint's storage. GraphQL over HTTP §6
 ///
-/// A success of a mutation makes out of date what is stored for its URL (RFC 9111 §4.4), which is
-/// every stored query of the API, unless its endpoint says otherwise:
-/// ``Endpoint/invalidatesTarget``.
+/// A successful mutation invalidates the stored responses of its URL (RFC 9111 §4.4). These are all
+/// stored queries of the API, unless its endpoint overrides it: ``Endpoint/invalidatesTarget``.
 public struct GraphQLOperation: Sendable, Hashable {
-    /// What an operation does. GraphQL §2.3
+    /// The type of an operation. GraphQL §2.3
     public enum Kind: Sendable, Hashable {
         /// It reads.
         case query
         /// It writes.
         case mutation
-        /// It asks for events, which a request that ends cannot have.
+        /// It subscribes to events, which a finite request cannot deliver.
         case subscription
     }
 
-    /// What is sent of the document. The method says where: in the content (POST), or in the query
-    /// (GET, for queries only).
+    /// The form in which the document is sent. The method determines the place: the content (POST),
+    /// or the query (GET, for queries only).
     public enum Form: Sendable, Hashable {
-        /// The document itself. Sent by POST unless the endpoint says otherwise.
+        /// The document itself. Sent by POST by default.
         case document
-        /// Its SHA-256 in its place, for servers that know the document already (Apollo's persisted
-        /// queries, version 1). Queries are sent by GET unless the endpoint says otherwise, so that
-        /// caches on the way can keep their answers.
+        /// The SHA-256 of the document instead of the document, for servers that know it already
+        /// (Apollo's persisted queries, version 1). Queries are sent by GET by default, so that
+        /// caches on the path can store their responses.
         case persisted
-        /// Both: how a server that did not know the hash gets to know it. Sent by POST; the answer
-        /// is not stored, because nothing will ask for it in this form again.
+        /// Both, to register the document with a server that did not know its hash. Sent by POST.
+        /// The response is not stored, because no later request has this form.
         case registering
     }
 
     /// The document.
     public let query: String
-    /// Which of the document's operations is meant; `nil` where it has only one.
+    /// The name of the operation to run; `nil` if the document has only one.
     public let operationName: String?
     /// Values of the document's variables.
     public var variables: Parameters
     /// See ``Form``.
     public var form: Form
 
-    /// An operation.
+    /// Creates an operation.
     public init(
         _ query: String,
         variables: Parameters = [:],
@@ -62,13 +64,13 @@ public struct GraphQLOperation: Sendable, Hashable {
         self.form = form
     }
 
-    /// What the operation does; `nil` where the document cannot be read without doubt, or has no
-    /// such operation. Then it is dealt with as a mutation.
+    /// The type of the operation. `nil` if the document is ambiguous, or has no such operation.
+    /// Then it is treated as a mutation.
     ///
-    /// The document is read each time.
+    /// Each access parses the document.
     public var kind: Kind? { GraphQLDocument.operation(in: query, named: operationName).map(Kind.init) }
 
-    /// The same operation as it is sent to a server that answered
+    /// The same operation in the form for a server that responded with
     /// ``GraphQLErrors/isPersistedQueryUnknown``.
     public var registering: GraphQLOperation {
         var operation = self
@@ -79,7 +81,7 @@ public struct GraphQLOperation: Sendable, Hashable {
     /// SHA-256 of the document's bytes, in hexadecimal digits: its name as a persisted query.
     public var documentHash: String { SHA256.hash(data: Array(query.utf8)).hexadecimal }
 
-    /// GET for queries in their persisted form, otherwise POST.
+    /// GET for persisted queries, otherwise POST.
     var impliedMethod: HTTPRequest.Method { form == .persisted && kind == .query ? .get : .post }
 }
 

@@ -1,27 +1,27 @@
 public import HTTPCache
 
-/// What a plugin is told of the call that it takes part in.
+/// Facts about a call, for the plugins that take part in it.
 public struct CallInfo: Sendable {
-    /// What a request is prepared for.
+    /// The purpose for which a request is prepared.
     public enum Purpose: Sendable, Hashable {
-        /// To look into the store only: also whatever is asked for while the mode is `offline`.
+        /// To read the store only. Also for every request while the mode is `offline`.
         case lookup
-        /// To be sent, where the store does not answer.
+        /// To be sent, unless the store serves it.
         case network
     }
 
-    /// Counts the calls of a client, so that what belongs together can be told.
+    /// The number of the call within its client. It relates the events of one call.
     public var number: UInt64
-    /// What is asked for.
+    /// The endpoint of the call.
     public var endpoint: any Endpoint
-    /// The client's.
+    /// The client's environment.
     public var environment: ServerEnvironment?
-    /// What is a secret: the client's, the endpoint's and the plugins'.
+    /// The secrets of the client, the endpoint and the plugins.
     public var secrets: Secrets
-    /// How much of the network may be used: the client's mode, or less where a rule says so.
+    /// How much of the network may be used: the client's mode, or less if a rule limits it.
     public var mode: OfflineMode
     /// See ``Purpose``.
     public var purpose: Purpose
-    /// 0, and one more each time the request is prepared anew because a plugin recovered it.
+    /// 0, plus one each time the request is prepared anew because a plugin recovered it.
     public var attempt: Int
 }

@@ -2,8 +2,7 @@ import HTTPCache
 import NIOCore
 import Synchronization
 
-/// Counts content while it passes, and tells once how it ended: also when nobody reads it to its
-/// end.
+/// Counts content while it passes, and reports its end once, even if no caller reads it to the end.
 final class ContentWatch: Sendable {
     private struct State {
         var beginning: [UInt8] = []
@@ -13,26 +12,26 @@ final class ContentWatch: Sendable {
 
     private let limit: Int
     private let elapsed: @Sendable () -> Duration
-    private let tell: @Sendable (ReceivedContent) -> Void
+    private let report: @Sendable (ReceivedContent) -> Void
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - limit: bytes that are kept for those who are told.
+    ///   - limit: bytes that are kept for the report.
     ///   - elapsed: the time since the request was sent.
     init(
         limit: Int,
         elapsed: @escaping @Sendable () -> Duration,
-        tell: @escaping @Sendable (ReceivedContent) -> Void
+        report: @escaping @Sendable (ReceivedContent) -> Void
     ) {
         self.limit = limit
         self.elapsed = elapsed
-        self.tell = tell
+        self.report = report
     }
 
-    deinit { end(.givenUp) }
+    deinit { end(.abandoned) }
 
-    /// The body, under watch for as long as anybody has it.
-    func watching(_ body: BodyStream) -> BodyStream {
+    /// Returns the body, watched for as long as it exists.
+    func watch(_ body: BodyStream) -> BodyStream {
         BodyStream(length: body.length) { [self] in
             var iterator = body.makeAsyncIterator()
             return { [self] in
@@ -44,7 +43,7 @@ final class ContentWatch: Sendable {
                     count(chunk)
                     return chunk
                 } catch {
-                    end(error is CancellationError ? .givenUp : .brokenOff(error))
+                    end(error is CancellationError ? .abandoned : .brokenOff(error))
                     throw error
                 }
             }
@@ -70,6 +69,6 @@ final class ContentWatch: Sendable {
                 duration: elapsed()
             )
         }
-        if let received { tell(received) }
+        if let received { report(received) }
     }
 }

@@ -1,7 +1,7 @@
 public import HTTPCache
 public import HTTPTypes
 
-/// Gives requests fields: a user agent, languages, an id of their own.
+/// Adds fields to requests: a user agent, languages, a request id.
 ///
 /// ```swift
 /// let plugins: [any Plugin] = [
@@ -10,16 +10,16 @@ public import HTTPTypes
 /// ]
 /// ```
 ///
-/// A field by which responses vary (`Vary`) tells stored responses apart; one that differs each
-/// time, such as a request id, should not be one of them.
+/// A field that responses vary by (`Vary`) separates stored responses. A field with a new value
+/// each time, such as a request id, should not be one of them.
 public struct FieldsPlugin: PreparingPlugin {
-    /// What becomes of fields of the same name.
+    /// How fields of the same name are treated.
     public enum Placement: Sendable, Hashable {
-        /// They stay, and these are not added: what endpoint and client say, wins.
+        /// Existing fields stay, and these are not added: endpoint and client take precedence.
         case whereMissing
-        /// They go.
+        /// Existing fields are removed.
         case replacing
-        /// They stay, and these come after them.
+        /// Existing fields stay, and these follow them.
         case appending
     }
 
@@ -28,21 +28,20 @@ public struct FieldsPlugin: PreparingPlugin {
     private let placement: Placement
     private let fields: @Sendable (CallInfo) throws -> HTTPFields
 
-    /// The same fields for each request.
+    /// Adds the same fields to each request.
     ///
     /// - Parameters:
-    ///   - placement: what becomes of fields of the same name. Those that are there stay, unless
-    ///     told otherwise.
-    ///   - secrets: those whose values are not for logs, errors and the store, and that tell whose
-    ///     stored responses a request may see. Fields such as `Authorization` need not be named.
+    ///   - placement: how fields of the same name are treated. By default existing ones stay.
+    ///   - secrets: the fields whose values must not occur in logs, errors and the store, and that
+    ///     separate stored responses. Fields such as `Authorization` need not be named.
     public init(_ fields: HTTPFields, _ placement: Placement = .whereMissing, secrets: Set<HTTPField.Name> = []) {
         self.init(placement, secrets: secrets) { _ in fields }
     }
 
-    /// Fields made for each request.
+    /// Adds fields that are made for each request.
     ///
-    /// - Parameter fields: called for each lookup and for each request to the network; quick. What
-    ///   it throws ends the call.
+    /// - Parameter fields: called for each lookup and for each request to the network; it must be
+    ///   quick. An error that it throws ends the call.
     public init(
         _ placement: Placement = .whereMissing,
         secrets: Set<HTTPField.Name> = [],
@@ -65,6 +64,6 @@ public struct FieldsPlugin: PreparingPlugin {
         }
     }
 
-    /// It waits for nothing.
+    /// `true`: it never waits.
     public var isReady: Bool { true }
 }

@@ -4,45 +4,45 @@ public import HTTPTypes
 public import Logging
 import NIOCore
 
-/// Writes what goes out on the wire and what comes back to a log, without secrets.
+/// Logs the requests and responses of the network, without secrets.
 ///
 /// ```swift
 /// let configuration = CachingClient.Configuration(plugins: [NetworkLogger(logger)])
 /// ```
 ///
-/// A request that the store answers is not sent and not logged. Method, target, status, duration
-/// and sizes are; fields and content only where ``Options`` say so. In all of it `REDACTED` stands
-/// for user information, for fields such as `Authorization` and `Cookie`, for parameters whose
-/// names tell of a secret, and for the ``Secrets`` of client, endpoint and plugins, also where the
-/// request's own come back in an answer. Content may hold what no name tells of, so it is best not
-/// shown in production.
+/// A request that the store serves is not sent and not logged. Method, target, status, duration and
+/// sizes are logged; fields and content only if ``Options`` enable them. `REDACTED` replaces user
+/// information, fields such as `Authorization` and `Cookie`, parameters with telling names, and the
+/// ``Secrets`` of client, endpoint and plugins. It also replaces the request's secrets if a
+/// response repeats them. Content may hold secrets that no name reveals, so do not log it in
+/// production.
 public struct NetworkLogger: ObservingPlugin {
     /// How requests and responses are written.
     public enum Form: Sendable, Hashable {
-        /// Constant messages, the facts as metadata: for machines.
+        /// Constant messages with metadata, for machines.
         case metadata
-        /// A readable line each.
+        /// One readable line each.
         case text
-        /// Requests as `curl` commands that send them again, once the secrets are filled in; the
-        /// rest as ``text``.
+        /// Requests as `curl` commands that send them again, once the secrets are filled in.
+        /// Everything else as ``text``.
         case curl
     }
 
-    /// What is written. Fields and content are not, unless told otherwise.
+    /// Logging options. Fields and content are not logged by default.
     public struct Options: Sendable, Hashable {
-        /// See ``Form``. ``Form/metadata`` unless told otherwise.
+        /// See ``Form``. ``Form/metadata`` by default.
         public var form: Form
-        /// `debug` unless told otherwise.
+        /// The log level. `debug` by default.
         public var level: Logger.Level
         /// Whether fields are shown.
         public var showsFields: Bool
         /// Bytes of content that are shown of each request and response, before secrets are
         /// replaced. 0 shows none.
         ///
-        /// JSON, forms and text are shown; forms in parts and compressed content are not.
+        /// JSON, forms and text are shown. Multipart forms and compressed content are not.
         public var contentLimit: Int
 
-        /// See the properties.
+        /// Creates options; see the properties.
         public init(
             form: Form = .metadata,
             level: Logger.Level = .debug,
@@ -59,7 +59,7 @@ public struct NetworkLogger: ObservingPlugin {
     private let logger: Logger
     private let options: Options
 
-    /// A logger of the network.
+    /// Creates a plugin that writes to a logger.
     public init(_ logger: Logger, _ options: Options = Options()) {
         self.logger = logger
         self.options = options
@@ -101,7 +101,7 @@ public struct NetworkLogger: ObservingPlugin {
             facts.add("http.status", "\(response.status.code)")
             facts.add("http.response.body.size", response.headerFields[.contentLength])
             if options.showsFields {
-                // An origin may send back what it was sent.
+                // An origin may repeat what it received.
                 let secrets = redaction.values(in: request.head)
                 facts.add("http.response.fields", fields: redaction.fields(response.headerFields), hiding: secrets)
             }
@@ -137,7 +137,7 @@ public struct NetworkLogger: ObservingPlugin {
         }
         switch content.ending {
         case .complete: break
-        case .givenUp: facts.add("http.response.ending", "given up")
+        case .abandoned: facts.add("http.response.ending", "given up")
         case .brokenOff(let error): facts.add("error", error.fault)
         }
         write(options.form == .metadata ? "Response content ended" : "⇤ \(facts.line)", facts)
@@ -150,7 +150,7 @@ public struct NetworkLogger: ObservingPlugin {
     }
 }
 
-/// What is written of one event, in order.
+/// The facts of one event, in order.
 private struct Facts {
     private let start: String
     private var facts: [(name: String, value: Logger.MetadataValue)]
@@ -183,7 +183,7 @@ private struct Facts {
 }
 
 extension SentRequest {
-    /// Bytes of content, where that is known.
+    /// Bytes of content, if known.
     fileprivate var bytes: Int64? {
         switch body {
         case .buffer(let buffer): Int64(buffer.readableBytes)
@@ -210,7 +210,7 @@ extension SentRequest {
 }
 
 extension Error {
-    /// What failed, in words that hold no secret: those of errors of unknown origin might.
+    /// The failure in words without secrets. Errors of unknown origin might hold some.
     fileprivate var fault: String {
         switch self {
         case let error as TransportError: "\(error.code): \(Redaction.uriText(error.message))"

@@ -1,10 +1,10 @@
 import HTTPCache
 import HTTPTypes
 
-/// Tells the plugins of a call what goes out and what comes back.
+/// Calls the observing plugins of a call for each request and response.
 struct ObservingTransport: Transport {
     let base: any Transport
-    /// What durations are measured by.
+    /// The clock for durations.
     let clock: any Clock<Duration>
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -31,13 +31,13 @@ struct ObservingTransport: Transport {
                 observer.didEnd(content.cut(to: observer.contentLimit), of: head, to: sent, for: info)
             }
         }
-        response.body = watch.watching(response.body)
+        response.body = watch.watch(response.body)
         return response
     }
 }
 
 extension ReceivedContent {
-    /// With no more of the content than somebody asked for.
+    /// Cuts the content to the length that an observer requested.
     fileprivate func cut(to limit: Int) -> ReceivedContent {
         guard beginning.count > limit else { return self }
         var content = self
@@ -47,7 +47,7 @@ extension ReceivedContent {
 }
 
 extension Clock where Duration == Swift.Duration {
-    /// Tells the time since now.
+    /// Returns a function that measures the time since now.
     func stopwatch() -> @Sendable () -> Swift.Duration {
         let start = now
         return { start.duration(to: now) }

@@ -1,89 +1,89 @@
 public import HTTPCache
 public import HTTPTypes
 
-/// Takes part in every request of a client: ``CachingClient/Configuration/plugins``, or of one
-/// call: ``CallOptions/plugins``.
+/// Takes part in every request of a client (``CachingClient/Configuration/plugins``), or of one
+/// call (``CallOptions/plugins``).
 ///
-/// What it does is said by the protocols it adopts, so that what may change something is told apart
-/// from what only looks:
+/// A plugin declares its abilities by the protocols that it adopts, so plugins that change
+/// something are distinct from those that only observe:
 ///
 /// | Protocol | Hook | When |
 /// |---|---|---|
-/// | ``PreparingPlugin`` | `prepare` changes the request | before it is looked up in the store and sent |
-/// | ``ObservingPlugin`` | `willSend`, `didReceive`, `didEnd` look on | for each request that goes out on the wire, and its answer |
-/// | ``RecoveringPlugin`` | `recover` may have the request made anew | when the origin refused it |
-/// | ``ProcessingPlugin`` | `process` changes the content | before it is validated and decoded, of the store and of the network alike |
-/// | ``SubstitutingPlugin`` | `substitute` puts content, or another error, in the place of a response that did not come | when the call failed, after retries and stored values |
+/// | ``PreparingPlugin`` | `prepare` changes the request | before lookup and sending |
+/// | ``ObservingPlugin`` | `willSend`, `didReceive`, `didEnd` observe | each network request |
+/// | ``RecoveringPlugin`` | `recover` has the request made anew | when the origin rejected it |
+/// | ``ProcessingPlugin`` | `process` changes the content | before validation and decoding |
+/// | ``SubstitutingPlugin`` | `substitute` supplies content or an error | after the call failed |
 ///
-/// Several plugins run in the order in which they are given, those of a call after the client's.
+/// Several plugins run in the order in which they are given. Those of a call run after the
+/// client's.
 public protocol Plugin: Sendable {}
 
 /// Changes requests: fields, a principal, a token.
 public protocol PreparingPlugin: Plugin {
-    /// Changes a request before it is looked up and sent; what it makes of it is what is keyed.
+    /// Changes a request before it is looked up and sent. The key is made of the changed request.
     ///
     /// It runs once for each lookup and for each request to the network. For
-    /// ``CallInfo/Purpose/lookup`` it must not wait for the network: what is stored is to be had
-    /// without it.
-    /// - Throws: whatever it cannot go on without. Where it is ``HoldfastError`` with code
-    ///   `loginRequired` or `authenticationFailed`, the call fails with it; otherwise a value that
-    ///   is stored answers all the same where the strategy allows it.
+    /// ``CallInfo/Purpose/lookup`` it must not wait for the network, because stored responses must
+    /// be available without it.
+    /// - Throws: any error that prevents the request. A ``HoldfastError`` with code `loginRequired`
+    ///   or `authenticationFailed` makes the call fail. After any other error the stored value is
+    ///   still used, if the strategy allows it.
     func prepare(_ request: inout CacheRequest, for call: CallInfo) async throws
 
-    /// What of that which it adds is a secret. Nothing unless told otherwise.
+    /// The secrets among its additions. None by default.
     var secrets: Secrets { get }
 
-    /// Whether a request for the network is prepared without waiting for anything. Where it is not,
-    /// the store is looked into before it is prepared, so that what is stored and fresh does not
-    /// wait. `false` unless told otherwise.
+    /// Whether it can prepare a request for the network without waiting. If not, the client reads
+    /// the store before it prepares the request, so that a fresh stored value does not wait.
+    /// `false` by default.
     var isReady: Bool { get }
 }
 
 extension PreparingPlugin {
     /// None.
     public var secrets: Secrets { Secrets() }
-    /// Not known.
+    /// `false`: it may wait.
     public var isReady: Bool { false }
 }
 
-/// Looks on while requests go out and answers come in. It changes nothing, and is not told of what
-/// the store answers.
+/// Observes requests to the network and their responses. It changes nothing, and does not see
+/// responses that the store serves.
 ///
-/// It is called on the way of the request: it must be quick.
+/// It is called while the request is under way, so it must be quick.
 public protocol ObservingPlugin: Plugin {
-    /// A request is about to go out, as it is on the wire: with validators, say. Called again when
-    /// it is sent again.
+    /// Called before a request is sent, in its final form, with validators for example. Called
+    /// again when the request is sent again.
     func willSend(_ request: SentRequest, for call: CallInfo)
-    /// Its answer's head came, or none did.
+    /// Called when the response's head came, or when the request failed.
     ///
-    /// - Parameter duration: from the sending on.
+    /// - Parameter duration: the time since the request was sent.
     func didReceive(
         _ result: Result<HTTPResponse, any Error>,
         to request: SentRequest,
         for call: CallInfo,
         after duration: Duration
     )
-    /// The content of its answer came to its end, broke off, or was given up; once for each answer.
+    /// Called once for each response, when its content ended, broke off or was abandoned.
     ///
-    /// Where the request's head was all that mattered, the engine gives the content up: a 304 that
-    /// freshens, say.
+    /// The engine abandons content if it needs only the head, as for a 304 that freshens.
     func didEnd(_ content: ReceivedContent, of response: HTTPResponse, to request: SentRequest, for call: CallInfo)
-    /// Bytes of content, from the beginning, that ``didEnd(_:of:to:for:)`` is told; they are kept
-    /// in memory for it. 0 unless told otherwise.
+    /// Bytes from the start of the content that ``didEnd(_:of:to:for:)`` receives. They are kept in
+    /// memory for it. 0 by default.
     var contentLimit: Int { get }
 }
 
 extension ObservingPlugin {
-    /// Nothing.
+    /// Does nothing.
     public func willSend(_ request: SentRequest, for call: CallInfo) {}
-    /// Nothing.
+    /// Does nothing.
     public func didReceive(
         _ result: Result<HTTPResponse, any Error>,
         to request: SentRequest,
         for call: CallInfo,
         after duration: Duration
     ) {}
-    /// Nothing.
+    /// Does nothing.
     public func didEnd(
         _ content: ReceivedContent,
         of response: HTTPResponse,
@@ -94,30 +94,29 @@ extension ObservingPlugin {
     public var contentLimit: Int { 0 }
 }
 
-/// Changes what came, before it is validated and decoded.
+/// Changes responses before they are validated and decoded.
 public protocol ProcessingPlugin: Plugin {
-    /// Rewrites status, fields or content. What is stored stays as it came: a stored response
-    /// passes here each time it is read, and one that is validated before it is stored passes once
-    /// more for that.
+    /// Rewrites status, fields or content. The stored response stays as it came. It is processed
+    /// each time it is read, and once more if it is validated before it is stored.
     func process(_ content: inout ResponseContent, for call: CallInfo) throws
 }
 
-/// Gets a request through that the origin refused: by another token, say.
+/// Recovers requests that the origin rejected, for example with another token.
 public protocol RecoveringPlugin: Plugin {
-    /// The origin refused.
+    /// Called when the origin rejected a request.
     ///
     /// - Parameters:
-    ///   - response: its head.
-    ///   - request: as it was prepared.
-    /// - Returns: whether the request is to be prepared and sent once more. It is asked once for
+    ///   - response: the head of the response.
+    ///   - request: the request as it was prepared.
+    /// - Returns: whether the request should be prepared and sent once more. It is called once for
     ///   each call.
     func recover(from response: HTTPResponse, to request: CacheRequest, for call: CallInfo) async throws -> Bool
 }
 
-/// A request as it goes out.
+/// A request as it is sent.
 public struct SentRequest: Sendable {
     /// Method, target and fields.
     public var head: HTTPRequest
-    /// The content; `nil` where there is none. A stream is not to be read here.
+    /// The content; `nil` if there is none. Do not read a stream here.
     public var body: RequestBody?
 }

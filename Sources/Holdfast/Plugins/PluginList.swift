@@ -1,4 +1,4 @@
-/// Plugins sorted by what they do, once and not for every request.
+/// Plugins sorted by protocol, once and not for every request.
 struct PluginList: Sendable {
     private(set) var preparing: [any PreparingPlugin]
     private(set) var observing: [any ObservingPlugin]
@@ -14,10 +14,10 @@ struct PluginList: Sendable {
         substituting = plugins.compactMap { $0 as? any SubstitutingPlugin }
     }
 
-    /// Whether none of them takes part in a call that comes to a response.
+    /// Whether no plugin takes part in a call that ends with a response.
     var isEmpty: Bool { preparing.isEmpty && observing.isEmpty && recovering.isEmpty && processing.isEmpty }
 
-    /// These and, after them, a call's own.
+    /// Returns these plugins, followed by a call's own.
     func and(_ plugins: [any Plugin]) -> PluginList {
         guard !plugins.isEmpty else { return self }
         let others = PluginList(plugins)

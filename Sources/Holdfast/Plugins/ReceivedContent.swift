@@ -1,26 +1,25 @@
-/// The content of an answer as those who look on are told of it.
+/// The content of a response, as observing plugins see it.
 public struct ReceivedContent: Sendable {
     /// How it ended.
     public enum Ending: Sendable {
         /// All of it came.
         case complete
-        /// Whoever read it stopped: there was nothing more to be known of it, or the caller went
-        /// away.
-        case givenUp
+        /// The reader stopped: the rest was not needed, or the caller was cancelled.
+        case abandoned
         /// It broke off.
         case brokenOff(any Error)
     }
 
-    /// Its first bytes, as many as ``ObservingPlugin/contentLimit`` says, as they came.
+    /// Its first bytes as they came, as many as ``ObservingPlugin/contentLimit`` requests.
     public var beginning: [UInt8]
-    /// Bytes that came.
+    /// The number of bytes that came.
     public var bytes: Int64
     /// See ``Ending``.
     public var ending: Ending
-    /// From the sending of the request on.
+    /// The time since the request was sent.
     public var duration: Duration
 
-    /// Whether ``beginning`` is all of it.
+    /// Whether ``beginning`` is the whole content.
     public var isWhole: Bool {
         if case .complete = ending { Int64(beginning.count) == bytes } else { false }
     }

@@ -1,10 +1,10 @@
 import HTTPCacheSemantics
 
 extension SecretRedaction {
-    /// JSON with the values of secret names replaced, whole objects and arrays included; everything
+    /// Replaces the values of secret names in JSON, including whole objects and arrays. Everything
     /// else stays as it came.
     ///
-    /// It may break off anywhere, or be no JSON at all.
+    /// The text may end anywhere, or not be JSON at all.
     func json(_ bytes: [UInt8]) -> [UInt8] {
         var scanner = JSONScanner(rest: bytes[...])
         var result: [UInt8] = []
@@ -29,11 +29,11 @@ extension SecretRedaction {
     }
 }
 
-/// Finds where strings and values of JSON end. RFC 8259
+/// Finds the ends of strings and values in JSON. RFC 8259
 private struct JSONScanner {
     var rest: ArraySlice<UInt8>
 
-    /// A string with its quotation marks, as far as it goes.
+    /// Reads a string with its quotation marks, or as much of it as there is.
     mutating func string() -> ArraySlice<UInt8> {
         let start = rest.startIndex
         var index = start + 1
@@ -61,7 +61,7 @@ private struct JSONScanner {
                 continue
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // The end of what the value stands in.
+                // The end of the object or array around the value.
                 if depth == 0 { return }
                 depth -= 1
                 if depth == 0 {
@@ -75,7 +75,7 @@ private struct JSONScanner {
         }
     }
 
-    /// A string's content: a name may be written with escapes.
+    /// Returns a string's content without escapes, because a name may have some.
     static func unescaped(_ string: ArraySlice<UInt8>) -> [UInt8] {
         var rest = string.dropFirst()
         if rest.last == UInt8(ascii: "\"") { rest = rest.dropLast() }

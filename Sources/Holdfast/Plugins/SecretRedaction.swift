@@ -1,11 +1,11 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Shows requests and responses to people without what is a secret in them: what ``Redaction``
-/// knows by its name, and what a client's and an endpoint's ``Secrets`` name.
+/// Removes secrets from requests and responses that are shown to people: those that ``Redaction``
+/// knows by name, and those that the ``Secrets`` of client and endpoint name.
 ///
-/// It hides rather too much than too little: names are compared without regard to case and to how
-/// they are percent-encoded, and each part of a nested name (`auth[token]`) counts.
+/// If in doubt it redacts. Names are compared regardless of case and percent-encoding, and each
+/// part of a nested name (`auth[token]`) is compared too.
 struct SecretRedaction: Sendable {
     private let parameterNames: Set<String>
     private let fieldNames: Set<HTTPField.Name>
@@ -15,33 +15,33 @@ struct SecretRedaction: Sendable {
         fieldNames = secrets.fields
     }
 
-    /// The target of a request, on one line.
+    /// Returns the target of a request, on one line.
     func target(of head: HTTPRequest) -> String {
         let text = "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "")"
         // It is made for every call, and most have nothing to hide.
         return text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"?#@".utf8.contains($0) } ? text : uri(text)
     }
 
-    /// A URI, or what may be one: without user information, values of secret parameters and control
-    /// characters.
+    /// Returns a URI, or text that may be one, without user information, values of secret
+    /// parameters and control characters.
     func uri(_ text: String) -> String {
         Redaction.uriText(parameters(in: text))
     }
 
-    /// Fields with the values of secret ones replaced.
+    /// Returns fields with the values of secret ones replaced.
     func fields(_ fields: HTTPFields) -> HTTPFields {
         HTTPFields(
             Redaction.fields(fields).map { field in
                 var field = field
-                // A field that holds a URI, or a form, holds its parameters.
+                // A field may hold a URI or a form, with parameters.
                 field.value = fieldNames.contains(field.name) ? Redaction.placeholder : parameters(in: field.value)
                 return field
             }
         )
     }
 
-    /// Any text in which `name=value` may stand: a query, a form, a URI; values of secret names
-    /// replaced.
+    /// Replaces the values of secret names in any text that may hold `name=value`: a query, a form,
+    /// a URI.
     func parameters(in text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "=")) else { return text }
         var result: [UInt8] = []
@@ -64,7 +64,7 @@ struct SecretRedaction: Sendable {
 
     /// Whether the value of a parameter of this name is a secret.
     ///
-    /// - Parameter name: as it stands in a query, or a member's name in JSON.
+    /// - Parameter name: a name as written in a query, or a member's name in JSON.
     func isSecret(name: some Collection<UInt8>) -> Bool {
         let decoded = name.percentDecoded
         let text = String(decoding: decoded, as: UTF8.self).lowercased().trimmingSpaces
@@ -74,15 +74,14 @@ struct SecretRedaction: Sendable {
         {
             return true
         }
-        // There is one list of the names that tell of a secret, and it is asked by a query.
+        // The only list of telling names is behind this function, which takes a query.
         let plain = String(decoding: decoded.filter { !"&;?#=%".utf8.contains($0) }, as: UTF8.self)
         return Redaction.query("\(plain)=x") != "\(plain)=x"
     }
 
-    /// The secrets that a request carries, as they stand in it and decoded: so that they are found
-    /// where no name tells of them.
+    /// The secrets of a request, as written and decoded, to find them where no name reveals them.
     ///
-    /// Short ones are left out; they would be found everywhere.
+    /// Short ones are left out, because they would be found everywhere.
     func values(in head: HTTPRequest) -> [[UInt8]] {
         var values: [[UInt8]] = []
         for (field, shown) in zip(head.headerFields, fields(head.headerFields)) where field.value != shown.value {
@@ -102,14 +101,14 @@ struct SecretRedaction: Sendable {
 }
 
 extension [UInt8] {
-    /// Without these sequences.
+    /// Returns the bytes with these sequences replaced.
     func hiding(_ values: [[UInt8]]) -> [UInt8] {
         values.reduce(self) { $0.replacing($1, with: Array(Redaction.placeholder.utf8)) }
     }
 }
 
 extension Collection<UInt8> {
-    /// With `%` and two digits as the byte that they stand for.
+    /// Decodes `%` and two digits to the byte that they encode.
     fileprivate var percentDecoded: [UInt8] {
         var result: [UInt8] = []
         var rest = Array(self)[...]

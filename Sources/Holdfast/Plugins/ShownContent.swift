@@ -1,23 +1,23 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Content as a log shows it: with a limit, and without secrets as far as names and the request's
-/// own secrets tell of them.
+/// Content as a log shows it: limited, and without secrets that names or the request's own secrets
+/// reveal.
 enum ShownContent: Sendable, Hashable {
-    /// Readable, whole.
+    /// Readable and whole.
     case text(String)
-    /// Readable, the beginning of it.
+    /// Readable; only the start.
     case beginning(String)
     /// Not readable; whole.
     case bytes([UInt8])
-    /// Not shown: too long, of a kind whose secrets cannot be told, or not asked for.
+    /// Not shown: too long, of a type in which secrets cannot be found, or not requested.
     case leftOut
 
     /// - Parameters:
-    ///   - bytes: the content, or its beginning.
-    ///   - isWhole: whether that is all of it.
-    ///   - fields: those of the message that it is the content of.
-    ///   - secrets: values that are not shown wherever they stand.
+    ///   - bytes: the content, or its start.
+    ///   - isWhole: whether the bytes are the whole content.
+    ///   - fields: the fields of the message that has this content.
+    ///   - secrets: values that are hidden wherever they occur.
     init(
         _ bytes: [UInt8],
         isWhole: Bool,
@@ -26,8 +26,8 @@ enum ShownContent: Sendable, Hashable {
         secrets: [[UInt8]]
     ) {
         let type = (fields[.contentType] ?? "").prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
-        // Forms in parts have secrets under names that are not looked for; what is compressed
-        // cannot be looked into.
+        // Multipart forms have secrets under names that are not searched, and compressed content
+        // cannot be searched.
         let isOpaque = type.hasPrefix("multipart/") || fields[.contentEncoding].map { $0 != "identity" } ?? false
         if isOpaque {
             self = .leftOut
@@ -43,8 +43,7 @@ enum ShownContent: Sendable, Hashable {
         }
         shown = shown.hiding(secrets)
         if !isWhole {
-            // A secret may be cut in two by the limit: what could be the beginning of one at the
-            // end goes.
+            // The limit may have cut a secret in two, so an ending that could begin one is removed.
             shown = shown.droppingBeginnings(of: secrets)
         }
         let text = String(validating: shown, as: UTF8.self)
@@ -53,13 +52,13 @@ enum ShownContent: Sendable, Hashable {
         case (let text?, false): self = .beginning(text)
         case (nil, true): self = .bytes(shown)
         case (nil, false):
-            // The limit may have fallen within a character.
+            // The limit may have cut a character in two.
             let readable = (1...3).lazy.compactMap { String(validating: shown.dropLast($0), as: UTF8.self) }.first
             self = readable.map(Self.beginning) ?? .leftOut
         }
     }
 
-    /// For a line of a log; `nil` where nothing is shown.
+    /// The text for a line of a log; `nil` if nothing is shown.
     var line: String? {
         switch self {
         case .text(let text): text.withoutControls
@@ -71,8 +70,8 @@ enum ShownContent: Sendable, Hashable {
 }
 
 extension String {
-    /// On one line: control characters as escapes, so that content cannot pass for lines of the
-    /// log, or speak to a terminal.
+    /// The text on one line, with control characters escaped, so that content cannot fake lines of
+    /// the log, or control a terminal.
     var withoutControls: String {
         var result = ""
         for scalar in unicodeScalars {

@@ -1,52 +1,56 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Puts content, or another error, in the place of a response that did not come.
+/// Supplies content, or another error, in place of a missing response.
 ///
 /// ```swift
 /// struct EmptyWhenOffline: SubstitutingPlugin {
-///     func substitute(for failure: HoldfastError, of call: CallInfo) async throws -> ResponseContent? {
+///     func substitute(
+///         for failure: HoldfastError,
+///         of call: CallInfo
+///     ) async throws -> ResponseContent? {
 ///         failure.code == .offlineMiss ? ResponseContent(json: "[]") : nil
 ///     }
 /// }
 /// ```
 ///
-/// * **When**: after all retries, and after the stored values. What is stored stands in for an
-///   unreachable origin without a plugin being asked. Each failed call asks once; each of thirty
-///   callers who share a fetch is a call.
-/// * **For what**: every failure for which no whole response came (`originUnreachable`, `timeout`,
-///   `overloaded`, `offlineMiss`, `staleForbidden`, `truncated`, a missing token, …). A response
-///   that came is a ``ProcessingPlugin``'s: a refused status, content that does not decode. A
-///   request that could not be made (`urlMissing`, say), a closed client and a cancellation are
-///   nobody's.
-/// * **As what**: the content is read as a response is. The other plugins process it; validations,
-///   envelope and decoding count. It is never stored, and it invalidates nothing.
-/// * **Marked**: the emission's source is `substitute`, its outcome has the detail
+/// * **When**: after all retries, and only if no stored value may be used. A stored value is used
+///   for an unreachable origin without calling a plugin. Each failed call calls the plugin once,
+///   even if thirty callers share a fetch.
+/// * **For which failures**: all without a complete response (`originUnreachable`, `timeout`,
+///   `overloaded`, `offlineMiss`, `staleForbidden`, `truncated`, a missing token, and so on). For a
+///   response with a rejected status or undecodable content, use a ``ProcessingPlugin``. The plugin
+///   is not called for a request that could not be made (`urlMissing`, for example), a closed
+///   client or a cancellation.
+/// * **How it is read**: like a response. The other plugins process the content; validations,
+///   envelope and decoding apply. It is never stored, and it invalidates nothing.
+/// * **Mark**: the emission's source is `substitute`, its outcome has the detail
 ///   `CacheOutcome.Detail.substitute`, and it is stale.
-/// * **After a stored value**: a stream that emitted one does not replace it by a substitute. Its
-///   plugins are asked all the same, because they may throw another error; where the stream ends
-///   quietly (``NetworkFailure/endingQuietly``), they are not.
+/// * **After a stored value**: a stream does not replace an emitted stored value by a substitute.
+///   The plugins are still called, because they may throw another error. They are not called if the
+///   stream ends quietly (``NetworkFailure/endingQuietly``).
 ///
-/// Downloads and ``ObjectBatch`` ask no plugin. A call's `timeout` does not limit it.
+/// Downloads and ``ObjectBatch`` call no plugin. A call's `timeout` does not limit it.
 public protocol SubstitutingPlugin: Plugin {
-    /// Makes content for a call that failed.
+    /// Supplies content for a call that failed.
     ///
     /// - Parameters:
-    ///   - failure: as the caller would get it, or as the plugin before this one changed it.
-    ///   - call: ``CallInfo/purpose`` and ``CallInfo/attempt`` say nothing here.
+    ///   - failure: the error that the caller would receive, or that the plugin before this one put
+    ///     in its place.
+    ///   - call: ``CallInfo/purpose`` and ``CallInfo/attempt`` have no meaning here.
     /// - Returns: the content; `nil` leaves the failure to the next plugin, or to the caller.
-    /// - Throws: the error that takes the failure's place. One that is no ``HoldfastError`` becomes
+    /// - Throws: the error that replaces the failure. An error that is no ``HoldfastError`` becomes
     ///   the cause of an error with the failure's code and message.
     func substitute(for failure: HoldfastError, of call: CallInfo) async throws -> ResponseContent?
 }
 
 extension CacheOutcome.Detail {
-    /// A plugin made the content, because no response came.
+    /// A plugin supplied the content, because there was no response.
     public static let substitute = CacheOutcome.Detail("substitute")
 }
 
 extension HoldfastError {
-    /// Whether no whole response came, and the request itself is not to blame.
+    /// Whether there was no complete response, and the request itself is valid.
     var isWithoutResponse: Bool {
         guard status == nil else { return false }
         return switch code {

@@ -2,14 +2,14 @@ import HTTPTypes
 import NIOCore
 
 extension ByteBuffer {
-    /// The content without its content codings. RFC 9110 §8.4
+    /// Returns the content without its content codings. RFC 9110 §8.4
     ///
     /// - Parameters:
-    ///   - fields: the response's. Without `Content-Encoding` nothing is copied.
-    ///   - limit: bytes that are made at most, by each of the codings.
-    ///   - target: what was asked for, for messages.
-    /// - Throws: ``HoldfastError`` with code `bodyTooLarge`, or `decodingFailed`: a coding that is
-    ///   not known, content that ends too early or is damaged.
+    ///   - fields: the response's fields. Without `Content-Encoding` nothing is copied.
+    ///   - limit: the number of bytes that each coding may produce.
+    ///   - target: the name of the request, for messages.
+    /// - Throws: ``HoldfastError`` with code `bodyTooLarge`, or `decodingFailed` if a coding is
+    ///   unknown, or if the content is damaged or ends too early.
     func decoded(codings fields: HTTPFields, upTo limit: Int, of target: MessageTarget) throws -> ByteBuffer {
         guard fields.contains(.contentEncoding), readableBytes > 0 else { return self }
         var content = self
@@ -43,7 +43,7 @@ extension HoldfastError {
         case .damaged:
             self.init(
                 code: .decodingFailed,
-                message: "The content of '\(target)' is no '\(coding)', or was damaged.",
+                message: "The content of '\(target)' is not '\(coding)', or is damaged.",
                 cause: failure
             )
         }

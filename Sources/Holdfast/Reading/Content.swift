@@ -6,7 +6,7 @@ import HTTPTypes
     public import Foundation
 #endif
 
-/// The content of a response, from which values are read one by one, without a model.
+/// The content of a response. Values are read from it one by one, without a model.
 ///
 /// ```swift
 /// let content = try await client.fetch(endpoint, as: Content.self).value
@@ -14,8 +14,8 @@ import HTTPTypes
 /// let title = try content.value(at: "moments[0].title", as: String?.self)
 /// ```
 ///
-/// A path starts where the endpoint's value stands: at the envelope's model where there is an
-/// envelope, at the endpoint's ``Endpoint/valuePath`` below it, else at the top level.
+/// A path starts at the endpoint's value: at the envelope's model if there is an envelope, at the
+/// endpoint's ``Endpoint/valuePath`` below it, or at the top level.
 public struct Content: Sendable {
     /// The bytes.
     public let data: Data
@@ -30,11 +30,11 @@ public struct Content: Sendable {
         self.target = target
     }
 
-    /// Content that came some other way.
+    /// Creates content from another source.
     ///
     /// - Parameters:
-    ///   - decoder: JSON with ISO 8601 dates unless told otherwise.
-    ///   - envelope: none unless told otherwise.
+    ///   - decoder: JSON with ISO 8601 dates by default.
+    ///   - envelope: none by default.
     public init(
         _ data: Data,
         decoder: any ResponseDecoder = CachingClient.Configuration.defaultDecoder,
@@ -49,9 +49,9 @@ public struct Content: Sendable {
         self.init(data, decoding: decoding, status: .ok, target: MessageTarget("content"))
     }
 
-    /// The value at a path.
+    /// Returns the value at a path.
     ///
-    /// What is missing or null is `nil` for an optional, and an error for other types.
+    /// A missing or null value is `nil` for an optional, and an error for other types.
     /// - Throws: ``HoldfastError`` with code `envelope`, `noData` or `decodingFailed`, which names
     ///   the place in ``HoldfastError/codingPath``.
     public func value<Value: Decodable>(
@@ -65,15 +65,15 @@ public struct Content: Sendable {
 }
 
 extension Content: Decodable {
-    /// - Throws: `DecodingError`, always: content is what a response has, no value in it.
+    /// - Throws: `DecodingError`, always: `Content` is the whole content, and not a value in it.
     public init(from decoder: any Decoder) throws {
         throw DecodingError.dataCorrupted(
-            DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "'Content' is no value in content.")
+            DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "'Content' is the whole content.")
         )
     }
 }
 
 extension Content: Equatable {
-    /// Whether the bytes are the same.
+    /// Whether the bytes are equal.
     public static func == (first: Content, second: Content) -> Bool { first.data == second.data }
 }

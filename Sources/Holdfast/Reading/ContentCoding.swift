@@ -1,24 +1,24 @@
 import HTTPTypes
 
-/// A coding that content came in. RFC 9110 §8.4.1
+/// A coding of content. RFC 9110 §8.4.1
 enum ContentCoding: Sendable, Hashable {
     /// RFC 1952; `x-gzip` is the same.
     case gzip
-    /// RFC 1950. Some servers send it without the zlib format around it, as a bare stream of RFC
-    /// 1951.
+    /// RFC 1950. Some servers omit the zlib format around it, and send a bare stream of RFC 1951.
     case deflate
 
-    /// Codings one upon another at most: each may make its input a thousand times larger.
+    /// The number of codings that may be applied to one content: each may make its input a thousand
+    /// times larger.
     static let maximumCount = 2
 
-    /// What is asked for where an endpoint does not say.
+    /// The codings that a request accepts if the endpoint sets none.
     static let accepted = "gzip, deflate"
 
-    /// The codings of `Content-Encoding`, in the order in which they were applied; `identity` is
-    /// none.
+    /// Returns the codings of `Content-Encoding`, in the order in which they were applied.
+    /// `identity` is not a coding.
     ///
-    /// - Throws: ``HoldfastError`` with code `decodingFailed`, for a coding that is not known, or
-    ///   too many of them.
+    /// - Throws: ``HoldfastError`` with code `decodingFailed` if a coding is unknown, or if there
+    ///   are too many.
     static func list(_ fields: HTTPFields, of target: MessageTarget) throws -> [ContentCoding] {
         var codings: [ContentCoding] = []
         for member in fields[values: .contentEncoding].joined(separator: ",").split(separator: ",") {
@@ -30,16 +30,16 @@ enum ContentCoding: Sendable, Hashable {
             default:
                 throw HoldfastError(
                     code: .decodingFailed,
-                    message: "The content of '\(target)' came in the coding '\(name)', which is not known here. "
-                        + "Accept no other than 'gzip' and 'deflate', or read the response as it comes, with 'respond(to:)'."
+                    message: "The content of '\(target)' came in the coding '\(name)', which is not supported. "
+                        + "Accept only 'gzip' and 'deflate', or read the raw response with 'respond(to:)'."
                 )
             }
         }
         guard codings.count <= maximumCount else {
             throw HoldfastError(
                 code: .decodingFailed,
-                message: "The content of '\(target)' came in \(codings.count) codings one upon another; "
-                    + "\(maximumCount) is the limit."
+                message: "The content of '\(target)' came in \(codings.count) codings; "
+                    + "the limit is \(maximumCount)."
             )
         }
         return codings
@@ -47,7 +47,7 @@ enum ContentCoding: Sendable, Hashable {
 }
 
 extension Substring {
-    /// Without the white space around it. RFC 9110 §5.6.3
+    /// Without white space at the ends. RFC 9110 §5.6.3
     fileprivate var trimmed: Substring {
         var rest = self
         while rest.first == " " || rest.first == "\t" { rest.removeFirst() }

@@ -6,22 +6,21 @@ import HTTPTypes
     import Foundation
 #endif
 
-/// Makes a value of the content of a response: everything that a client, an endpoint and a call say
-/// about it.
+/// Decodes a value from the content of a response, with the settings of client, endpoint and call.
 struct ContentDecoding: Sendable {
     var decoder: any ResponseDecoder
     var envelope: Envelope?
-    /// Where the value stands, below the envelope's model where there is an envelope.
+    /// The path of the value, below the envelope's model if there is an envelope.
     var path: ValuePath
     var emptyContent: EmptyContent
 
-    /// The value.
+    /// Returns the value.
     ///
-    /// `Data` and ``Content`` are the content itself, and so is `String` where neither envelope nor
-    /// path is given. ``EnvelopeResult``, ``Enveloped`` and other ``EnvelopedContent`` say
-    /// themselves whether the request failed; for other types a failed envelope is an error.
+    /// `Data` and ``Content`` are the content itself. So is `String` if there is neither an
+    /// envelope nor a path. ``EnvelopeResult``, ``Enveloped`` and other ``EnvelopedContent`` report
+    /// a failure in their value; for other types a failed envelope is an error.
     /// - Throws: ``HoldfastError`` with code `envelope`, `noData`, `decodingFailed` or
-    ///   `dataFormat`; it keeps the bytes.
+    ///   `dataFormat`. It keeps the bytes.
     func decode<Value: Decodable>(
         _ type: Value.Type,
         from data: Data,
@@ -43,54 +42,52 @@ struct ContentDecoding: Sendable {
         {
             return value
         }
-        let answer = Answer(data: data, status: status, target: target)
-        guard !data.isEmpty else { return try valueOfNothing(type, in: answer, at: ValuePath()) }
+        let input = Input(data: data, status: status, target: target)
+        guard !data.isEmpty else { return try valueOfEmptyContent(type, in: input, at: ValuePath()) }
         do {
-            return try located(type, in: answer)
+            return try located(type, in: input)
         } catch let error as HoldfastError {
             throw error
         } catch {
-            throw HoldfastError(undecodable: error, type: type, in: answer)
+            throw HoldfastError(undecodable: error, type: type, in: input)
         }
     }
 
-    /// Whether the envelope, where there is one, says success. Content that is no envelope where
-    /// one is expected is an error too; no content is none.
+    /// Checks that the envelope, if one is expected, reports success. Content that is not an
+    /// envelope is an error too. Empty content is not.
     ///
     /// - Throws: ``HoldfastError`` with code `envelope` or `decodingFailed`.
     func checkEnvelope(_ data: Data, status: HTTPResponse.Status, target: MessageTarget) throws {
         guard let envelope, !data.isEmpty else { return }
-        let answer = Answer(data: data, status: status, target: target)
+        let input = Input(data: data, status: status, target: target)
         let result: EnvelopeResult
         do {
             result = try ReadingPlace.$current.withValue(ReadingPlace(envelope: envelope)) {
                 try decoder.decode(EnvelopeResult.self, from: data)
             }
         } catch {
-            throw HoldfastError(undecodable: error, type: EnvelopeResult.self, in: answer)
+            throw HoldfastError(undecodable: error, type: EnvelopeResult.self, in: input)
         }
-        guard result.isSuccess else { throw HoldfastError(failed: result, in: answer) }
+        guard result.isSuccess else { throw HoldfastError(failed: result, in: input) }
     }
 
-    /// Refuses content that is an envelope and says failure. Content of which nobody knows whether
-    /// it comes in an envelope, bytes as they are, passes where it has no status: it may be an
-    /// image.
+    /// Rejects content that is an envelope and reports a failure. Plain bytes may or may not be in
+    /// an envelope. They pass if they have no status, because they may be an image.
     ///
     /// - Throws: ``HoldfastError`` with code `envelope`.
-    func refuseFailure(_ data: Data, status: HTTPResponse.Status, target: MessageTarget) throws {
+    func rejectFailure(_ data: Data, status: HTTPResponse.Status, target: MessageTarget) throws {
         guard let envelope, !data.isEmpty else { return }
-        // Content without a status must be known for what it is.
+        // Content without a status must not be taken for an envelope.
         var unfilled = envelope
         unfilled.missingCode = .null
         let result = try? ReadingPlace.$current.withValue(ReadingPlace(envelope: unfilled)) {
             try decoder.decode(EnvelopeResult.self, from: data)
         }
         guard let result, result.code != .null, !result.isSuccess else { return }
-        throw HoldfastError(failed: result, in: Answer(data: data, status: status, target: target))
+        throw HoldfastError(failed: result, in: Input(data: data, status: status, target: target))
     }
 
-    /// Whether a type takes content as the bytes that it is, so that decoding tells nothing of
-    /// them.
+    /// Whether a type takes the content as bytes, so that decoding cannot detect bad content.
     func takesBytes(_ type: any Decodable.Type) -> Bool {
         if type == String.self { return envelope == nil && path.isEmpty }
         return type == Data.self || type == Content.self || type == NoContent.self
@@ -98,40 +95,40 @@ struct ContentDecoding: Sendable {
 }
 
 extension ContentDecoding {
-    /// A response's content, and what an error says about where it came from.
-    struct Answer {
+    /// A response's content, with its source for errors.
+    struct Input {
         var data: Data
         var status: HTTPResponse.Status
         var target: MessageTarget
     }
 
-    private func located<Value: Decodable>(_ type: Value.Type, in answer: Answer) throws -> Value {
-        // Without detours: most content is the value.
-        if envelope == nil, path.isEmpty { return try decoder.decode(type, from: answer.data) }
+    private func located<Value: Decodable>(_ type: Value.Type, in input: Input) throws -> Value {
+        // The common case, without detours: the content is the value.
+        if envelope == nil, path.isEmpty { return try decoder.decode(type, from: input.data) }
         if type is any ClientsEnvelope.Type {
             return try ReadingPlace.$current.withValue(ReadingPlace(envelope: envelope, path: path)) {
-                try decoder.decode(type, from: answer.data)
+                try decoder.decode(type, from: input.data)
             }
         }
         guard let envelope, !(type is any EnvelopedContent.Type) else {
-            return try ReadingPlace.$current.withValue(ReadingPlace(path: path, described: envelope)) {
-                try decoder.decode(Placed<Value>.self, from: answer.data).value
+            return try ReadingPlace.$current.withValue(ReadingPlace(path: path, clientEnvelope: envelope)) {
+                try decoder.decode(Placed<Value>.self, from: input.data).value
             }
         }
         let unwrapped = try ReadingPlace.$current.withValue(ReadingPlace(envelope: envelope, path: path)) {
-            try decoder.decode(Unwrapped<Value>.self, from: answer.data)
+            try decoder.decode(Unwrapped<Value>.self, from: input.data)
         }
         switch unwrapped.found {
         case .value(let value): return value
-        case .missing(let place), .null(let place): return try valueOfNothing(type, in: answer, at: place)
-        case nil: throw HoldfastError(failed: unwrapped.result, in: answer)
+        case .missing(let place), .null(let place): return try valueOfEmptyContent(type, in: input, at: place)
+        case nil: throw HoldfastError(failed: unwrapped.result, in: input)
         }
     }
 
-    /// What no content, or no model in an envelope, stands for.
-    private func valueOfNothing<Value: Decodable>(
+    /// Returns the value for empty content, or for an envelope without a model.
+    private func valueOfEmptyContent<Value: Decodable>(
         _ type: Value.Type,
-        in answer: Answer,
+        in input: Input,
         at place: ValuePath
     ) throws -> Value {
         switch emptyContent {
@@ -139,23 +136,23 @@ extension ContentDecoding {
             do {
                 return try decoder.decode(type, from: Data(json.utf8))
             } catch {
-                throw HoldfastError(undecodable: error, type: type, in: answer)
+                throw HoldfastError(undecodable: error, type: type, in: input)
             }
         case .isMissing:
             if let absent = type.absent { return absent }
             throw HoldfastError(
                 code: .noData,
-                message: "'\(answer.target)' answered \(answer.status) "
-                    + (place.isEmpty ? "without content" : "with nothing at '\(place)'")
-                    + "; a '\(type)' was expected. 'emptyContent' can say what this means.",
-                status: answer.status,
-                body: Array(answer.data)
+                message: "'\(input.target)' responded with \(input.status) "
+                    + (place.isEmpty ? "without content" : "and no value at '\(place)'")
+                    + "; a '\(type)' was expected. 'emptyContent' can define what this means.",
+                status: input.status,
+                body: Array(input.data)
             )
         }
     }
 }
 
-/// A type that reads the envelope which client or endpoint describe.
+/// A type that reads the envelope of client or endpoint.
 protocol ClientsEnvelope {}
 extension EnvelopeResult: ClientsEnvelope {}
 extension Enveloped: ClientsEnvelope {}

@@ -9,16 +9,16 @@ import NIOCore
 #endif
 
 /// The content of one response, for the steps that make a value of it. It belongs to one reading of
-/// it.
+/// the response.
 final class ContentReader {
     let head: HTTPResponse
-    /// As it came.
+    /// The content as it came.
     let bytes: ByteBuffer
-    /// What was made of the same stored content before.
+    /// Values that were made earlier of the same stored content.
     private let kept: DerivedValues?
     private let reading: ContentReading
     private var processed: ResponseContent?
-    /// Whether a value is decoded once, also where nothing is kept beside the content.
+    /// Whether a decoded value is kept, even if no values are kept beside the content.
     var remembersValue = false
     private var remembered: (type: Any.Type, value: any Sendable)?
 
@@ -30,10 +30,10 @@ final class ContentReader {
     }
 
     var target: MessageTarget { reading.target }
-    /// The content for errors: as it came, or decompressed where it has been.
+    /// The content for errors: decompressed if that has been done, otherwise as it came.
     var bytesForErrors: [UInt8] { processed.map { Array($0.data) } ?? Array(bytes.readableBytesView) }
 
-    /// The content decoded; what was decoded before is not decoded again.
+    /// Returns the decoded content. A value that was decoded before is not decoded again.
     func value<Value: Decodable & Sendable>(_ type: Value.Type) throws -> Value {
         guard let kept, let identity = reading.identity else { return try decoded(type) }
         if let value = kept.value(type, madeBy: identity) { return value }
@@ -51,7 +51,7 @@ final class ContentReader {
         return value
     }
 
-    /// The content decompressed, and as the plugins have it.
+    /// Returns the content, decompressed and processed by the plugins.
     func content() throws -> ResponseContent {
         if let processed { return processed }
         let bytes = try bytes.decoded(codings: head.headerFields, upTo: reading.maximumBodyBytes, of: target)
@@ -66,35 +66,39 @@ final class ContentReader {
         return content
     }
 
-    /// Looks at status and content as the call's validations say.
-    func look() throws {
+    /// Validates status and content by the call's checks.
+    func runChecks() throws {
         let content = try content()
         guard reading.acceptedStatuses.contains(content.head.status) else {
-            throw HoldfastError(refused: content.head.status, target: target.description, body: Array(content.data))
+            throw HoldfastError(
+                rejectedStatus: content.head.status,
+                target: target.description,
+                body: Array(content.data)
+            )
         }
         for check in reading.checks { try step("A validation") { try check(content) } }
     }
 
-    /// Refuses content that says itself that the request failed, where its value does not show that
-    /// by being none: an envelope by its own type, or bytes that are the client's envelope.
+    /// Rejects content that reports a failure which its value does not show: an envelope by its own
+    /// type, or bytes that are the client's envelope.
     ///
     /// - Throws: ``HoldfastError`` with code `envelope` or `decodingFailed`.
-    func refuseFailure<Decoded: Decodable & Sendable>(_ type: Decoded.Type) throws {
+    func rejectFailure<Decoded: Decodable & Sendable>(_ type: Decoded.Type) throws {
         if type is any EnvelopedContent.Type {
             _ = try (value(type) as? any EnvelopedContent)?.validate()
         } else if type == Data.self {
-            try content().refuseFailure()
+            try content().rejectFailure()
         } else if type == Content.self || type == EnvelopeResult.self {
             try content().checkEnvelope()
         }
     }
 
-    /// The value that a call makes of it.
+    /// Returns the value that a call makes of the content.
     func interpreted<Value>(_ interpret: (ContentReader) throws -> Value) throws -> Value {
         try step("A step") { try interpret(self) }
     }
 
-    /// What the caller's code throws says that the content is not what it should be.
+    /// An error of the caller's code means that the content is malformed.
     private func step<Value>(_ what: String, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -103,7 +107,7 @@ final class ContentReader {
         } catch {
             throw HoldfastError(
                 code: error is DecodingError ? .decodingFailed : .dataFormat,
-                message: "\(what) refused the content of '\(target)': \(type(of: error)).",
+                message: "\(what) rejected the content of '\(target)': \(type(of: error)).",
                 status: head.status,
                 body: bytesForErrors,
                 cause: error

@@ -2,10 +2,10 @@ import HTTPCache
 import HTTPTypes
 import NIOCore
 
-/// How the content of one call's responses is read: which statuses are a success, what looks at it,
-/// and how it becomes a value.
+/// How the content of one call's responses is read: the accepted statuses, the checks, and the
+/// decoding.
 ///
-/// A class, because it is handed on many times and holds much.
+/// It is a class, because it is large and passed on many times.
 final class ContentReading: Sendable {
     let decoding: ContentDecoding
     let acceptedStatuses: AcceptedStatuses
@@ -13,11 +13,11 @@ final class ContentReading: Sendable {
     let checks: [@Sendable (ResponseContent) throws -> Void]
     let processors: [any ProcessingPlugin]
     let info: CallInfo
-    /// Whose decoding it is: what it made of a stored response is kept for the same decoding alone.
-    /// `nil`: it is not kept.
+    /// Identifies the decoding. A value that it made of a stored response is kept for the same
+    /// decoding only. `nil`: the value is not kept.
     let identity: DecodingIdentity?
     let target: MessageTarget
-    /// Hears of what comes over the wire.
+    /// Receives the progress of what comes from the network.
     let onProgress: TransferProgress.Handler?
 
     init(
@@ -44,29 +44,31 @@ final class ContentReading: Sendable {
 
     private static let errorBodyLimit = 1 << 20
 
-    /// Reads a response to its end and makes a value of it, where it is called: off every actor.
+    /// Reads a response to its end and makes a value of it. It runs on the caller's thread, off
+    /// every actor.
     ///
-    /// - Parameter judgement: what was made of it before it was stored, where it was looked at.
-    /// - Throws: ``HoldfastError``, `TransportError`, `BodyStreamError`, or what a step threw.
+    /// - Parameter judgement: the value that was made before the response was stored, if it was
+    ///   checked then.
+    /// - Throws: ``HoldfastError``, `TransportError`, `BodyStreamError`, or the error of a step.
     func read<Value: Sendable>(
         _ response: CacheResponse,
         _ interpret: Call<Value>.Interpret,
         _ judgement: Judgement<Value>? = nil
     ) async throws -> Delivery<Value> {
-        // What the plugins make of it may be a success; without them the head decides before the
-        // content comes.
+        // Plugins may turn a rejected response into a success. Without them the head decides before
+        // the content comes.
         if processors.isEmpty, !acceptedStatuses.contains(response.head.status) {
-            throw await refusal(response)
+            throw await rejection(of: response)
         }
         if let value = try readAtOnce(response, interpret) { return value }
-        let bytes = try await response.arriving(onProgress).collect(upTo: maximumBodyBytes)
+        let bytes = try await response.reportingDownload(onProgress).collect(upTo: maximumBodyBytes)
         if let judged = judgement?.take(of: response.head, bytes) {
             return delivery(Emission(try judged.get(), of: response), bytes, of: response)
         }
         return try value(of: bytes, response, interpret)
     }
 
-    /// As much of a response's content as ``read(_:_:)`` looks at.
+    /// Returns as much of a response's content as ``read(_:_:)`` uses.
     func content(of response: CacheResponse) async throws -> ByteBuffer {
         guard processors.isEmpty, !acceptedStatuses.contains(response.head.status) else {
             return try await response.body.collect(upTo: maximumBodyBytes)
@@ -74,8 +76,8 @@ final class ContentReading: Sendable {
         return await response.body.beginning(upTo: min(maximumBodyBytes, Self.errorBodyLimit))
     }
 
-    /// The same for a response whose content is in memory already; `nil` for others, and for those
-    /// that are refused by their status.
+    /// The same for a response whose content is in memory already. Returns `nil` for others, and
+    /// for responses with a rejected status.
     func readAtOnce<Value: Sendable>(
         _ response: CacheResponse,
         _ interpret: Call<Value>.Interpret
@@ -99,20 +101,20 @@ final class ContentReading: Sendable {
             kept: resident?.body == bytes ? resident?.derived : nil,
             reading: self
         )
-        if !processors.isEmpty || !checks.isEmpty { try reader.look() }
+        if !processors.isEmpty || !checks.isEmpty { try reader.runChecks() }
         return delivery(Emission(try reader.interpreted(interpret), of: response), bytes, of: response)
     }
 
-    /// Whether a value that was made before is what this reading would make.
-    var isRecalling: Bool { processors.isEmpty && checks.isEmpty && identity != nil }
+    /// Whether a value that was made earlier equals the value that this reading would make.
+    var mayRecall: Bool { processors.isEmpty && checks.isEmpty && identity != nil }
 
-    /// The value that was made of a response in memory before; `nil` where none was, or somebody
-    /// wants to look at the content each time.
-    func recalled<Value: Sendable>(
+    /// Returns the value that was made earlier of a response in memory. Returns `nil` if there is
+    /// none, or if a plugin or check must see the content each time.
+    func recallValue<Value: Sendable>(
         _ response: CacheResponse,
         _ recall: Call<Value>.Recall
     ) -> Delivery<Value>? {
-        guard isRecalling, let identity, acceptedStatuses.contains(response.head.status),
+        guard mayRecall, let identity, acceptedStatuses.contains(response.head.status),
             let content = response.residentContent, let bytes = content.body, bytes.readableBytes <= maximumBodyBytes,
             let value = recall(content.derived, identity)
         else { return nil }
@@ -135,12 +137,13 @@ final class ContentReading: Sendable {
         )
     }
 
-    /// Of an answer that is refused, as much is kept as a person would read.
-    func refusal(_ response: CacheResponse) async -> HoldfastError {
+    /// Returns the error of a rejected response. It keeps as much of the content as a person would
+    /// read.
+    func rejection(of response: CacheResponse) async -> HoldfastError {
         let body = await response.body.beginning(upTo: min(maximumBodyBytes, Self.errorBodyLimit))
         let content = try? body.decoded(codings: response.head.headerFields, upTo: Self.errorBodyLimit, of: target)
         return HoldfastError(
-            refused: response.head.status,
+            rejectedStatus: response.head.status,
             target: target.description,
             body: Array((content ?? body).readableBytesView)
         )
@@ -148,7 +151,7 @@ final class ContentReading: Sendable {
 }
 
 extension BodyStream {
-    /// The first bytes, as many as there may be, or as came before it broke off.
+    /// Returns the first bytes, up to the limit, or up to the point where the body broke off.
     fileprivate func beginning(upTo limit: Int) async -> ByteBuffer {
         var beginning = ByteBuffer()
         do {
@@ -157,24 +160,24 @@ extension BodyStream {
                 if beginning.readableBytes == limit { break }
             }
         } catch {
-            // What came is still worth reading.
+            // The received bytes are still useful.
         }
         return beginning
     }
 }
 
 extension CacheResponse {
-    /// The content of the stored response that answers, where memory has it.
+    /// The content of the stored response that is served, if it is in memory.
     fileprivate var residentContent: ResidentContent? { head.status == stored?.head.status ? stored?.content : nil }
 }
 
 extension HTTPFields {
-    /// The `Content-Encoding` among them.
+    /// The `Content-Encoding` field.
     fileprivate var codings: HTTPFields {
         guard contains(.contentEncoding) else { return [:] }
         return HTTPFields(self[fields: .contentEncoding])
     }
 }
 
-/// Nothing but who it is.
+/// Has no properties: only its identity matters.
 final class DecodingIdentity: Sendable {}

@@ -4,16 +4,16 @@
     import Foundation
 #endif
 
-/// Writes another value where content has one, so that the same decoding reads it.
+/// Replaces the value in content, so that the same decoding reads the new one.
 struct ContentReplacement {
     let decoding: ContentDecoding
     let encoder: any ContentEncoder
-    /// For messages.
+    /// The name of the request, for messages.
     let target: String
 
-    /// The content with another value; all around the value stays byte for byte.
+    /// Returns the content with another value. Everything around the value stays byte for byte.
     ///
-    /// - Returns: `nil` where both values are written the same.
+    /// - Returns: `nil` if both values are encoded the same.
     /// - Throws: ``HoldfastError`` with code `encodingFailed`.
     func data<Value: Codable>(_ data: Data, replacing former: Value, with value: Value) throws -> Data? {
         let place = place(of: Value.self)
@@ -24,7 +24,7 @@ struct ContentReplacement {
         if !place.isEmpty {
             whole = data
             guard let range = JSONPlaces(data: data, decoder: decoding.decoder).range(of: place) else {
-                throw failure("nothing that is JSON stands at '\(place)'")
+                throw failure("there is no JSON value at '\(place)'")
             }
             whole.replaceSubrange(
                 range.lowerBound + data.startIndex..<range.upperBound + data.startIndex,
@@ -35,10 +35,10 @@ struct ContentReplacement {
         return whole
     }
 
-    /// Where a value of a type stands, from the top level on.
+    /// Returns the path of a value of this type, from the top level on.
     private func place(of type: any Decodable.Type) -> ValuePath {
         if type == Data.self { return ValuePath() }
-        // A type that is an envelope itself comes in no other.
+        // A type that is an envelope itself is in no other envelope.
         let isEnvelope = type is any EnvelopedContent.Type && !(type is any ClientsEnvelope.Type)
         guard let envelope = decoding.envelope, !isEnvelope else { return decoding.path }
         return envelope.model.appending(decoding.path)
@@ -54,13 +54,13 @@ struct ContentReplacement {
         }
     }
 
-    /// What cannot be read again would be lost offline.
+    /// Checks that the content can be read again. Otherwise it would be lost offline.
     private func check(_ data: Data, is type: (some Decodable).Type) throws {
         do {
             _ = try decoding.decode(type, from: data, status: .ok, target: MessageTarget(target))
         } catch {
             throw failure(
-                "the client's decoder does not read what '\(Swift.type(of: encoder))' writes. Pass 'encoder' one that fits it",
+                "the client's decoder cannot read the output of '\(Swift.type(of: encoder))'. Pass a matching 'encoder'",
                 error
             )
         }

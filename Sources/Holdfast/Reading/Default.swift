@@ -1,8 +1,8 @@
-/// A property that need not be in the content: where it is missing or null, it keeps its default.
+/// A property that may be missing in the content. If it is missing or null, it has its default.
 ///
 /// ```swift
 /// struct Moment: Codable {
-///     var id: String                                          // required: without it there is no moment
+///     var id: String  // required: without it there is no moment
 ///     @Default<Fallback.False> var isLiked: Bool
 ///     @Default<Fallback.Empty<[String]>> var photos: [String]
 ///     @Default<Kind> var kind: Kind
@@ -13,25 +13,25 @@
 /// }
 /// ```
 ///
-/// A value made by hand names them all, or those without a default of their own in Swift (`=
-/// false`). What is there and of another type is an error, not the default: a model is whole or it
-/// is none.
+/// A value made in code sets all properties, except those with a default of their own in Swift (`=
+/// false`). A property of another type in the content is an error, and does not get the default: a
+/// model is complete, or decoding fails.
 @propertyWrapper
 public struct Default<Source: DefaultProviding> {
-    /// What is in the content, or the default.
+    /// The property's value, or the default.
     public var wrappedValue: Source.Value
 
-    /// A value.
+    /// Creates a property with a value.
     public init(wrappedValue: Source.Value) {
         self.wrappedValue = wrappedValue
     }
 }
 
-/// Names a default for ``Default``. A type can name one of its own.
+/// Names a default for ``Default``. A type can provide its own.
 public protocol DefaultProviding {
-    /// The property's type; the type itself unless told otherwise.
+    /// The property's type. The type itself by default.
     associatedtype Value: Decodable = Self
-    /// The value of a property that is missing.
+    /// The value of a missing property.
     static var defaultValue: Value { get }
 }
 
@@ -70,7 +70,7 @@ public enum Fallback {
 }
 
 extension Default: Decodable {
-    /// What is there; the default where it is null.
+    /// Decodes the value; null is the default.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         wrappedValue = container.decodeNil() ? Source.defaultValue : try container.decode(Source.Value.self)
@@ -78,7 +78,7 @@ extension Default: Decodable {
 }
 
 extension Default: Encodable where Source.Value: Encodable {
-    /// As the value is.
+    /// Encodes the value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(wrappedValue)
@@ -86,7 +86,7 @@ extension Default: Encodable where Source.Value: Encodable {
 }
 
 extension KeyedDecodingContainer {
-    /// Reads a property; the default where it is missing or null.
+    /// Decodes a property. A missing or null one has the default.
     public func decode<Source>(_ type: Default<Source>.Type, forKey key: Key) throws -> Default<Source> {
         Default(wrappedValue: try decodeIfPresent(Source.Value.self, forKey: key) ?? Source.defaultValue)
     }

@@ -3,27 +3,27 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// A response read and made a value: an emission, and the bytes it was made of.
+/// A response that was read: an emission, with the bytes that it was made of.
 struct Delivery<Value: Sendable>: Sendable {
     var emission: Emission<Value>
     /// The content as it came.
     var bytes: ByteBuffer
-    /// The stored body behind it.
+    /// The id of the stored body that was read.
     var bodyID: Int64?
-    /// When the stored response behind it came.
+    /// When the stored response came.
     var receivedAt: Timestamp?
-    /// Whether the stored response behind it was invalidated.
+    /// Whether the stored response was invalidated.
     var isInvalidated = false
-    /// The response's `Content-Encoding`, where there is one.
+    /// The response's `Content-Encoding`, if there is one.
     var codings: HTTPFields = [:]
-    /// Bytes that decoding may make of it.
+    /// The number of bytes that decoding may produce.
     var limit = 0
 
-    /// Which stored response is behind it, as it was then; `nil` where none is.
+    /// The version of the stored response that was read; `nil` if there was none.
     var version: StoredVersion? { bodyID.map { StoredVersion(bodyID: $0, receivedAt: receivedAt) } }
 
-    /// Whether the content is the same. What was compressed twice may differ as it came, and be the
-    /// same all the same.
+    /// Whether the content is the same. Content that was compressed twice may have different bytes
+    /// and still be the same.
     func hasSameContent(as other: Delivery) -> Bool {
         if bytes == other.bytes { return codings == other.codings }
         guard !codings.isEmpty || !other.codings.isEmpty else { return false }
@@ -36,7 +36,7 @@ struct Delivery<Value: Sendable>: Sendable {
     }
 }
 
-/// A stored response as it was at a time: a 304 makes another one of it.
+/// A stored response at a point in time. A 304 makes a new version of it.
 struct StoredVersion: Hashable, Sendable {
     var bodyID: Int64
     var receivedAt: Timestamp?

@@ -1,5 +1,5 @@
 extension Emission where Value: EnvelopedContent, Value.Model: Sendable {
-    /// The same emission of the model alone; see ``EnvelopedContent/validate()``.
+    /// Returns the emission of the model alone; see ``EnvelopedContent/validate()``.
     ///
     /// - Throws: ``HoldfastError`` with code `envelope`.
     public func validate() throws -> Emission<Value.Model?> {
@@ -13,9 +13,9 @@ extension Emission where Value: EnvelopedContent, Value.Model: Sendable {
 }
 
 extension Emission {
-    /// The same emission, its value taken one step further.
+    /// Returns the emission with its value transformed by a step.
     ///
-    /// - Throws: ``HoldfastError`` with code `dataFormat` where the step returns `nil` or throws an
+    /// - Throws: ``HoldfastError`` with code `dataFormat` if the step returns `nil` or throws an
     ///   error of its own; `decodingFailed` for an error of a decoder. It keeps the value in
     ///   ``HoldfastError/rejected``.
     public func step<Next: Sendable>(_ transform: (Value) throws -> Next?) throws -> Emission<Next> {
@@ -28,17 +28,16 @@ extension Emission {
         }
     }
 
-    /// The same emission, its value taken one step further by a step that has a name; see
-    /// ``ResultStep``.
+    /// Returns the emission with its value transformed by a named step; see ``ResultStep``.
     public func step<Next: Sendable>(_ step: ResultStep<Value, Next>) throws -> Emission<Next> {
-        try self.step { try step.take($0) }
+        try self.step { try step.transform($0) }
     }
 }
 
 extension Emission where Value == Content {
-    /// The same emission of the value at a path.
+    /// Returns the emission of the value at a path.
     ///
-    /// - Throws: ``HoldfastError``, as ``Content/value(at:as:)``.
+    /// - Throws: ``HoldfastError``, like ``Content/value(at:as:)``.
     public func map<Model: Decodable & Sendable>(
         _ type: Model.Type,
         at path: ValuePath = ValuePath()

@@ -1,9 +1,9 @@
-/// What a response without content means where a value is expected; and so does a successful
-/// envelope without a model.
+/// The meaning of a response without content, if a value is expected. It also applies to a
+/// successful envelope without a model.
 public enum EmptyContent: Sendable, Hashable {
-    /// An error with code `noData`, unless the type takes anything (``NoContent``, `Data`, an
-    /// optional is `nil`). The default.
+    /// An error with code `noData`, unless the type accepts empty content (``NoContent``, `Data`;
+    /// an optional is `nil`). The default.
     case isMissing
-    /// As if this JSON stood there: `{}`, `[]` or `null`.
+    /// The same as this JSON: `{}`, `[]` or `null`.
     case standsFor(String)
 }

@@ -1,6 +1,6 @@
-/// How an API wraps what it answers: `{"code": 0, "msg": "OK", "data": …}`.
+/// The form in which an API wraps its content: `{"code": 0, "msg": "OK", "data": …}`.
 ///
-/// A client is told once, an endpoint can say otherwise (``EnvelopeChoice``):
+/// Describe it once for a client. An endpoint can override it (``EnvelopeChoice``):
 ///
 /// ```swift
 /// let envelope = Envelope(
@@ -11,38 +11,38 @@
 /// )
 /// ```
 ///
-/// An API that leaves its status or its message out is completed once, for the whole client:
+/// If an API omits its status or its message, supply defaults once, for the whole client:
 ///
 /// ```swift
 /// let terse = Envelope(missingCode: 800, missingMessage: "The server is busy. Try again later.")
 /// ```
 ///
-/// The type that a call names says what it gets: ``EnvelopeResult`` whether it succeeded and why
-/// not, ``Enveloped`` that and the model, any other type the model alone, in which case a failed
-/// envelope is an error with code `envelope`. A failed envelope is never stored as good data.
+/// The type that a call names selects what it receives. ``EnvelopeResult`` holds the outcome and
+/// its reason, ``Enveloped`` holds these and the model. Any other type is the model alone; then a
+/// failed envelope is an error with code `envelope`. A failed envelope never replaces good data in
+/// the store.
 public struct Envelope: Sendable, Hashable {
-    /// Where the status of the answer stands.
+    /// The path of the status.
     public var code: ValuePath
-    /// Which statuses are a success. Booleans, numbers and strings are compared by what they mean,
-    /// see ``JSONValue/means(_:)``; `null` is also a status that is missing.
+    /// The statuses that are a success. Booleans, numbers and strings are compared by meaning, see
+    /// ``JSONValue/means(_:)``. `null` also matches a missing status.
     public var success: [JSONValue]
-    /// Where the message stands; several places are tried in order, and the first that has one
-    /// counts.
+    /// The paths of the message. They are tried in order, and the first that has a message is used.
     public var messages: [ValuePath]
-    /// Where the model stands.
+    /// The path of the model.
     public var model: ValuePath
-    /// Stands for a status that is missing or `null`, also where it decides about success.
+    /// Replaces a missing or `null` status, also for deciding about success.
     ///
-    /// `null` unless told otherwise. ``RootModel`` takes it too, unless the model's
-    /// ``EnvelopeRule`` has one of its own.
+    /// `null` by default. ``RootModel`` uses it too, unless the model's ``EnvelopeRule`` has its
+    /// own.
     public var missingCode: JSONValue
-    /// Stands for the message of a failure that has none.
+    /// The message of a failure that has none.
     ///
-    /// ``EnvelopeResult/defaultMessage`` unless told otherwise. ``RootModel`` takes it too, unless
-    /// the model's ``EnvelopeRule`` has one of its own.
+    /// ``EnvelopeResult/defaultMessage`` by default. ``RootModel`` uses it too, unless the model's
+    /// ``EnvelopeRule`` has its own.
     public var missingMessage: String
 
-    /// An envelope; `{"code": 0, "msg": …, "data": …}` unless told otherwise.
+    /// Creates an envelope; by default `{"code": 0, "msg": …, "data": …}`.
     public init(
         code: ValuePath = "code",
         success: [JSONValue] = [0],
@@ -59,9 +59,9 @@ public struct Envelope: Sendable, Hashable {
         self.missingMessage = missingMessage
     }
 
-    /// What the envelope says.
+    /// Reads the outcome from the envelope.
     ///
-    /// - Throws: `DecodingError`: the content is no object.
+    /// - Throws: `DecodingError` if the content is not an object.
     func result(from decoder: any Decoder) throws -> EnvelopeResult {
         let found = try self.code.find(JSONValue.self, from: decoder).value ?? .null
         let code = found == .null ? missingCode : found

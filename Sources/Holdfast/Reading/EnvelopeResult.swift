@@ -1,20 +1,20 @@
-/// What an envelope says of the request: whether it succeeded, and why not.
+/// The outcome that an envelope reports: whether the request succeeded, and why not.
 ///
-/// As the type of a call it takes the place of the model, and a failed envelope is then a value, no
+/// As the type of a call it replaces the model. A failed envelope is then a value, and not an
 /// error.
 public struct EnvelopeResult: Sendable, Hashable {
     /// Whether the code is one of ``Envelope/success``.
     public var isSuccess: Bool
-    /// The status as it stood there; ``Envelope/missingCode`` where it is missing.
+    /// The status as it was sent; ``Envelope/missingCode`` if it is missing.
     public var code: JSONValue
-    /// The message. Where it is missing, it is empty for a success and ``Envelope/missingMessage``
-    /// for a failure.
+    /// The message. A missing message is empty for a success, and ``Envelope/missingMessage`` for a
+    /// failure.
     public var message: String
 
-    /// The message of a failed envelope that has none, where no ``Envelope`` names another.
+    /// The message of a failed envelope without one, unless an ``Envelope`` names another.
     public static let defaultMessage = "The request failed, and no reason was given."
 
-    /// A result.
+    /// Creates a result.
     ///
     /// - Parameter message: `nil` for the default.
     public init(isSuccess: Bool, code: JSONValue, message: String? = nil) {
@@ -25,15 +25,14 @@ public struct EnvelopeResult: Sendable, Hashable {
 }
 
 extension EnvelopeResult: Decodable {
-    /// Reads the envelope of the client or the endpoint; by itself, the one that
-    /// ``Envelope/init(code:success:messages:model:missingCode:missingMessage:)`` makes unless told
-    /// otherwise.
+    /// Reads the envelope of client or endpoint. Without these, reads the default envelope of
+    /// ``Envelope/init(code:success:messages:model:missingCode:missingMessage:)``.
     public init(from decoder: any Decoder) throws {
         self = try ReadingPlace.current.envelopeOrDefault.result(from: decoder)
     }
 }
 
-/// What an envelope says, and the model in it: an object, an array or anything else.
+/// The outcome that an envelope reports, with its model: an object, an array or any other value.
 ///
 /// ```swift
 /// let page = try await client.fetch(endpoint, as: Enveloped<[Moment]>.self).value
@@ -42,22 +41,21 @@ extension EnvelopeResult: Decodable {
 ///
 /// A failed envelope is no error here.
 public struct Enveloped<Model: Decodable>: EnvelopedContent {
-    /// What the envelope says.
+    /// The outcome.
     public var result: EnvelopeResult
-    /// The model; `nil` where it is null or missing, and in a failed envelope also where it is no
-    /// `Model`.
+    /// The model. `nil` if it is null or missing, or if a failed envelope holds something else.
     public var model: Model?
 
-    /// An envelope's content.
+    /// Creates an envelope's content.
     public init(result: EnvelopeResult, model: Model?) {
         self.result = result
         self.model = model
     }
 
-    /// Reads the envelope of the client or the endpoint; see ``EnvelopeResult/init(from:)``.
+    /// Reads the envelope of client or endpoint; see ``EnvelopeResult/init(from:)``.
     ///
-    /// - Throws: `DecodingError`: the content is no envelope, or in a successful one stands another
-    ///   model.
+    /// - Throws: `DecodingError` if the content is not an envelope, or if a successful one has
+    ///   another model.
     public init(from decoder: any Decoder) throws {
         let place = ReadingPlace.current
         result = try place.envelopeOrDefault.result(from: decoder)
@@ -65,7 +63,7 @@ public struct Enveloped<Model: Decodable>: EnvelopedContent {
         do {
             model = try path.find(Model.self, from: decoder).value
         } catch  where !result.isSuccess {
-            // What stands in place of the model where there is none to give.
+            // A failed envelope may hold anything in place of the model.
             model = nil
         }
     }

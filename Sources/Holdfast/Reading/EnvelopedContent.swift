@@ -1,31 +1,32 @@
-/// Content that is an envelope by its own type, and says itself whether it is a success.
+/// Content that is an envelope by its own type, and reports itself whether it is a success.
 ///
-/// ``RootModel`` and ``Enveloped`` are; a type of one's own need only say where result and model
-/// are. Such a type is decoded from the whole content, and no other envelope is looked for around
-/// it.
+/// ``RootModel`` and ``Enveloped`` are such types. A type of your own only provides result and
+/// model. It is decoded from the whole content, and no other envelope is expected around it.
 ///
 /// ```swift
 /// struct Reply<Model: Decodable>: EnvelopedContent {
 ///     var ok: Bool
 ///     var error: String?
 ///     var payload: Model?
-///     var result: EnvelopeResult { EnvelopeResult(isSuccess: ok, code: .boolean(ok), message: error) }
+///     var result: EnvelopeResult {
+///         EnvelopeResult(isSuccess: ok, code: .boolean(ok), message: error)
+///     }
 ///     var model: Model? { payload }
 /// }
 /// ```
 public protocol EnvelopedContent: Decodable {
-    /// What is in the envelope.
+    /// The type of the envelope's model.
     associatedtype Model
     /// Whether it is a success, and why not.
     var result: EnvelopeResult { get }
-    /// What is in it; `nil` where it is null.
+    /// The model; `nil` if it is null.
     var model: Model? { get }
 }
 
 extension EnvelopedContent {
-    /// The model where the content is a success; `nil` where it is null.
+    /// Returns the model if the content is a success; `nil` if it is null.
     ///
-    /// - Throws: ``HoldfastError`` with code `envelope`, which carries code and message in
+    /// - Throws: ``HoldfastError`` with code `envelope`, with code and message in
     ///   ``HoldfastError/envelope``.
     public func validate() throws -> Model? {
         guard result.isSuccess else { throw HoldfastError(failed: result) }
@@ -34,7 +35,8 @@ extension EnvelopedContent {
 }
 
 extension Result where Success: EnvelopedContent, Failure == HoldfastError {
-    /// The model of a success whose content is one too; see ``EnvelopedContent/validate()``.
+    /// Returns the model of a success whose envelope is a success too; see
+    /// ``EnvelopedContent/validate()``.
     public func validate() -> Result<Success.Model?, HoldfastError> {
         flatMap { content in
             content.result.isSuccess ? .success(content.model) : .failure(HoldfastError(failed: content.result))

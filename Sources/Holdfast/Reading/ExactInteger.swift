@@ -1,7 +1,7 @@
-/// An integer that is exact whether it is sent as a number or as a string.
+/// An integer that is exact, whether it is sent as a number or as a string.
 ///
-/// Identifiers of 64 bits are sent as strings by APIs whose other clients know only doubles, and
-/// some send either:
+/// Some APIs send identifiers of 64 bits as strings, because other clients know only doubles. Some
+/// send either form:
 ///
 /// ```swift
 /// struct Moment: Codable {
@@ -10,32 +10,32 @@
 /// }
 /// ```
 ///
-/// A number that does not fit is an error, never rounded. Encoded, it is a number.
+/// A number that does not fit is an error, and is never rounded. It is encoded as a number.
 @propertyWrapper
 public struct ExactInteger<Value: ExactlyDecodable> {
     /// The integer.
     public var wrappedValue: Value
 
-    /// An integer.
+    /// Creates an integer.
     public init(wrappedValue: Value) {
         self.wrappedValue = wrappedValue
     }
 }
 
-/// An integer, or an optional one, that ``ExactInteger`` reads: `Int`, `Int64`, `Int32`, `UInt`,
-/// `UInt64`, `UInt32`.
+/// An integer type, or an optional one, that ``ExactInteger`` reads: `Int`, `Int64`, `Int32`,
+/// `UInt`, `UInt64`, `UInt32`.
 public protocol ExactlyDecodable: Codable {
-    /// Reads a number, or a string of digits with at most a minus sign before them.
+    /// Reads a number, or a string of digits with an optional minus sign.
     ///
-    /// - Throws: `DecodingError`: it is neither, or does not fit.
+    /// - Throws: `DecodingError` if it is neither, or does not fit.
     static func decodeExactly(from decoder: any Decoder) throws -> Self
-    /// What a missing member is; `nil` where it must be there.
-    static var valueOfNothing: Self? { get }
+    /// The value of a missing member; `nil` if the member is required.
+    static var missingValue: Self? { get }
 }
 
 extension ExactlyDecodable {
-    /// It must be there.
-    public static var valueOfNothing: Self? { nil }
+    /// `nil`: the member is required.
+    public static var missingValue: Self? { nil }
 }
 
 extension ExactlyDecodable where Self: FixedWidthInteger {
@@ -51,12 +51,15 @@ extension ExactlyDecodable where Self: FixedWidthInteger {
             } catch DecodingError.typeMismatch(let type, let context) {
                 throw DecodingError.typeMismatch(type, context)
             } catch {
-                // A number that does not fit: `JSONDecoder` does not say where.
+                // The number does not fit; `JSONDecoder` does not report where.
                 value = nil
             }
         }
         guard let value else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "There is no exact '\(Self.self)'.")
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "The value is not an exact '\(Self.self)'."
+            )
         }
         return value
     }
@@ -74,8 +77,8 @@ extension Optional: ExactlyDecodable where Wrapped: ExactlyDecodable {
     public static func decodeExactly(from decoder: any Decoder) throws -> Wrapped? {
         try decoder.singleValueContainer().decodeNil() ? nil : Wrapped.decodeExactly(from: decoder)
     }
-    /// No integer.
-    public static var valueOfNothing: Wrapped?? { .some(nil) }
+    /// `nil`: the member is optional.
+    public static var missingValue: Wrapped?? { .some(nil) }
 }
 
 extension ExactInteger: Decodable {
@@ -86,7 +89,7 @@ extension ExactInteger: Decodable {
 }
 
 extension ExactInteger: Encodable {
-    /// As a number.
+    /// Encodes a number.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(wrappedValue)
@@ -94,10 +97,10 @@ extension ExactInteger: Encodable {
 }
 
 extension KeyedDecodingContainer {
-    /// Reads an integer; where it is missing or null, an optional one is `nil`.
+    /// Reads an integer. If it is missing or null, an optional one is `nil`.
     public func decode<Value>(_ type: ExactInteger<Value>.Type, forKey key: Key) throws -> ExactInteger<Value> {
         if let value = try decodeIfPresent(type, forKey: key) { return value }
-        if let nothing = Value.valueOfNothing { return ExactInteger(wrappedValue: nothing) }
+        if let missing = Value.missingValue { return ExactInteger(wrappedValue: missing) }
         guard !contains(key) else {
             throw DecodingError.valueNotFound(
                 Value.self,

@@ -7,42 +7,42 @@ import HTTPTypes
 #endif
 
 extension HoldfastError {
-    /// Content that is no value of the expected type.
+    /// The error of content that cannot be decoded as the expected type.
     ///
-    /// The message names the place and not what stood there: content may hold secrets.
-    init(undecodable error: any Error, type: any Decodable.Type, in answer: ContentDecoding.Answer) {
-        self.init(undecodable: error, type: type, subject: "The content of '\(answer.target)'")
-        status = answer.status
-        body = Array(answer.data)
+    /// The message names the place and not the value, because content may hold secrets.
+    init(undecodable error: any Error, type: any Decodable.Type, in input: ContentDecoding.Input) {
+        self.init(undecodable: error, type: type, subject: "The content of '\(input.target)'")
+        status = input.status
+        body = Array(input.data)
     }
 
-    /// Something (`subject`, as a sentence begins) that is no value of the expected type.
+    /// The error of a value that is not of the expected type. `subject` begins the message.
     init(undecodable error: any Error, type: Any.Type, subject: String) {
         self.init(
             code: .decodingFailed,
-            message: "\(subject) is no '\(type)': \(error.faultWithoutValues)",
+            message: "\(subject) is not of type '\(type)': \(error.faultWithoutValues)",
             codingPath: error.codingPath,
             cause: error
         )
     }
 
-    /// An envelope that says failure.
+    /// The error of a failed envelope.
     ///
-    /// Its code and message are the origin's words, so that they are not in the error's message.
-    init(failed result: EnvelopeResult, in answer: ContentDecoding.Answer? = nil) {
+    /// Its code and message come from the origin, so the error's message does not contain them.
+    init(failed result: EnvelopeResult, in input: ContentDecoding.Input? = nil) {
         self.init(
             code: .envelope,
-            message: "The content \(answer.map { "of '\($0.target)' " } ?? "")says that the request failed; "
+            message: "The content \(input.map { "of '\($0.target)' " } ?? "")reports that the request failed; "
                 + "'envelope' has its code and message.",
-            status: answer?.status,
-            body: answer.map { Array($0.data) },
+            status: input?.status,
+            body: input.map { Array($0.data) },
             envelope: result
         )
     }
 }
 
 extension Error {
-    /// Where a decoding error occurred.
+    /// The path where a decoding error occurred.
     var codingPath: ValuePath? {
         switch self as? DecodingError {
         case .keyNotFound(let key, let context): return ValuePath(context.codingPath + [key])
@@ -53,14 +53,14 @@ extension Error {
         }
     }
 
-    /// What a decoding error says about the place, without the values that stood there.
+    /// The text of a decoding error, without the values at its place.
     var faultWithoutValues: String {
         let place = codingPath.map { $0.isEmpty ? "the top level" : "'\($0)'" } ?? ""
         switch self as? DecodingError {
         case .keyNotFound(_, let context): return "\(place) is missing\(context.goal)."
         case .valueNotFound(let type, let context):
             return "\(place) is null where '\(type)' is required\(context.goal)."
-        case .typeMismatch(let type, _): return "\(place) is no '\(type)'."
+        case .typeMismatch(let type, _): return "\(place) is not of type '\(type)'."
         case .dataCorrupted: return "\(place) is malformed."
         case nil: return "\(Self.self)."
         @unknown default: return "\(Self.self)."
@@ -69,7 +69,7 @@ extension Error {
 }
 
 extension DecodingError.Context {
-    /// The path that was to be reached, where it goes on beyond the place.
+    /// The wanted path, if it continues beyond the place of the error.
     fileprivate var goal: String {
         (underlyingError as? UnreachedPath).map { "; '\($0.path)' was wanted" } ?? ""
     }

@@ -5,13 +5,13 @@
 #endif
 
 extension HoldfastError {
-    /// A value that a step could not use.
+    /// Creates the error of a value that a step rejected.
     ///
-    /// For those who call steps of their own on emissions; `step` makes it for results.
+    /// Use it for your own steps on emissions; `step` creates it for results.
     /// - Parameters:
-    ///   - type: what the step was to make.
-    ///   - error: what the step threw; `nil` where it returned nothing. A ``HoldfastError`` stays
-    ///     what it is.
+    ///   - type: the type that the step should make.
+    ///   - error: the error of the step; `nil` if it returned `nil`. A ``HoldfastError`` is not
+    ///     changed.
     public init<Next>(rejecting value: some Sendable, for type: Next.Type, because error: (any Error)? = nil) {
         switch error {
         case let error as HoldfastError:
@@ -23,7 +23,8 @@ extension HoldfastError {
         case let error:
             self.init(
                 code: .dataFormat,
-                message: "A value of type '\(Swift.type(of: value))' has not the form that the step to '\(type)' needs"
+                message: "A value of type '\(Swift.type(of: value))' does not have the form "
+                    + "that the step to '\(type)' needs"
                     + (error.map { ": \(Swift.type(of: $0))." } ?? "."),
                 cause: error
             )

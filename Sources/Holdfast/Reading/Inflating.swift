@@ -1,32 +1,32 @@
 import CZlib
 import NIOCore
 
-/// Undoes one content coding, whole and in memory, and never makes more than it may.
+/// Decodes one content coding, whole and in memory, and never exceeds its limit.
 struct Inflating {
-    /// Why there is no content.
+    /// Why decoding failed.
     enum Failure: Error, Hashable {
-        /// There would be more than the limit.
+        /// The content is larger than the limit.
         case tooLarge
-        /// It ends before the coding's end.
+        /// The data ends before the coding does.
         case truncated
-        /// It is not what the coding says, or its checksum does not fit.
+        /// The data does not match the coding, or its checksum is wrong.
         case damaged
     }
 
-    /// How zlib is told what to read.
+    /// The window size that selects zlib's format.
     private enum Format: Int32 {
         case raw = -15
         case zlib = 15
         case gzip = 31
     }
 
-    /// The first bytes that are made room for; it grows with what is made.
+    /// The first capacity of the output; it grows with the content.
     private static let firstCapacity = 4096
 
-    /// The content without its coding.
+    /// Returns the content without its coding.
     ///
-    /// - Parameter limit: bytes that are made at most. One more is looked for, so that exactly as
-    ///   many are no failure.
+    /// - Parameter limit: the number of bytes that may be produced. One more byte is tried, so that
+    ///   content of exactly this length is no failure.
     /// - Throws: ``Failure``.
     static func decoded(_ content: ByteBuffer, _ coding: ContentCoding, upTo limit: Int) throws -> ByteBuffer {
         let format: Format =
@@ -34,7 +34,7 @@ struct Inflating {
             case .gzip: .gzip
             case .deflate: content.beginsAsZlib ? .zlib : .raw
             }
-        // zlib knows its stream by its address.
+        // zlib identifies its stream by its address.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         defer { stream.deallocate() }
@@ -43,7 +43,7 @@ struct Inflating {
         var made = ByteBuffer()
         made.reserveCapacity(min(limit, max(firstCapacity, 4 * content.readableBytes)))
         try content.withUnsafeReadableBytes { input in
-            // It is not written to.
+            // zlib does not write to the input.
             stream.pointee.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: UInt8.self).baseAddress)
             stream.pointee.avail_in = UInt32(input.count)
             while true {
@@ -63,7 +63,7 @@ struct Inflating {
         return made
     }
 
-    /// Makes some bytes.
+    /// Decodes the next bytes.
     private static func step(
         _ stream: UnsafeMutablePointer<z_stream>,
         into made: inout ByteBuffer,
@@ -71,7 +71,7 @@ struct Inflating {
     ) throws -> Int32 {
         let room = limit - made.readableBytes
         guard room > 0 else {
-            // The coding's end may still be to come; what it must not bring is one more byte.
+            // The coding's end may still follow, but not another byte.
             var excess: UInt8 = 0
             return try withUnsafeMutablePointer(to: &excess) { excess in
                 stream.pointee.next_out = excess

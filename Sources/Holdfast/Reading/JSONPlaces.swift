@@ -4,13 +4,13 @@
     import Foundation
 #endif
 
-/// Finds where in JSON text a value stands. RFC 8259
+/// Finds the place of a value in JSON text. RFC 8259
 ///
-/// It is for text that a decoder has read already, so it looks at structure alone: it takes
-/// malformed text for a value that is not there, or for one that a decoder refuses later.
+/// A decoder has read the text before, so this type looks only at structure. In malformed text it
+/// finds no value, or one that a decoder rejects later.
 struct JSONPlaces {
     private let bytes: [UInt8]
-    /// It says what a name is, because it may convert names.
+    /// Decodes names, because it may convert them.
     private let decoder: any ResponseDecoder
     private var position = 0
 
@@ -19,8 +19,8 @@ struct JSONPlaces {
         self.decoder = decoder
     }
 
-    /// The bytes of the value at a path, without the space around it; `nil` where there is none, or
-    /// an object has its name twice.
+    /// Returns the bytes of the value at a path, without white space around them. Returns `nil` if
+    /// there is none, or if an object has the name twice.
     consuming func range(of path: ValuePath) -> Range<Int>? {
         var places = self
         for step in path.steps {
@@ -45,7 +45,7 @@ struct JSONPlaces {
         while let byte = current, [0x20, 0x09, 0x0A, 0x0D].contains(byte) { position += 1 }
     }
 
-    /// Skips a character of the structure, and the space before it.
+    /// Skips white space and a structural character.
     private mutating func skip(_ character: Unicode.Scalar) -> Bool {
         skipSpace()
         guard current == UInt8(ascii: character) else { return false }
@@ -72,7 +72,7 @@ struct JSONPlaces {
             let isNamed = self.name(bytes[begin..<position], is: name)
             guard skip(":") else { return false }
             if isNamed {
-                // Which of them a decoder takes is not known.
+                // It is unknown which of them a decoder uses.
                 if start != nil { return false }
                 start = position
             }
@@ -83,7 +83,7 @@ struct JSONPlaces {
         return true
     }
 
-    /// Whether a name, with its quotes, is what the decoder shows under another.
+    /// Whether a quoted name is what the decoder shows as `name`.
     private func name(_ literal: ArraySlice<UInt8>, is name: String) -> Bool {
         if literal.dropFirst().dropLast().elementsEqual(name.utf8) { return true }
         let object = Data("{".utf8) + Data(literal) + Data(":0}".utf8)
@@ -99,7 +99,7 @@ struct JSONPlaces {
         return false
     }
 
-    /// Skips a value of whatever kind, and the space before it. Not recursive: text may be deep.
+    /// Skips white space and a value of any kind. Not recursive, because the text may be deep.
     private mutating func skipValue() -> Bool {
         var depth = 0
         repeat {
@@ -127,7 +127,7 @@ struct JSONPlaces {
     private static let delimiters = Set("{}[],:\" \t\n\r".utf8)
 }
 
-/// The one name in an object, as a decoder shows it.
+/// The only name in an object, as a decoder shows it.
 private struct ShownName: Decodable {
     let name: String?
 

@@ -1,5 +1,5 @@
 extension JSONValue: Decodable {
-    /// - Throws: `DecodingError`: what stands there is no JSON value.
+    /// - Throws: `DecodingError` if there is no JSON value.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -11,8 +11,7 @@ extension JSONValue: Decodable {
         } else if let value = try? container.decode(Bool.self) {
             self = .boolean(value)
         } else if (try? decoder.container(keyedBy: PathKey.self)) != nil {
-            // As a dictionary: its names are not converted, as a decoder may convert those of a
-            // container's keys.
+            // Decoded as a dictionary, because a decoder may convert the keys of a keyed container.
             self = .object(try container.decode([String: JSONValue].self))
         } else if (try? decoder.unkeyedContainer()) != nil {
             self = .array(try container.decode([JSONValue].self))
@@ -25,7 +24,7 @@ extension JSONValue: Decodable {
 }
 
 extension JSONValue: Encodable {
-    /// As the value it is.
+    /// Encodes the JSON value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

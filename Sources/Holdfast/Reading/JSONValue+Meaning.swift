@@ -1,16 +1,16 @@
 extension JSONValue {
-    /// Whether two values say the same, however an API happens to write it: `0`, `0.0` and `"0"`
-    /// do, as do `true`, `1`, `"1"` and `"true"`.
+    /// Whether two values have the same meaning, however an API writes them. `0`, `0.0` and `"0"`
+    /// do, and so do `true`, `1`, `"1"` and `"true"`.
     ///
     /// A boolean is 1 or 0; so are `true` and `false` as strings, in any case. A string that is
-    /// written as a JSON number (RFC 8259 §6) is that number: `"0000"` is none, and means only
-    /// itself. Integers are compared digit by digit. Arrays and objects mean the same where they
-    /// are equal.
+    /// written as a JSON number (RFC 8259 §6) is that number: `"0000"` is not, and equals only
+    /// itself. Integers are compared digit by digit. Arrays and objects have the same meaning if
+    /// they are equal.
     public func means(_ other: JSONValue) -> Bool {
         meaning == other.meaning
     }
 
-    /// A form that is the same for all values that say the same.
+    /// A form that is equal for all values with the same meaning.
     private var meaning: JSONValue {
         switch self {
         case .boolean(let value): .integer(value ? 1 : 0)
@@ -35,13 +35,13 @@ extension JSONValue {
         guard let form = NumberForm(text) else { return .string(text) }
         if let value = Int64(text) { return .integer(value) }
         if let value = UInt64(text) { return .unsigned(value) }
-        // Digits beyond 64 bits would be rounded, and then mean other numbers too.
+        // Digits beyond 64 bits would be rounded, and then match other numbers too.
         guard form == .real, let value = Double(text), value.isFinite else { return .string(text) }
         return meaning(of: value)
     }
 }
 
-/// How a number is written. RFC 8259 §6
+/// The form of a number. RFC 8259 §6
 private enum NumberForm {
     case integer, real
 

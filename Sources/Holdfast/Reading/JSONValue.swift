@@ -1,20 +1,20 @@
-/// A JSON value of whatever form. Integers of up to 64 bits keep all their digits.
+/// A JSON value of any form. Integers of up to 64 bits keep all their digits.
 ///
-/// For content without a model, and for what an envelope calls a success: the literals of Swift are
-/// values.
+/// Use it for content without a model, and for the statuses of an envelope. Swift's literals are
+/// values:
 ///
 /// ```swift
-/// let answer: JSONValue = ["code": 0, "data": ["ids": [9007199254740993]]]
-/// print(answer["data.ids[0]"] as Any)
+/// let value: JSONValue = ["code": 0, "data": ["ids": [9007199254740993]]]
+/// print(value["data.ids[0]"] as Any)
 /// ```
 public indirect enum JSONValue: Sendable, Hashable {
     /// `null`
     case null
     /// `true` or `false`
     case boolean(Bool)
-    /// A number without a fraction, as far as 64 bits with a sign go.
+    /// An integer that fits 64 bits with a sign.
     case integer(Int64)
-    /// A number without a fraction beyond ``integer(_:)``, as far as 64 bits go.
+    /// A larger integer that fits 64 bits without a sign.
     case unsigned(UInt64)
     /// Any other number.
     case number(Double)
@@ -25,7 +25,7 @@ public indirect enum JSONValue: Sendable, Hashable {
     /// An object.
     case object([String: JSONValue])
 
-    /// The value at a path; `nil` where there is none.
+    /// The value at a path; `nil` if there is none.
     public subscript(path: ValuePath) -> JSONValue? {
         var value = self
         for step in path.steps {
@@ -44,17 +44,17 @@ public indirect enum JSONValue: Sendable, Hashable {
         return value
     }
 
-    /// What is in an object; `nil` for the others.
+    /// The members of an object; `nil` for other values.
     public var members: [String: JSONValue]? {
         if case .object(let members) = self { members } else { nil }
     }
 
-    /// What is in an array; `nil` for the others.
+    /// The elements of an array; `nil` for other values.
     public var elements: [JSONValue]? {
         if case .array(let elements) = self { elements } else { nil }
     }
 
-    /// A string as it is, a number or a boolean as it is written; `nil` for the others.
+    /// A string as it is, a number or a boolean as it is written; `nil` for other values.
     public var text: String? {
         switch self {
         case .boolean(let value): String(value)
@@ -72,7 +72,7 @@ extension JSONValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiter
 {
     /// A string.
     public init(stringLiteral value: String) { self = .string(value) }
-    /// A number without a fraction.
+    /// An integer.
     public init(integerLiteral value: Int64) { self = .integer(value) }
     /// A number.
     public init(floatLiteral value: Double) { self = .number(value) }
@@ -82,7 +82,7 @@ extension JSONValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiter
     public init(nilLiteral: ()) { self = .null }
     /// An array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// An object; of a name that is given twice, the last value counts.
+    /// An object. If a name occurs twice, the last value is used.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements, uniquingKeysWith: { $1 }))
     }

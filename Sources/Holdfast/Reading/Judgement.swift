@@ -2,11 +2,11 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// What a call makes of the response to its own request before that is stored: the value that it
-/// then gets, or why there is none.
+/// The result of checking a call's response before it is stored: the value that the call then
+/// receives, or the error.
 ///
-/// So content is read once: by the check that keeps bad content out of the store, which runs before
-/// the body ends for its readers.
+/// So content is read only once: by the check that keeps bad content out of the store. The check
+/// runs before the body ends for its readers.
 final class Judgement<Value: Sendable>: Sendable {
     private struct Made {
         var status: HTTPResponse.Status
@@ -16,13 +16,12 @@ final class Judgement<Value: Sendable>: Sendable {
 
     private let made = Mutex<Made?>(nil)
 
-    /// Keeps what was made of a response.
+    /// Keeps the result for a response.
     func keep(_ result: Result<Value, any Error>, of head: HTTPResponse, _ bytes: ByteBuffer) {
         made.withLock { $0 = Made(status: head.status, bytes: bytes, result: result) }
     }
 
-    /// Takes what was made of this very response; `nil` where that was another one, or none was
-    /// judged.
+    /// Takes the result for exactly this response; `nil` if another or no response was checked.
     func take(of head: HTTPResponse, _ bytes: ByteBuffer) -> Result<Value, any Error>? {
         guard let made = made.withLock({ $0.take() }), made.status == head.status, made.bytes == bytes else {
             return nil
@@ -32,33 +31,33 @@ final class Judgement<Value: Sendable>: Sendable {
 }
 
 extension ContentReading {
-    /// What must be right before a response is stored: all that the call says of it. The value that
-    /// it makes on the way is kept for the call.
+    /// Returns the check that a response must pass before it is stored. The value that the check
+    /// makes is kept for the call.
     ///
-    /// Where validations, an envelope or the statuses say what a success is, it is asked for before
-    /// anything is stored; elsewhere only before something stored would be lost.
+    /// If validations, an envelope or the statuses define a success, the check runs before anything
+    /// is stored. Otherwise it runs only before a stored response would be replaced.
     func check<Value: Sendable>(_ call: Call<Value>, keepingFor judgement: Judgement<Value>) -> ContentCheck {
         let (decoded, interpret) = (call.decoded, call.interpret)
         var check = ContentCheck(maximumBytes: maximumBodyBytes) { [self] head, bytes in
             let reader = ContentReader(head: head, bytes: bytes, kept: nil, reading: self)
             reader.remembersValue = decoded is any EnvelopedContent.Type
             let result = Result {
-                try reader.look()
+                try reader.runChecks()
                 return try reader.interpreted(interpret)
             }
             judgement.keep(result, of: head, bytes)
             _ = try result.get()
-            try reader.refuseFailure(decoded)
+            try reader.rejectFailure(decoded)
         }
-        check.isForReplacements = !saysWhatSucceeds(decoded)
-        if isRecalling, call.recall != nil, acceptedStatuses == .successful, let identity {
+        check.isForReplacements = !definesSuccess(decoded)
+        if mayRecall, call.recall != nil, acceptedStatuses == .successful, let identity {
             check.kind = ContentCheckKind(Value.self, way: identity)
         }
         return check
     }
 
-    /// Whether more than a value of the right type makes a success.
-    private func saysWhatSucceeds(_ type: any Decodable.Type) -> Bool {
+    /// Whether a success needs more than a value of the right type.
+    private func definesSuccess(_ type: any Decodable.Type) -> Bool {
         !checks.isEmpty || decoding.envelope != nil || type is any EnvelopedContent.Type
             || !acceptedStatuses.acceptsSuccess
     }

@@ -1,9 +1,8 @@
 import HTTPTypes
 
-/// What was asked for, as messages name it: secrets redacted.
+/// The name of a request in messages, with secrets redacted.
 ///
-/// It is handed on with every content and rarely written down, so the text is made when somebody
-/// wants it.
+/// Every content carries it and few messages need it, so the text is made on demand.
 final class MessageTarget: Sendable, CustomStringConvertible, CustomReflectable {
     private enum Name {
         case request(HTTPRequest, Secrets)
@@ -12,7 +11,8 @@ final class MessageTarget: Sendable, CustomStringConvertible, CustomReflectable 
 
     private let name: Name
 
-    /// - Parameter secrets: names of what must not be shown, beside those that every message hides.
+    /// - Parameter secrets: the names of values to hide, in addition to those that every message
+    ///   hides.
     init(_ head: HTTPRequest, hiding secrets: Secrets) {
         var target = head
         // Content that a caller keeps must not keep its credentials.
@@ -20,12 +20,12 @@ final class MessageTarget: Sendable, CustomStringConvertible, CustomReflectable 
         name = .request(target, secrets)
     }
 
-    /// - Parameter text: of content that came some other way.
+    /// - Parameter text: the name of content from another source.
     init(_ text: String) {
         name = .text(text)
     }
 
-    /// Who looks into content that holds this sees what messages say.
+    /// Reflection of content that holds this shows only the redacted text.
     var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 
     var description: String {

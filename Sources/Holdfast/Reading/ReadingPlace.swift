@@ -1,14 +1,14 @@
-/// Where a decoding is to look, while it lasts.
+/// The place in the content that the current decoding reads.
 ///
-/// A ``ResponseDecoder`` takes a type and bytes and nothing else, so that what the types below read
-/// is told to them on the side. Decoding is synchronous: nothing of it is left when it returns.
+/// A ``ResponseDecoder`` takes only a type and bytes, so the types below receive the place by a
+/// task-local value. Decoding is synchronous: the value ends with it.
 struct ReadingPlace: Sendable {
     var envelope: Envelope?
-    /// Below the envelope's model where there is an envelope.
+    /// The path below the envelope's model, if there is an envelope.
     var path = ValuePath()
-    /// The client's or the endpoint's envelope, also for content that comes in one of its own:
-    /// that takes what stands for a missing code or message from it.
-    var described: Envelope?
+    /// The envelope of client or endpoint, also for content with an envelope of its own type. That
+    /// type takes the defaults for a missing code or message from it.
+    var clientEnvelope: Envelope?
 
     @TaskLocal static var current = ReadingPlace()
 
@@ -24,10 +24,10 @@ struct Placed<Value: Decodable>: Decodable {
     }
 }
 
-/// A value in an envelope, below its model.
+/// A value below the model of an envelope.
 struct Unwrapped<Value: Decodable>: Decodable {
     let result: EnvelopeResult
-    /// What stands in place of the value; `nil` in a failed envelope, where it is not looked for.
+    /// The value, or its absence. `nil` in a failed envelope, whose value is not read.
     let found: Found<Value>?
 
     init(from decoder: any Decoder) throws {

@@ -6,7 +6,7 @@ public import HTTPTypes
     public import Foundation
 #endif
 
-/// A response as processing, validation and decoding see it: whole, decompressed.
+/// A whole, decompressed response, as processing, validation and decoding see it.
 public struct ResponseContent: Sendable {
     /// Status and fields.
     public var head: HTTPResponse
@@ -22,10 +22,10 @@ public struct ResponseContent: Sendable {
         self.target = target
     }
 
-    /// Content that came from no origin: a ``SubstitutingPlugin``'s, or a test's.
+    /// Creates content that came from no origin, for a ``SubstitutingPlugin`` or a test.
     ///
-    /// Where a client reads it, the call says how. By itself it decodes as JSON with ISO 8601
-    /// dates, in no envelope.
+    /// If a client reads it, the call's decoding applies. Otherwise it decodes as JSON with ISO
+    /// 8601 dates, without an envelope.
     public init(_ data: Data, status: HTTPResponse.Status = .ok, fields: HTTPFields = [:]) {
         self.init(
             head: HTTPResponse(status: status, headerFields: fields),
@@ -40,14 +40,14 @@ public struct ResponseContent: Sendable {
         )
     }
 
-    /// JSON that came from no origin, with its media type; see ``init(_:status:fields:)``.
+    /// Creates JSON that came from no origin, with its media type; see ``init(_:status:fields:)``.
     public init(json: String, status: HTTPResponse.Status = .ok) {
         self.init(Data(json.utf8), status: status, fields: [.contentType: "application/json"])
     }
 
-    /// The content as a value: of the envelope's model, at the endpoint's path.
+    /// Decodes the content as a value: below the envelope's model, at the endpoint's path.
     ///
-    /// - Parameter path: where it stands, in place of the endpoint's.
+    /// - Parameter path: the path of the value, in place of the endpoint's.
     /// - Throws: ``HoldfastError`` with code `decodingFailed`, `noData` or `envelope`.
     public func decode<Value: Decodable>(_ type: Value.Type, at path: ValuePath? = nil) throws -> Value {
         var decoding = decoding
@@ -55,13 +55,13 @@ public struct ResponseContent: Sendable {
         return try decoding.decode(type, from: data, status: head.status, target: target)
     }
 
-    /// Refuses what is not the client's envelope of a success, where there is one.
+    /// Rejects content that is not the client's envelope of a success, if there is one.
     func checkEnvelope() throws {
         try decoding.checkEnvelope(data, status: head.status, target: target)
     }
 
-    /// Refuses an envelope that says failure, where this may be one.
-    func refuseFailure() throws {
-        try decoding.refuseFailure(data, status: head.status, target: target)
+    /// Rejects an envelope that reports a failure, if the content may be one.
+    func rejectFailure() throws {
+        try decoding.rejectFailure(data, status: head.status, target: target)
     }
 }

@@ -22,15 +22,15 @@ extension Result where Failure == HoldfastError {
 }
 
 extension Result where Failure == HoldfastError, Success: Sendable {
-    /// The value of a success taken one step further.
+    /// Transforms the value of a success by a step.
     ///
     /// ```swift
     /// let title = result.step(.dictionary).step { $0["title"]?.text }
     /// ```
-    /// A step that returns `nil`, or throws something else than ``HoldfastError``, found the value
-    /// not in the form it needs: a failure with code `dataFormat`, or `decodingFailed` for an error
-    /// of a decoder. The failure keeps the value in ``HoldfastError/rejected``, and in
-    /// ``HoldfastError/body`` where it is bytes.
+    /// A step rejects a value by returning `nil` or by throwing. That is a failure with code
+    /// `dataFormat`, or `decodingFailed` for an error of a decoder; a ``HoldfastError`` stays as it
+    /// is. The failure keeps the value in ``HoldfastError/rejected``, and in ``HoldfastError/body``
+    /// if it is bytes.
     public func step<Next>(_ transform: (Success) throws -> Next?) -> Result<Next, HoldfastError> {
         flatMap { value in
             do {
@@ -42,9 +42,8 @@ extension Result where Failure == HoldfastError, Success: Sendable {
         }
     }
 
-    /// The value of a success taken one step further, by a step that has a name; see
-    /// ``ResultStep``.
+    /// Transforms the value of a success by a named step; see ``ResultStep``.
     public func step<Next>(_ step: ResultStep<Success, Next>) -> Result<Next, HoldfastError> {
-        self.step { try step.take($0) }
+        self.step { try step.transform($0) }
     }
 }

@@ -4,8 +4,8 @@
     public import Foundation
 #endif
 
-/// A step in processing a result that can be used again: from bytes to an object, to an array of
-/// objects, to a model, to an array of models.
+/// A reusable step in processing a result: from bytes to an object, to an array of objects, to a
+/// model, to an array of models.
 ///
 /// ```swift
 /// extension ResultStep where Input == [String: JSONValue], Output == [JSONValue] {
@@ -14,21 +14,21 @@
 /// let moments = result.step(.dictionary).step(.moments).step(.models(Moment.self))
 /// ```
 public struct ResultStep<Input, Output>: Sendable {
-    /// Takes the step; `nil` where the input has not the form it needs.
-    public let take: @Sendable (Input) throws -> Output?
+    /// Transforms the input; returns `nil` if it is malformed.
+    public let transform: @Sendable (Input) throws -> Output?
 
-    /// A step.
-    public init(_ take: @escaping @Sendable (Input) throws -> Output?) {
-        self.take = take
+    /// Creates a step.
+    public init(_ transform: @escaping @Sendable (Input) throws -> Output?) {
+        self.transform = transform
     }
 
-    /// Both steps, one after the other.
+    /// Returns both steps in sequence.
     public func then<Next>(_ next: ResultStep<Output, Next>) -> ResultStep<Input, Next> {
-        ResultStep<Input, Next> { input in try take(input).flatMap(next.take) }
+        ResultStep<Input, Next> { input in try transform(input).flatMap(next.transform) }
     }
 }
 
-/// What the steps to objects and models start from: bytes, or a value that was already read.
+/// The input of steps to objects and models: bytes, or a value that was already read.
 public protocol StepInput: Sendable {
     /// Decodes it.
     ///
@@ -66,17 +66,17 @@ extension Array: StepInput where Element: StepInput & Encodable {
 }
 
 extension ResultStep where Input: StepInput, Output == JSONValue {
-    /// To a value of whatever form.
+    /// Decodes a JSON value of any form.
     public static var value: Self { ResultStep { try $0.decoded(JSONValue.self, by: JSONDecoder()) } }
 }
 
 extension ResultStep where Input: StepInput, Output == [String: JSONValue] {
-    /// To an object; anything else has not the form.
+    /// Decodes an object, and rejects any other value.
     public static var dictionary: Self { ResultStep { try $0.decoded(JSONValue.self, by: JSONDecoder()).members } }
 }
 
 extension ResultStep where Input: StepInput, Output == [[String: JSONValue]] {
-    /// To an array of objects; anything else, also as an element, has not the form.
+    /// Decodes an array of objects, and rejects any other value or element.
     public static var dictionaries: Self {
         ResultStep { input in
             guard let elements = try input.decoded(JSONValue.self, by: JSONDecoder()).elements else { return nil }
@@ -87,9 +87,9 @@ extension ResultStep where Input: StepInput, Output == [[String: JSONValue]] {
 }
 
 extension ResultStep where Input: StepInput, Output: Decodable & SendableMetatype {
-    /// To a model: whole, or not at all.
+    /// Decodes a model: the whole, or none.
     ///
-    /// - Parameter decoder: JSON with ISO 8601 dates unless told otherwise.
+    /// - Parameter decoder: JSON with ISO 8601 dates by default.
     public static func model(
         _ type: Output.Type,
         decoder: any ResponseDecoder = CachingClient.Configuration.defaultDecoder
@@ -97,9 +97,9 @@ extension ResultStep where Input: StepInput, Output: Decodable & SendableMetatyp
         ResultStep { try $0.decoded(Output.self, by: decoder) }
     }
 
-    /// To an array of models: each of them whole, or none at all.
+    /// Decodes an array of models: each of them whole, or none at all.
     ///
-    /// - Parameter decoder: JSON with ISO 8601 dates unless told otherwise.
+    /// - Parameter decoder: JSON with ISO 8601 dates by default.
     public static func models<Model: Decodable & SendableMetatype>(
         _ type: Model.Type,
         decoder: any ResponseDecoder = CachingClient.Configuration.defaultDecoder

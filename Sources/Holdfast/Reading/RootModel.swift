@@ -1,25 +1,24 @@
-/// Content of the form `{"code": …, "msg": …, "data": …}`, decodable on its own: no client and no
-/// endpoint needs to know of the envelope.
+/// Content of the form `{"code": …, "msg": …, "data": …}`. It decodes on its own: neither client
+/// nor endpoint has to describe the envelope.
 ///
 /// ```swift
 /// let root = try JSONDecoder().decode(RootModel<Detail>.self, from: data)
 /// let detail = try root.validate()
 /// ```
 ///
-/// The model's type can say what is a success, and what stands for a code or message that is
-/// missing: see ``EnvelopeRule``. Where it does not, a client that reads it takes both from its
-/// ``Envelope``.
+/// The model's type can define what is a success, and the defaults for a missing code or message:
+/// see ``EnvelopeRule``. Otherwise a client that reads it supplies both from its ``Envelope``.
 public struct RootModel<Model: Decodable>: EnvelopedContent {
-    /// The code as it stood there; `null` where it is missing.
+    /// The code as it was sent; `null` if it is missing.
     public var code: JSONValue
-    /// The message, where there is one.
+    /// The message, if there is one.
     public var msg: String?
-    /// The model; `nil` where it is null or missing, and where the code says failure also where it
-    /// is no `Model`.
+    /// The model. `nil` if it is null or missing, or if the code reports a failure and there is
+    /// something else.
     public var data: Model?
     private let missing = MissingParts(of: Model.self)
 
-    /// A root model.
+    /// Creates a root model.
     public init(code: JSONValue, msg: String? = nil, data: Model? = nil) {
         self.code = code
         self.msg = msg
@@ -30,8 +29,8 @@ public struct RootModel<Model: Decodable>: EnvelopedContent {
         case code, msg, data
     }
 
-    /// - Throws: `DecodingError`: the content is no object, or where the code says success stands
-    ///   another model.
+    /// - Throws: `DecodingError` if the content is not an object, or if a success has another
+    ///   model.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         code = try container.decodeIfPresent(JSONValue.self, forKey: .code) ?? .null
@@ -41,7 +40,7 @@ public struct RootModel<Model: Decodable>: EnvelopedContent {
         do {
             data = try container.decodeIfPresent(Model.self, forKey: .data)
         } catch  where !isSuccess {
-            // What stands in place of the model where there is none to give.
+            // A failure may hold anything in place of the model.
         }
     }
 
@@ -52,15 +51,15 @@ public struct RootModel<Model: Decodable>: EnvelopedContent {
         return EnvelopeResult(isSuccess: isSuccess, code: code, message: msg ?? (isSuccess ? nil : missing.message))
     }
 
-    /// ``data``.
+    /// The model; see ``data``.
     public var model: Model? { data }
 }
 
 extension RootModel: Sendable where Model: Sendable {}
 
-/// Encodable as it was read, so that it can be stored as an object.
+/// Encodable in the form in which it was read, so that it can be stored as an object.
 extension RootModel: Encodable where Model: Encodable {
-    /// Writes `code`, `msg` and `data`; the latter two where there are any.
+    /// Writes `code`, and `msg` and `data` if they are not `nil`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(code, forKey: .code)
@@ -70,7 +69,7 @@ extension RootModel: Encodable where Model: Encodable {
 }
 
 extension RootModel: Equatable where Model: Equatable {
-    /// Whether both hold the same and say the same by it.
+    /// Whether both have equal parts and equal results.
     public static func == (one: Self, other: Self) -> Bool {
         one.code == other.code && one.msg == other.msg && one.data == other.data && one.result == other.result
     }
@@ -85,8 +84,8 @@ extension RootModel: Hashable where Model: Hashable {
     }
 }
 
-/// What stands for a code and a message that are missing. Known when the model is made, because
-/// only then is the client known that reads it.
+/// The defaults for a missing code and message. They are read when the model is created, because
+/// only then the client that reads it is known.
 private struct MissingParts: Sendable {
     let code: JSONValue
     let message: String
@@ -101,7 +100,7 @@ private struct MissingParts: Sendable {
     }
 }
 
-/// What a ``RootModel`` of this type takes for a success. Everything has a default.
+/// Defines when a ``RootModel`` of this type is a success. Everything has a default.
 ///
 /// ```swift
 /// extension Detail: EnvelopeRule {
@@ -109,16 +108,15 @@ private struct MissingParts: Sendable {
 /// }
 /// ```
 ///
-/// Arrays and optionals follow the rule of their elements.
+/// Arrays and optionals use the rule of their elements.
 public protocol EnvelopeRule {
-    /// Whether a code says success. 0 in any form (`"0"`, `false`) unless told otherwise.
+    /// Whether a code is a success. By default, 0 in any form (`"0"`, `false`).
     static func isSuccess(_ code: JSONValue) -> Bool
-    /// Stands for a code that is missing. Unless told otherwise it is ``Envelope/missingCode`` of
-    /// the client or the endpoint that reads the model, else `null`, which is no success.
+    /// Replaces a missing code. By default ``Envelope/missingCode`` of the client or endpoint that
+    /// reads the model, otherwise `null`, which is no success.
     static var missingCode: JSONValue { get }
-    /// Stands for the message of a failure that has none. Unless told otherwise it is
-    /// ``Envelope/missingMessage`` of the client or the endpoint that reads the model, else
-    /// ``EnvelopeResult/defaultMessage``.
+    /// The message of a failure that has none. By default ``Envelope/missingMessage`` of the client
+    /// or endpoint that reads the model, otherwise ``EnvelopeResult/defaultMessage``.
     static var missingMessage: String { get }
 }
 
@@ -126,10 +124,10 @@ extension EnvelopeRule {
     /// 0 in any form.
     public static func isSuccess(_ code: JSONValue) -> Bool { code.means(0) }
     /// The reading client's.
-    public static var missingCode: JSONValue { ReadingPlace.current.described?.missingCode ?? .null }
+    public static var missingCode: JSONValue { ReadingPlace.current.clientEnvelope?.missingCode ?? .null }
     /// The reading client's.
     public static var missingMessage: String {
-        ReadingPlace.current.described?.missingMessage ?? EnvelopeResult.defaultMessage
+        ReadingPlace.current.clientEnvelope?.missingMessage ?? EnvelopeResult.defaultMessage
     }
 }
 

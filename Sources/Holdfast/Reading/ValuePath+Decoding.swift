@@ -1,22 +1,22 @@
-/// What stands at a path.
+/// The result of a search at a path.
 enum Found<Value> {
     case value(Value)
-    /// The value, or an object or array on the way to it, is not there.
+    /// The value, or an object or array on the path, is missing.
     case missing(at: ValuePath)
-    /// The value, or an object or array on the way to it, is null.
+    /// The value, or an object or array on the path, is null.
     case null(at: ValuePath)
 
-    /// The value; `nil` where there is none.
+    /// The value; `nil` if there is none.
     var value: Value? {
         if case .value(let value) = self { value } else { nil }
     }
 }
 
 extension ValuePath {
-    /// Walks from the top level of what `decoder` decodes to the value at this path.
+    /// Finds the value at this path, from the top level of `decoder`.
     ///
-    /// - Throws: `DecodingError`: on the way stands something that is neither object nor array, or
-    ///   the value is of another type.
+    /// - Throws: `DecodingError` if something on the path is neither object nor array, or if the
+    ///   value is of another type.
     func find<Value: Decodable>(_ type: Value.Type, from decoder: any Decoder) throws -> Found<Value> {
         var decoder = decoder
         for (depth, step) in steps.enumerated() {
@@ -30,14 +30,14 @@ extension ValuePath {
         }
         let container = try decoder.singleValueContainer()
         guard container.decodeNil() else { return .value(try container.decode(type)) }
-        // Optionals take null for a value, and other types may.
+        // Optionals accept null as a value, and other types may.
         return (try? container.decode(type)).map(Found.value) ?? .null(at: self)
     }
 
-    /// The value at this path; what is missing or null is `nil` for an optional and an error for
-    /// other types.
+    /// Returns the value at this path. A missing or null value is `nil` for an optional, and an
+    /// error for other types.
     ///
-    /// - Throws: `DecodingError`, its coding path from the top level on.
+    /// - Throws: `DecodingError`, with a coding path from the top level on.
     func read<Value: Decodable>(_ type: Value.Type, from decoder: any Decoder) throws -> Value {
         switch try find(type, from: decoder) {
         case .value(let value): return value
@@ -59,19 +59,19 @@ extension ValuePath {
     private func context(_ codingPath: [any CodingKey], endedAt place: ValuePath) -> DecodingError.Context {
         DecodingError.Context(
             codingPath: codingPath,
-            debugDescription: "'\(self)' is not there.",
+            debugDescription: "'\(self)' is missing.",
             underlyingError: place == self ? nil : UnreachedPath(path: self)
         )
     }
 }
 
-/// A path whose end was not reached: beneath an error that says where the way ended.
+/// The path whose end was not reached, as the cause of an error that names where the search ended.
 struct UnreachedPath: Error {
     let path: ValuePath
 }
 
 extension Decoder {
-    /// The decoder of a member or an element; `nil` where there is none.
+    /// Returns the decoder of a member or an element; `nil` if there is none.
     fileprivate func below(_ step: ValuePath.Step) throws -> (any Decoder)? {
         if case .index(let index) = step, var elements = try? unkeyedContainer() {
             guard index >= 0 else { return nil }
@@ -100,7 +100,7 @@ struct PathKey: CodingKey {
     init(intValue: Int) { (stringValue, self.intValue) = (String(intValue), intValue) }
 }
 
-/// A type with a value for what is not there: an optional.
+/// A type with a value for absence: an optional.
 private protocol Absentable {
     static var absence: Self { get }
 }
@@ -110,7 +110,7 @@ extension Optional: Absentable {
 }
 
 extension Decodable {
-    /// `nil` where this type is an optional; no value where it is not.
+    /// `nil` if this type is an optional; otherwise there is no value.
     static var absent: Self? {
         func absence<Other: Absentable>(_ type: Other.Type) -> Self? { type.absence as? Self }
         return (self as? any Absentable.Type).flatMap { absence($0) }

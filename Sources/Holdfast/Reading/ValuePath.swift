@@ -1,40 +1,40 @@
-/// Where in structured content a value stands: names of objects and indexes of arrays.
+/// The place of a value in structured content: names of objects and indexes of arrays.
 ///
 /// ```swift
 /// let title: ValuePath = "data.moments[0].title"
 /// let reason = ValuePath("error>errMsg", separator: ">")
 /// ```
 ///
-/// Names are separated by dots, or by a separator of one's own. An index is written `[0]`, or as a
-/// number between separators (`moments.0.title`), which is also taken for a name where an object
-/// stands. A backslash takes the character after it as it is (`a\.b` is one name, `\0` the name
-/// "0"), and `[]` is the empty name. Empty places between separators count for nothing.
+/// Names are separated by dots, or by a separator of your own. An index is written `[0]`, or as a
+/// number between separators (`moments.0.title`), which is a name if the container is an object. A
+/// backslash makes the next character literal (`a\.b` is one name, `\0` the name "0"), and `[]` is
+/// the empty name. Empty places between separators are ignored.
 ///
-/// Names are those that the decoder shows: a `JSONDecoder` that converts from snake case shows
+/// Names are those that the decoder shows. A `JSONDecoder` that converts from snake case shows
 /// `userDetails` for `user_details`.
 public struct ValuePath: Sendable, Hashable {
     /// One step down.
     public enum Step: Sendable, Hashable {
         /// Into the member of an object.
         case name(String)
-        /// Into the element of an array, from 0 on. In an object, the member whose name is this
-        /// number.
+        /// Into the element of an array, from 0 on. In an object, the member with this number as
+        /// its name.
         case index(Int)
     }
 
-    /// From the top level down.
+    /// The steps, from the top level down.
     public var steps: [Step]
 
-    /// A path of steps; none is the top level.
+    /// Creates a path of steps. No steps are the top level.
     public init(_ steps: [Step] = []) {
         self.steps = steps
     }
 
-    /// A path as text.
+    /// Creates a path from text.
     ///
-    /// - Parameter separator: stands between names; neither a backslash nor a square bracket.
+    /// - Parameter separator: the separator of names; neither a backslash nor a square bracket.
     public init(_ text: String, separator: Character = ".") {
-        precondition(!#"\[]"#.contains(separator), "'\(separator)' has a meaning of its own in a path.")
+        precondition(!#"\[]"#.contains(separator), "'\(separator)' has a special meaning in a path.")
         var parser = Parser(text: text[...], separator: separator)
         steps = parser.steps()
     }
@@ -42,22 +42,22 @@ public struct ValuePath: Sendable, Hashable {
     /// Whether it is the top level.
     public var isEmpty: Bool { steps.isEmpty }
 
-    /// A path that goes on from this one.
+    /// Returns a path that continues this one.
     public func appending(_ other: ValuePath) -> ValuePath {
         ValuePath(steps + other.steps)
     }
 }
 
 extension ValuePath: ExpressibleByStringLiteral {
-    /// A path as text, with dots between names.
+    /// Creates a path from text, with dots between names.
     public init(stringLiteral text: String) {
         self.init(text, separator: ".")
     }
 }
 
 extension ValuePath: CustomStringConvertible {
-    /// The path as text, with dots between names: what ``init(_:separator:)`` reads as the same
-    /// path. Empty for the top level.
+    /// The path as text, with dots between names. ``init(_:separator:)`` reads it as the same path.
+    /// Empty for the top level.
     public var description: String {
         var text = ""
         for step in steps {
@@ -78,7 +78,7 @@ extension ValuePath: CustomStringConvertible {
 }
 
 extension ValuePath {
-    /// Where a decoder stood.
+    /// Creates a path from a decoder's coding path.
     init(_ codingPath: [any CodingKey]) {
         steps = codingPath.map { key in key.intValue.map(Step.index) ?? .name(key.stringValue) }
     }
@@ -90,7 +90,7 @@ extension ValuePath {
         let separator: Character
         /// The name that is being read; `nil` between names.
         var name: String?
-        /// Whether a character of it was taken as it is: then it is no number.
+        /// Whether a character of it was literal. Then the name is not a number.
         var isLiteral = false
 
         mutating func steps() -> [Step] {
@@ -112,8 +112,8 @@ extension ValuePath {
             return steps
         }
 
-        /// What follows an opening bracket, where it is an index or nothing; anything else is part
-        /// of a name.
+        /// Reads the text after an opening bracket if it is an index or empty. Otherwise the
+        /// bracket is part of a name.
         private mutating func bracketed() -> Step? {
             guard let end = text.firstIndex(of: "]") else { return nil }
             let index = Int(index: text[..<end])
@@ -131,7 +131,7 @@ extension ValuePath {
 }
 
 extension Int {
-    /// A number as an index is written: digits, without needless zeros.
+    /// Reads an index: digits, without leading zeros.
     fileprivate init?(index text: Substring) {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), text == "0" || text.first != "0"
         else { return nil }

@@ -1,20 +1,21 @@
 public import Dispatch
 
-/// Where callbacks run.
+/// The place where callbacks run.
 public struct CallbackExecutor: Sendable {
     private let schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
 
     /// Swift's own thread pool, which has as many threads as the machine has cores.
     ///
-    /// A callback holds one of them until it returns. One that blocks (a lock held for long, a
-    /// semaphore, a file, a socket) keeps all of Swift's tasks from running once there are as many
-    /// of them as cores. Run those on a ``queue(_:)`` of your own.
+    /// A callback holds one thread until it returns. If as many callbacks block (on a lock, a
+    /// semaphore, a file or a socket) as the machine has cores, none of Swift's tasks can run. Run
+    /// such callbacks on a ``queue(_:)`` of your own.
     public static let concurrent = CallbackExecutor(schedule: nil)
 
     /// The main actor.
     public static let main = CallbackExecutor { work in Task { @MainActor in work() } }
 
-    /// A dispatch queue, serial or not; callbacks of one subscription are serial in any case.
+    /// A dispatch queue, serial or concurrent. Callbacks of one subscription are serial in any
+    /// case.
     public static func queue(_ queue: DispatchQueue) -> CallbackExecutor {
         CallbackExecutor { work in queue.async(execute: work) }
     }
@@ -23,15 +24,15 @@ public struct CallbackExecutor: Sendable {
         self.schedule = schedule
     }
 
-    /// An executor of one's own.
+    /// Creates an executor of your own.
     ///
-    /// - Parameter schedule: runs what it is given once, at some time, on some thread. What it
+    /// - Parameter schedule: runs its argument once, at any time, on any thread. A callback that it
     ///   never runs never ends.
     public init(_ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
         self.schedule = schedule
     }
 
-    /// Runs `work` there and returns when it has returned.
+    /// Runs `work` on the executor, and returns when `work` has returned.
     func run(_ work: @escaping @Sendable () -> Void) async {
         guard let schedule else { return work() }
         await withCheckedContinuation { continuation in

@@ -2,34 +2,36 @@ public import HTTPCache
 public import HTTPCacheSemantics
 public import HTTPTypes
 
-/// A value on its way to the caller, and where it comes from.
+/// A value with its source.
 public struct Emission<Value: Sendable>: Sendable {
     /// The decoded content.
     public var value: Value
-    /// `store`: a stored response. `network`: the origin answered, with this content or with a 304
-    /// that confirmed the stored one. `substitute`: a ``SubstitutingPlugin`` made it, because no
-    /// response came.
+    /// The source: `store` for a stored response, `network` for a response of the origin or a 304
+    /// that confirmed the stored one, `substitute` for content that a ``SubstitutingPlugin``
+    /// supplied.
     public var source: CacheResponse.Source
     /// How long ago the origin generated the response or last confirmed it. RFC 9111 §4.2.3
     public var age: Duration
-    /// Past its freshness lifetime, or invalidated. Never so from the network.
+    /// Whether the value is past its freshness lifetime, or invalidated. Always `false` for the
+    /// network.
     public var isStale: Bool
-    /// The same content as the stored value that was emitted before: nothing to redraw.
+    /// Whether the content equals the stored value that was emitted before. Then there is nothing
+    /// to redraw.
     public var isUnchanged: Bool
     /// The response's status.
     public var status: HTTPResponse.Status
-    /// The response's fields: pages (`Link`), totals, validators. Of a stored response with its
-    /// present `Age`.
+    /// The response's fields, such as `Link`, totals and validators. A stored response has its
+    /// current `Age`.
     public var fields: HTTPFields
-    /// How the exchange ended, in the words of RFC 9211.
+    /// How the exchange ended, in the terms of RFC 9211.
     public var outcome: CacheOutcome
-    /// Why the network's response was not stored, so that there will be nothing of it offline, nor
-    /// as the first emission of the next call. `nil` where it was stored or confirmed what is
-    /// stored. See <doc:MyClosureIsNeverCalled>.
+    /// Why the network's response was not stored. Then it is not available offline, nor as the
+    /// first emission of the next call. `nil` if it was stored, or confirmed the stored one. See
+    /// <doc:MyClosureIsNeverCalled>.
     public var notStored: StorageRefusal? { outcome.notStored }
 
-    /// An emission: of the network, just generated, unless told otherwise. For code that stands in
-    /// for a client, in tests above all.
+    /// Creates an emission, by default of a new response from the network. For code that replaces a
+    /// client, above all in tests.
     public init(
         value: Value,
         source: CacheResponse.Source = .network,
@@ -50,7 +52,7 @@ public struct Emission<Value: Sendable>: Sendable {
         self.outcome = outcome ?? (source == .store ? CacheOutcome(isHit: true) : CacheOutcome(forward: .uriMiss))
     }
 
-    /// The same emission of another value.
+    /// Returns the same emission with another value.
     public func map<Other: Sendable>(_ transform: (Value) throws -> Other) rethrows -> Emission<Other> {
         Emission<Other>(
             value: try transform(value),

@@ -1,5 +1,5 @@
 extension EmissionStream {
-    /// Begins the request and calls back with callbacks that may wait: for an actor, say.
+    /// Starts the request, and delivers its emissions to asynchronous callbacks.
     ///
     /// ```swift
     /// let subscription = client.startWith(endpoint).subscribe(
@@ -8,12 +8,12 @@ extension EmissionStream {
     /// )
     /// ```
     ///
-    /// Each is awaited before the next begins, so an actor sees the emissions in their order. The
-    /// rest is as with ``subscribe(on:onNext:onError:onCompleted:)``. ``Subscription/cancel()``
-    /// also cancels the task in which a callback waits. A callback that throws has no one to tell:
-    /// `for try await` has.
+    /// Each callback is awaited before the next begins, so an actor sees the emissions in order.
+    /// Everything else is as with ``subscribe(on:onNext:onError:onCompleted:)``.
+    /// ``Subscription/cancel()`` also cancels the task in which a callback waits. Callbacks cannot
+    /// throw; `for try await` can.
     ///
-    /// - Returns: the subscription. Letting go of it cancels the request.
+    /// - Returns: the subscription. Releasing it cancels the request.
     public func subscribe(
         onNext: @escaping @Sendable (Emission<Value>) async -> Void,
         onError: @escaping @Sendable (HoldfastError) async -> Void = { _ in },

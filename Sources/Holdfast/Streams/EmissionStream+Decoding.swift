@@ -5,14 +5,14 @@
 #endif
 
 extension EmissionStream where Value == Data {
-    /// The emissions with their content decoded: `endpoint.request().map(User.self)`.
+    /// Returns the emissions with their content decoded: `endpoint.request().map(User.self)`.
     ///
-    /// The same as ``Call/map(_:at:)`` before ``Call/request()``: decoder, envelope and validations
-    /// are those of the call, and content that says failure is not stored in the place of a
-    /// success. A stream that was transformed before, or made by hand, is no request any more: its
-    /// bytes are decoded as JSON with ISO 8601 dates and without an envelope.
+    /// It is the same as ``Call/map(_:at:)`` before ``Call/request()``: decoder, envelope and
+    /// validations are those of the call, and content that reports a failure does not replace a
+    /// stored success. A stream that was transformed before, or made by hand, no longer has a
+    /// request. Its bytes are decoded as JSON with ISO 8601 dates and without an envelope.
     ///
-    /// - Parameter path: where in the content the value stands, in place of the endpoint's.
+    /// - Parameter path: the path of the value in the content, in place of the endpoint's.
     public func map<Model: Decodable & Sendable>(
         _ type: Model.Type,
         at path: ValuePath? = nil
@@ -26,7 +26,7 @@ extension EmissionStream where Value == Data {
 }
 
 extension OnCache where Value == Data {
-    /// The network's value decoded, while the stored one goes to its closure as it is.
+    /// Decodes the network's value, and passes the stored one to its closure as it is.
     fileprivate func map<Model: Decodable & Sendable>(_ type: Model.Type, at path: ValuePath?) -> EmissionStream<Model>
     {
         var both = call.interpreting(type) { [interpret = call.interpret] reader in
@@ -40,7 +40,7 @@ extension OnCache where Value == Data {
 }
 
 extension EmissionStream {
-    /// Not here: the values are decoded already.
+    /// Unavailable: the values are already decoded.
     @available(
         *,
         unavailable,

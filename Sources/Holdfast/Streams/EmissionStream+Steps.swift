@@ -1,16 +1,17 @@
 extension EmissionStream {
-    /// The emissions with another value each.
+    /// Returns the emissions with their values transformed.
     ///
-    /// - Parameter transform: what it throws ends the stream; an error that is no ``HoldfastError``
-    ///   as the cause of one with code `dataFormat`, or `decodingFailed` where it is a decoder's.
+    /// - Parameter transform: an error that it throws ends the stream. An error that is no
+    ///   ``HoldfastError`` becomes the cause of one with code `decodingFailed` if it is a
+    ///   decoder's, and `dataFormat` otherwise.
     public func map<Other: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> Other
     ) -> EmissionStream<Other> {
         flatMapEmission { try $0.map(transform) }
     }
 
-    /// The emissions with another value each; a transformation that answers `nil` ends the stream
-    /// with an error of code `dataFormat`.
+    /// Returns the emissions with their values transformed. If the transformation returns `nil`,
+    /// the stream ends with an error of code `dataFormat`.
     public func compactMap<Other: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> Other?
     ) -> EmissionStream<Other> {
@@ -24,10 +25,11 @@ extension EmissionStream {
         }
     }
 
-    /// A chained request: for each emission another call, whose one value is emitted in its place.
+    /// Chains a request: for each emission it makes another call, and emits the value of that call
+    /// instead.
     ///
-    /// Where the first stream emits twice, so does this one. The second call is made by its
-    /// endpoint's strategy.
+    /// If the first stream emits twice, so does this one. The second call uses its endpoint's
+    /// strategy.
     public func flatMap<Other: Sendable>(
         _ next: @escaping @Sendable (Value) async throws -> Call<Other>
     ) -> EmissionStream<Other> {
@@ -44,8 +46,8 @@ extension EmissionStream {
                 do {
                     return try await transform(emission)
                 } catch {
-                    // What the caller's code throws says that the value is not what it should be;
-                    // the network is not to blame.
+                    // An error of the caller's code means that the value is malformed; the network
+                    // did not fail.
                     if error is HoldfastError || error is CancellationError { throw error }
                     throw HoldfastError(rejecting: emission.value, for: Other.self, because: error)
                 }

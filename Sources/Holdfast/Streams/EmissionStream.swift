@@ -1,39 +1,40 @@
-/// The emissions of one request: an `AsyncSequence`, or callbacks through
+/// The emissions of one request: an `AsyncSequence`, or callbacks by
 /// ``subscribe(on:onNext:onError:onCompleted:)``.
 ///
-/// Both forms have one core and the same guarantees:
+/// Both forms have one implementation and the same guarantees:
 ///
-/// * **Start**: nothing happens before it is iterated or subscribed to, and each iteration is a
-///   request of its own.
-/// * **Order**: what is stored comes before what the network answers; emissions come one at a time.
-/// * **Back-pressure**: the next emission is made when it is asked for, that is, when the loop's
-///   body, or the callback, has returned. Only the network's answer is fetched, and made a value,
-///   ahead: it is under way while the stored value is looked at.
-/// * **End**: exactly one: it completes, or it throws ``HoldfastError``. Nothing comes after it.
-/// * **Cancellation**: letting go of the iterator or the subscription, or cancelling the task that
-///   iterates, cancels the request; one that no other caller shares is closed on the wire. Where
-///   its response is being stored already, it goes on for a second at most: what is complete by
-///   then is stored for the next caller, the rest is closed. A response of known length that will
-///   be complete within ten seconds has those; one of unknown length ends at 8 MiB; a stream
-///   (`application/x-ndjson`, `application/json-seq`) ends at once, and so does everything while
-///   another request waits for the origin. A subscription that is cancelled does so at once, also
-///   while a callback runs; a task that is cancelled while its loop's body runs does so when that
-///   returns. An iteration that was cancelled throws `CancellationError`; callbacks just end.
+/// * **Start**: the request starts when the stream is iterated or subscribed to. Each iteration is
+///   a request of its own.
+/// * **Order**: the stored value comes before the network's. Emissions come one at a time.
+/// * **Back-pressure**: the next emission is made on demand, when the loop's body or the callback
+///   has returned. Only the network's response is fetched and decoded ahead, while the caller uses
+///   the stored value.
+/// * **End**: exactly one. The stream completes, or throws ``HoldfastError``. No emission follows.
+/// * **Cancellation**: the request is cancelled when the iterator or the subscription is released,
+///   or the iterating task is cancelled. If no other caller shares the request, its connection is
+///   closed. If its response is already being stored, the fetch continues for at most a second. A
+///   response that is complete by then is stored for the next caller. Any other is closed. A
+///   response of known length that will be complete within ten seconds gets that time. One of
+///   unknown length ends at 8 MiB. A stream (`application/x-ndjson`, `application/json-seq`) ends
+///   at once, and so does any fetch while another request waits for the origin. Cancelling a
+///   subscription takes effect at once, even while a callback runs. Cancelling a task takes effect
+///   when its loop's body returns. A cancelled iteration throws `CancellationError`; callbacks just
+///   end.
 public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
-    /// A value and where it comes from.
+    /// A value with its source.
     public typealias Element = Emission<Value>
 
-    /// One run of the request: answers with one emission after the other, then `nil`.
+    /// One run of the request: returns one emission after the other, then `nil`.
     typealias Next = () async throws -> Emission<Value>?
 
     private let start: @Sendable () -> Next
-    /// The request that emits, so that another type can still be named for its content.
+    /// The request of the stream, so that another type can still be named for its content.
     enum Request: Sendable {
         case call(Call<Value>)
         case onCache(OnCache<Value>)
     }
 
-    /// `nil` where the values were transformed, or come from elsewhere.
+    /// `nil` if the values were transformed, or come from elsewhere.
     let request: Request?
 
     init(_ request: Request? = nil, start: @escaping @Sendable () -> Next) {
@@ -41,10 +42,9 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         self.start = start
     }
 
-    /// A stream of emissions that are there already, for code that stands in for a client: they
-    /// come in this order, and then the end.
+    /// Creates a stream of given emissions, in this order, for code that replaces a client.
     ///
-    /// - Parameter failure: how it ends; completed unless told otherwise.
+    /// - Parameter failure: the error that ends it. By default the stream completes.
     public init(_ emissions: [Emission<Value>], failure: HoldfastError? = nil) {
         request = nil
         start = {
@@ -57,7 +57,7 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// What a call emits.
+    /// Creates the stream of a call's emissions.
     init(running call: Call<Value>) {
         self.init(.call(call)) {
             let run = CallRun(call)
@@ -73,7 +73,7 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
             self.produce = produce
         }
 
-        /// The next emission; `nil` after the last.
+        /// Returns the next emission; `nil` after the last.
         public mutating func next() async throws -> Emission<Value>? {
             guard let produce else { return nil }
             do {
@@ -91,18 +91,18 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// Begins the request.
+    /// Starts the request.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(start())
     }
 
-    /// Begins the request and calls back.
+    /// Starts the request, and delivers its emissions to callbacks.
     ///
-    /// The callbacks come one after another, never two at a time: `onNext` for each emission, then
-    /// exactly one of `onError` and `onCompleted`; none of them once ``Subscription/cancel()`` was
+    /// The callbacks run one after another, never two at a time: `onNext` for each emission, then
+    /// exactly one of `onError` and `onCompleted`. None begins after ``Subscription/cancel()`` was
     /// called.
-    /// - Parameter executor: where the callbacks run; never on an event loop.
-    /// - Returns: the subscription. Letting go of it cancels the request.
+    /// - Parameter executor: the place where the callbacks run; never an event loop.
+    /// - Returns: the subscription. Releasing it cancels the request.
     public func subscribe(
         on executor: CallbackExecutor = .concurrent,
         onNext: @escaping @Sendable (Emission<Value>) -> Void,

@@ -1,12 +1,12 @@
 extension EmissionStream {
-    /// As ``subscribe(on:onNext:onError:onCompleted:)`` on the main actor, with callbacks that may
-    /// use its state.
+    /// Like ``subscribe(on:onNext:onError:onCompleted:)`` on the main actor, with callbacks that
+    /// may use its state.
     public func subscribeOnMainActor(
         onNext: @escaping @MainActor @Sendable (Emission<Value>) -> Void,
         onError: @escaping @MainActor @Sendable (HoldfastError) -> Void = { _ in },
         onCompleted: @escaping @MainActor @Sendable () -> Void = {}
     ) -> Subscription {
-        // The executor runs them there, so that assuming it is right.
+        // The executor runs them on the main actor, so the assumption holds.
         subscribe(
             on: .main,
             onNext: { emission in MainActor.assumeIsolated { onNext(emission) } },
@@ -17,7 +17,7 @@ extension EmissionStream {
 }
 
 extension OnCache {
-    /// As ``request(on:onNext:onError:onCompleted:)`` on the main actor, with callbacks that may
+    /// Like ``request(on:onNext:onError:onCompleted:)`` on the main actor, with callbacks that may
     /// use its state.
     ///
     /// The stored value's closure runs there too.

@@ -1,4 +1,4 @@
-/// A request whose stored value goes to a closure of its own. Nothing happens before it is started.
+/// A request that passes the stored value to a closure of its own. It starts on demand.
 ///
 /// ```swift
 /// let request = client.onCache(endpoint) { stored in show(stored.value) }.request()
@@ -8,24 +8,24 @@ public struct OnCache<Value: Sendable>: Sendable {
     let call: Call<Value>
     let onStored: @Sendable (Emission<Value>) -> Void
 
-    /// With a client to run on, instead of ``CachingClient/current``.
+    /// Returns the request with a client to run on, instead of ``CachingClient/current``.
     public func on(_ client: CachingClient) -> OnCache {
         OnCache(call: call.on(client), onStored: onStored)
     }
 
-    /// The network's value as a stream of one emission. The stored value's closure has returned
-    /// before it.
+    /// Returns the network's value as a stream of one emission. The stored value's closure has
+    /// returned before it.
     ///
-    /// Where the mode keeps the network out and a stored value was there, the stream completes
-    /// without an emission.
+    /// If the mode prevents network use and there was a stored value, the stream completes without
+    /// an emission.
     public func request() -> EmissionStream<Value> {
         stream(.onCache(self)) { onStored($0) }
     }
 
-    /// The network's value to a callback; the stored value's closure runs on the same executor,
-    /// before it.
+    /// Delivers the network's value to a callback. The stored value's closure runs on the same
+    /// executor, before it.
     ///
-    /// - Returns: the subscription. Letting go of it cancels the request.
+    /// - Returns: the subscription. Releasing it cancels the request.
     public func request(
         on executor: CallbackExecutor = .concurrent,
         onNext: @escaping @Sendable (Emission<Value>) -> Void,
@@ -48,12 +48,12 @@ public struct OnCache<Value: Sendable>: Sendable {
         }
     }
 
-    /// The network's value to a callback as a `Result`; the stored value's closure runs on the same
-    /// executor, before it.
+    /// Delivers the network's value to a callback as a `Result`. The stored value's closure runs on
+    /// the same executor, before it.
     ///
-    /// - Parameter onCompleted: called last, where no failure is the end; also where the mode kept
-    ///   the network out, and no result came.
-    /// - Returns: the subscription. Letting go of it cancels the request.
+    /// - Parameter onCompleted: called last, unless a failure ends the request; also if the mode
+    ///   prevents network use and there was no result.
+    /// - Returns: the subscription. Releasing it cancels the request.
     public func results(
         on executor: CallbackExecutor = .concurrent,
         onCompleted: @escaping @Sendable () -> Void = {},
@@ -76,8 +76,8 @@ public struct OnCache<Value: Sendable>: Sendable {
             let run = CallRun(call)
             return {
                 while let emission = try await run.next() {
-                    // Only the first value can be the stored one; what comes from the store later
-                    // stands in for the network's.
+                    // Only the first value can be the stored one. Later values from the store
+                    // replace the network's.
                     guard run.isAtStoredValue else { return emission }
                     await onStored(emission)
                 }

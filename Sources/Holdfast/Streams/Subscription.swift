@@ -1,12 +1,13 @@
 import Synchronization
 
-/// A request that calls back. Cancelling it, or letting go of it, cancels the request.
+/// A request that delivers to callbacks. Cancelling or releasing the subscription cancels the
+/// request.
 public final class Subscription: Sendable {
     private let cancellation = Cancellation()
     private let task: Task<Void, Never>
 
-    /// Whether callbacks may still begin, and what is under way meanwhile; shared by the
-    /// subscription and the task it started, which must not keep it alive.
+    /// Whether callbacks may still begin, and the work that is under way. The subscription shares
+    /// it with its task, which must not keep the subscription alive.
     final class Cancellation: Sendable {
         private struct State {
             var isCancelled = false
@@ -15,7 +16,7 @@ public final class Subscription: Sendable {
             var next = 0
         }
 
-        /// The subscription that the current task calls back for.
+        /// The subscription whose callbacks the current task runs.
         @TaskLocal static var current: Cancellation?
 
         private let state = Mutex(State())
@@ -29,8 +30,8 @@ public final class Subscription: Sendable {
             for cancel in underWay { cancel() }
         }
 
-        /// Has something cancelled together with the subscription, at once, also while a callback
-        /// runs.
+        /// Registers work that is cancelled together with the subscription, at once, even while a
+        /// callback runs.
         func register(_ cancel: @escaping @Sendable () -> Void) -> Registration? {
             let number: Int? = state.withLock { state in
                 if state.isCancelled { return nil }
@@ -51,11 +52,11 @@ public final class Subscription: Sendable {
 
         func unlessCancelled(_ callback: () -> Void) {
             if state.withLock({ $0.isCancelled }) { return }
-            // What a callback starts is its own.
+            // Requests that a callback starts are not part of this subscription.
             Self.$current.withValue(nil) { callback() }
         }
 
-        /// The same for a callback that may wait.
+        /// The same for an asynchronous callback.
         func unlessCancelled(waiting callback: () async -> Void) async {
             if state.withLock({ $0.isCancelled }) { return }
             await Self.$current.withValue(nil) { await callback() }
@@ -75,8 +76,8 @@ public final class Subscription: Sendable {
 
     deinit { cancel() }
 
-    /// Cancels the request. Called where the callbacks run, it lets none begin any more; called
-    /// from elsewhere, one that is just beginning still runs to its end.
+    /// Cancels the request. If it is called where the callbacks run, no further callback begins. If
+    /// it is called elsewhere, a callback that is just beginning still runs to its end.
     public func cancel() {
         cancellation.cancel()
         task.cancel()

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Holds subscriptions, so that their callbacks go on until the bag is let go of, or
+/// Holds subscriptions, so that their callbacks continue until the bag is released or
 /// ``cancelAll()`` is called.
 ///
 /// ```swift
@@ -8,11 +8,11 @@ import Synchronization
 /// client.startWith(endpoint).subscribe { show($0.value) }.store(in: subscriptions)
 /// ```
 ///
-/// Those that have ended are let go of while others are added.
+/// Subscriptions that have ended are released as others are added.
 public final class SubscriptionBag: Sendable {
     private struct State {
         var subscriptions: [Subscription] = []
-        /// How many there may be before those that have ended are looked for.
+        /// The number of subscriptions at which ended ones are removed.
         var limit = 16
     }
 
@@ -21,7 +21,7 @@ public final class SubscriptionBag: Sendable {
     /// An empty bag.
     public init() {}
 
-    /// Holds one more.
+    /// Adds a subscription.
     public func insert(_ subscription: Subscription) {
         state.withLock { state in
             state.subscriptions.append(subscription)
@@ -31,9 +31,9 @@ public final class SubscriptionBag: Sendable {
         }
     }
 
-    /// Cancels all that it holds, and holds them no longer. Those that are added afterwards run.
+    /// Cancels and releases all subscriptions. Later ones are not affected.
     public func cancelAll() {
-        // Let go of outside the lock: what ends runs code of others.
+        // Released outside the lock, because that runs foreign code.
         let held = state.withLock { state in
             defer { state = State() }
             return state.subscriptions
@@ -41,11 +41,12 @@ public final class SubscriptionBag: Sendable {
         for subscription in held { subscription.cancel() }
     }
 
-    /// How many it holds, for tests.
+    /// The number of subscriptions in the bag, for tests.
     package var count: Int { state.withLock { $0.subscriptions.count } }
 }
 
 extension Subscription {
-    /// Has a bag hold this subscription, so that its callbacks go on for as long as the bag does.
+    /// Adds this subscription to a bag, so that its callbacks continue for as long as the bag
+    /// exists.
     public func store(in bag: SubscriptionBag) { bag.insert(self) }
 }

@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Rules that were looked at: what is wrong with them, and what is needed to compile them.
+/// The outcome of checking rules: the findings, and the parts from which rules are compiled.
 struct CheckedRules {
     /// In the order of the rules.
     private(set) var findings: [ConfigurationError.Finding] = []
@@ -9,8 +9,8 @@ struct CheckedRules {
     private(set) var entries: [CompiledRules.Entry] = []
     private(set) var values: FieldSources.Values = [:]
 
-    /// - Parameter skipped: places of rules that could not be read whole, which have their findings
-    ///   already.
+    /// - Parameter skipped: indices of rules that could not be read whole. Their findings were
+    ///   reported already.
     init(_ rules: [Rule], skipped: Set<Int> = [], sources: FieldSources) {
         checkNames(of: rules)
         for (index, rule) in rules.enumerated() where !skipped.contains(index) {
@@ -26,7 +26,7 @@ struct CheckedRules {
         findings += DeadRules(entries).findings
     }
 
-    /// What a rule is called in messages: `rule 'catalogue'`, `rule 3`.
+    /// The words that messages use for a rule: `rule 'catalogue'`, `rule 3`.
     static func subject(_ rule: Rule, number: Int) -> String {
         rule.name.map { "rule \(shown($0))" } ?? "rule \(number)"
     }

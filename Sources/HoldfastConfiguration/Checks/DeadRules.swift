@@ -1,14 +1,14 @@
 import HTTPTypes
 
-/// Rules that can never count, because rules before them match all that they match and decide all
-/// that they say.
+/// Rules that can never take effect: rules before them match every request that they match, and
+/// decide every setting that they have.
 ///
-/// What is reported is certain. Not every dead rule is found: whether patterns cover each other
-/// cannot always be told.
+/// Every reported rule is dead. Some dead rules are not found: it cannot always be decided if one
+/// pattern covers another.
 struct DeadRules {
     private(set) var findings: [ConfigurationError.Finding] = []
-    /// So many rules are compared with one at most, the first ones; more that match the same are in
-    /// no real file.
+    /// The most rules that one rule is compared with; the first ones are taken. No real file has
+    /// more rules that match the same targets.
     private static let comparisonLimit = 512
 
     init(_ entries: [CompiledRules.Entry]) {
@@ -27,7 +27,7 @@ struct DeadRules {
             findings.append(
                 RuleCheck(entry.rule, number: entry.number).finding(
                     nil,
-                    "It can never count: \(names.joined(separator: " and ")) "
+                    "It can never take effect: \(names.joined(separator: " and ")) "
                         + (names.count == 1 ? "comes first, matches" : "come first, match")
                         + " all that it matches, and \(names.count == 1 ? "decides" : "decide") all its settings. "
                         + "Move it up, or remove it."
@@ -41,10 +41,10 @@ struct DeadRules {
         return entry.rule.location.map { "\(subject) (line \($0.line))" } ?? subject
     }
 
-    /// Rules before this one with a pattern for each of its patterns, perhaps.
+    /// Rules before this one that may have, for each of its patterns, a pattern that covers it.
     private static func candidates(for entry: CompiledRules.Entry, at place: Int, _ index: RuleIndex) -> [Int] {
-        // What covers a rule about everything is about everything, too: such rules are found with
-        // any pattern.
+        // Only a rule that matches everything covers a rule that matches everything. The index
+        // returns such rules for any pattern.
         guard let first = entry.patterns.first else {
             return index.possiblyCovering(.everything, before: place, limit: comparisonLimit).sorted()
         }
@@ -71,7 +71,7 @@ struct DeadRules {
 }
 
 extension CompiledPattern {
-    /// What a rule without patterns is about.
+    /// The pattern of a rule without patterns: it matches every target.
     static let everything = CompiledPattern(
         http: .any,
         https: .any,

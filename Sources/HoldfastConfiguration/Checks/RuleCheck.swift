@@ -1,12 +1,12 @@
 import HTTPCache
 import HTTPTypes
 
-/// What is wrong with one rule by itself.
+/// The checks of one rule by itself. The other rules are not looked at.
 struct RuleCheck {
     let rule: Rule
     /// From 1.
     let number: Int
-    /// What decisions call it.
+    /// The rule's name in decisions and messages.
     let name: String
     private(set) var findings: [ConfigurationError.Finding] = []
     private(set) var patterns: [CompiledPattern] = []
@@ -29,7 +29,7 @@ struct RuleCheck {
 
     private mutating func report(_ setting: String?, _ message: String) { findings.append(finding(setting, message)) }
 
-    /// Another setting of this rule, with its line.
+    /// Another setting of this rule, with its line, for a message.
     private func other(_ setting: String) -> String {
         guard let line = rule.location?.settings[setting] else { return "'\(setting)'" }
         return "'\(setting)' (line \(line))"
@@ -59,13 +59,13 @@ struct RuleCheck {
             }
         }
         for type in rule.match.contentTypes where !MediaTypes.isRange(type) {
-            report("match.content-type", "\(shown(type)) is no media type such as 'image/png' or 'image/*'.")
+            report("match.content-type", "\(shown(type)) is not a media type such as 'image/png' or 'image/*'.")
         }
         guard !rule.match.contentTypes.isEmpty else { return }
         for setting in Setting.all where setting.phase == .request && setting.isSet(rule.settings) {
             report(
                 setting.name,
-                "It counts before there is a response, and this rule asks for its \(other("match.content-type")). Move it into a rule without."
+                "It takes effect before there is a response, but this rule has the condition \(other("match.content-type")). Move it into a rule without that condition."
             )
         }
     }
@@ -83,10 +83,10 @@ struct RuleCheck {
                 report(setting, "'\(name.rawName)' cannot be set: it is the cache's own, or the connection's.")
                 continue
             }
-            if case .literal = source, FieldRules.tellsOfSecret(name) {
+            if case .literal = source, FieldRules.isSecretByName(name) {
                 report(
                     setting,
-                    "'\(name.rawName)' is a secret by its name, and this file is no place for it. Write '{env: NAME}' or '{file: PATH}'."
+                    "'\(name.rawName)' is a secret by its name, and must not stand in this file. Write '{env: NAME}' or '{file: PATH}'."
                 )
                 continue
             }
@@ -108,7 +108,7 @@ struct RuleCheck {
 }
 
 extension RuleCheck {
-    /// Values that no file could have, or that make no sense.
+    /// Values that no file could hold, or that make no sense.
     private mutating func checkValues(_ settings: RuleSettings) {
         let durations = [
             ("freshness.lifetime", settings.freshness.lifetime), ("freshness.default", settings.freshness.default),
@@ -119,45 +119,47 @@ extension RuleCheck {
         ]
         for case (let name, let duration?) in durations
         where duration < .zero || duration.components.attoseconds != 0 {
-            report(name, "It is no whole number of seconds from 0 on.")
+            report(name, "It must be a whole number of seconds, 0 or more.")
         }
         for case (let name, .on(let timeout)?) in [
             ("timeouts.soft", settings.softTimeout), ("timeouts.hard", settings.hardTimeout),
-        ] where timeout <= .zero { report(name, "A timeout is more than 0 s; 'off' is for none.") }
+        ] where timeout <= .zero { report(name, "A timeout must be more than 0 s. Write 'off' for no timeout.") }
         if case .on(let share) = settings.eagerRefresh, !(0...1).contains(share) {
-            report("eager-refresh", "\(share) is no share from 0 to 1.")
+            report("eager-refresh", "\(share) is not a number from 0 to 1.")
         }
         if case .on(let guarding) = settings.goodDataGuard, !(0...1).contains(guarding.minimumJSONShare) {
-            report("guard", "\(guarding.minimumJSONShare) is no share from 0 to 1.")
+            report("guard", "\(guarding.minimumJSONShare) is not a number from 0 to 1.")
         }
         checkLists(settings)
     }
 
     private mutating func checkLists(_ settings: RuleSettings) {
         if settings.store.methods?.isEmpty == true {
-            report("store.methods", "The list is empty. Name methods, or say 'bypass: true'.")
+            report("store.methods", "The list is empty. Name methods, or write 'bypass: true'.")
         }
         if settings.store.statuses?.isEmpty == true {
-            report("store.statuses", "The list is empty. Name statuses, or say 'bypass: true'.")
+            report("store.statuses", "The list is empty. Name statuses, or write 'bypass: true'.")
         }
         for status in (settings.store.statuses ?? []).sorted() where !(200...599).contains(status) {
-            report("store.statuses", "\(status) is no status from 200 to 599.")
+            report("store.statuses", "\(status) is not a status from 200 to 599.")
         }
         for (name, size) in [
             ("store.largest", settings.store.largest), ("store.smallest", settings.store.smallest),
         ] {
-            if let size, size < 0 { report(name, "A size is 0 B or more.") }
+            if let size, size < 0 { report(name, "A size must be 0 B or more.") }
         }
-        if settings.store.content == .asRequested { report("store.content", "Say 'any' or 'graphql', or nothing.") }
+        if settings.store.content == .asRequested {
+            report("store.content", "Write 'any' or 'graphql', or leave the setting out.")
+        }
         if let tags = settings.tags {
             if tags.isEmpty { report("tags", "The list is empty. Name tags, or leave the setting out.") }
             if tags.count > 32 { report("tags", "There are \(tags.count) tags; the limit is 32.") }
             for tag in tags where tag.isEmpty || tag.utf8.count > 256 || tag.utf8.contains(where: { $0 < 0x20 }) {
-                report("tags", "\(shown(tag)) is no tag: it has 1 to 256 bytes and no control characters.")
+                report("tags", "\(shown(tag)) is not a tag: a tag has 1 to 256 bytes and no control characters.")
             }
         }
         if case .cookie(let name)? = settings.store.principal, !MediaTypes.isRange("\(name)/a") || name.contains("*") {
-            report("store.per", "\(shown(name)) is no cookie's name.")
+            report("store.per", "\(shown(name)) is not the name of a cookie.")
         }
         for (name, list) in [
             ("ignore.parameters", settings.ignore.parameters),
@@ -166,7 +168,7 @@ extension RuleCheck {
             guard let list else { continue }
             if list.isEmpty { report(name, "The list is empty. Name parameters, or leave the setting out.") }
             for parameter in list where parameter.isEmpty || parameter.dropLast().contains("*") {
-                report(name, "\(shown(parameter)) is no parameter's name: a star stands at its end only.")
+                report(name, "\(shown(parameter)) is not the name of a parameter: a star may only stand at its end.")
             }
         }
         if settings.ignore.fields?.isEmpty == true {
@@ -176,18 +178,18 @@ extension RuleCheck {
 }
 
 extension RuleCheck {
-    /// Settings that take each other's effect.
+    /// Settings that cancel each other.
     private mutating func checkContradictions(_ settings: RuleSettings) {
         if settings.bypass == true {
-            for setting in Setting.all where !setting.countsWithBypass && setting.isSet(settings) {
-                report(setting.name, "It never counts beside \(other("bypass")): nothing is stored.")
+            for setting in Setting.all where !setting.worksWithBypass && setting.isSet(settings) {
+                report(setting.name, "It has no effect beside \(other("bypass")): nothing is stored.")
             }
         }
         if let smallest = settings.store.smallest, let largest = settings.store.largest, smallest > largest {
             report("store.smallest", "It is more than \(other("store.largest")), so nothing is stored.")
         }
         if case .on(let soft) = settings.softTimeout, case .on(let hard) = settings.hardTimeout, soft >= hard {
-            report("timeouts.soft", "It is not less than \(other("timeouts.hard")), so it never counts.")
+            report("timeouts.soft", "It is not less than \(other("timeouts.hard")), so it has no effect.")
         }
         if let methods = settings.store.methods, settings.store.content != nil, !methods.contains(.post) {
             report("store.content", "It is about POST, which is not in \(other("store.methods")).")
@@ -208,7 +210,7 @@ extension RuleCheck {
         case nil: return
         }
         if settings.ignore.fields?.contains(name) == true {
-            report("store.per", "It goes by '\(name.rawName)', which \(other("ignore.fields")) leaves out.")
+            report("store.per", "It uses '\(name.rawName)', which \(other("ignore.fields")) ignores.")
         }
     }
 
@@ -220,7 +222,7 @@ extension RuleCheck {
         ]
         for name in asking {
             guard let place = Setting.places[name], Setting.all[place].isSet(settings) else { continue }
-            report(name, "It never counts beside 'offline' in \(other("mode")): no origin is asked there.")
+            report(name, "It has no effect beside 'offline' in \(other("mode")): no request is sent to an origin.")
         }
     }
 

@@ -3,21 +3,21 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// Rules as they are asked on the way of a request: patterns in an index, settings as bits, values
-/// of fields at hand.
+/// The compiled form of rules, which each request is matched against: patterns in an index,
+/// settings as bits, values of fields looked up.
 ///
-/// The values of fields may be secrets, so this shows nothing of itself.
+/// The values of fields may be secrets, so its description and its mirror leave them out.
 final class CompiledRules: Sendable {
     /// One rule.
     struct Entry: Sendable {
         var rule: Rule
-        /// Its place among the rules of the file, from 1.
+        /// Its number in the file, from 1.
         var number: Int
         var patterns: [CompiledPattern]
         var settings: SettingSet
-        /// What decisions call it.
+        /// Its name in decisions.
         var name: String
-        /// As they are compared: in lower case.
+        /// Media types in lower case, as they are compared.
         var contentTypes: [String]
 
         init(rule: Rule, number: Int, patterns: [CompiledPattern], name: String) {
@@ -30,7 +30,7 @@ final class CompiledRules: Sendable {
         }
 
         func holds(forMethod method: HTTPRequest.Method) -> Bool {
-            // GET and HEAD have one key, so what holds for one holds for the other.
+            // GET and HEAD have the same key, so a rule for GET applies to HEAD as well.
             rule.match.methods.isEmpty || rule.match.methods.contains(method)
                 || (method == .head && rule.match.methods.contains(.get))
         }
@@ -46,14 +46,14 @@ final class CompiledRules: Sendable {
     var entries: [Entry] { resolution.entries }
     /// May be secrets.
     var values: FieldSources.Values { resolution.values }
-    /// Whether any is about some paths only.
+    /// Whether a rule matches some paths only.
     let havePaths: Bool
     private let index: RuleIndex
     private let memory = TargetMemory()
-    /// By the rules that decide something. Bounded: there are not many sets in any file, but
-    /// nothing grows without a bound.
-    private let known = Mutex<[[Int]: RequestRules]>([:])
-    private static let knownLimit = 4096
+    /// Request rules by the places of the rules that decide a setting. Bounded: no real file has
+    /// many such combinations, but nothing may grow without a bound.
+    private let combinations = Mutex<[[Int]: RequestRules]>([:])
+    private static let combinationLimit = 4096
 
     init(_ entries: [Entry], values: FieldSources.Values) {
         resolution = Resolution(entries: entries, values: values)
@@ -64,10 +64,10 @@ final class CompiledRules: Sendable {
     func rules(for request: HTTPRequest) -> RequestRules {
         if entries.isEmpty { return .none }
         guard let key = TargetMemory.Key(request, withQuery: false) else { return match(request, remembering: false) }
-        switch memory.answer(for: key) {
+        switch memory.entry(for: key) {
         case .rules(let rules): return rules
         case .dependsOnQuery:
-            if let key = TargetMemory.Key(request, withQuery: true), case .rules(let rules) = memory.answer(for: key) {
+            if let key = TargetMemory.Key(request, withQuery: true), case .rules(let rules) = memory.entry(for: key) {
                 return rules
             }
             return match(request, remembering: true)
@@ -78,7 +78,7 @@ final class CompiledRules: Sendable {
     private func match(_ request: HTTPRequest, remembering: Bool) -> RequestRules {
         guard let target = TargetURI(request: request) else { return .none }
         let matches = index.matches(TargetParts(target)) { entries[$0].holds(forMethod: request.method) }
-        let rules = requestRules(deciding(matches.rules))
+        let rules = requestRules(decisiveRules(matches.rules))
         guard remembering else { return rules }
         if let key = TargetMemory.Key(request, withQuery: false) {
             memory.remember(matches.dependOnQuery ? .dependsOnQuery : .rules(rules), for: key)
@@ -89,8 +89,8 @@ final class CompiledRules: Sendable {
         return rules
     }
 
-    /// Those that decide a setting that no rule before them decides whatever the response is.
-    private func deciding(_ rules: [Int]) -> [Int] {
+    /// The rules that decide a setting which no earlier rule decides for every response.
+    private func decisiveRules(_ rules: [Int]) -> [Int] {
         var decided: SettingSet = []
         return rules.filter { rule in
             let entry = entries[rule]
@@ -102,8 +102,8 @@ final class CompiledRules: Sendable {
 
     private func requestRules(_ rules: [Int]) -> RequestRules {
         if rules.isEmpty { return .none }
-        return known.withLock { known in
-            if let same = known[rules] { return same }
+        return combinations.withLock { combinations in
+            if let same = combinations[rules] { return same }
             let result: RequestRules
             if rules.allSatisfy({ entries[$0].contentTypes.isEmpty }) {
                 result = RequestRules(settings: resolution.settings(of: rules))
@@ -117,7 +117,7 @@ final class CompiledRules: Sendable {
                     }
                 )
             }
-            if known.count < Self.knownLimit { known[rules] = result }
+            if combinations.count < Self.combinationLimit { combinations[rules] = result }
             return result
         }
     }
@@ -141,11 +141,11 @@ final class CompiledRules: Sendable {
         return result.sorted { $0.place < $1.place }.map(\.decision)
     }
 
-    /// How many targets and bytes are remembered, for tests.
+    /// The number of targets and bytes in the memory, for tests.
     var remembered: (targets: Int, bytes: Int) { memory.size }
 }
 
-/// What rules amount to together.
+/// Combines the settings of several rules.
 private struct Resolution: Sendable {
     let entries: [CompiledRules.Entry]
     let values: FieldSources.Values
@@ -156,7 +156,7 @@ private struct Resolution: Sendable {
         return result
     }
 
-    /// The first rule that has a setting decides it.
+    /// Calls `body` for each setting with the rule that decides it: the first one that has it.
     func forEachDecision(of rules: [Int], _ body: (CompiledRules.Entry, Setting) -> Void) {
         var decided: SettingSet = []
         for rule in rules {

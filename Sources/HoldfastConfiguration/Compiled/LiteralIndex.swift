@@ -1,20 +1,20 @@
-/// Patterns with one beginning, found by bytes that stand between or behind their stars.
+/// Patterns with the same literal prefix, indexed by bytes that stand between or after their stars.
 ///
-/// Each pattern whose path has such bytes is filed under up to eight of them: those that fewest
-/// others have. A path can only match the pattern where it holds them. So a look at a path costs
-/// its length, and a comparison for each pattern whose bytes are in it, however many patterns begin
-/// with a star.
+/// Each pattern whose path has such bytes is filed under up to eight of them: those that the fewest
+/// other patterns have. A path can match the pattern only if it contains these bytes. So a lookup
+/// costs the path's length, and one comparison for each pattern whose bytes the path contains,
+/// however many patterns begin with a star.
 struct LiteralIndex: Sendable {
     /// All patterns, in the order of their rules.
     let all: [RuleIndex.Entry]
-    /// Places of those without such bytes.
+    /// Indices of the patterns that have no such bytes. They are compared with every path.
     private let always: [Int]
-    /// Places by the bytes.
+    /// Indices of the other patterns, by the bytes under which they are filed.
     private let places: [Piece: [Int]]
-    /// The lengths that pieces have, as they are looked for.
+    /// The lengths of all pieces in use, in ascending order.
     private let lengths: [Int]
 
-    /// Fewer patterns than these are all compared: that is cheaper than looking.
+    /// With fewer patterns, each one is compared: that is cheaper than a lookup.
     private static let leastIndexed = 8
 
     /// Up to eight bytes, and how many they are.
@@ -29,7 +29,7 @@ struct LiteralIndex: Sendable {
             count = UInt8(bytes.count)
         }
 
-        /// All pieces of a text that have the greatest possible length.
+        /// All pieces of a text with the greatest possible length.
         static func all(of text: [UInt8]) -> [Piece] {
             let count = min(longest, text.count)
             guard count > 0 else { return [] }
@@ -53,8 +53,8 @@ struct LiteralIndex: Sendable {
         var always: [Int] = []
         var places: [Piece: [Int]] = [:]
         for (place, pieces) in pieces.enumerated() {
-            // The rarest, and of those the longest; the first where there is nothing to choose, so
-            // that every process files alike.
+            // The rarest piece, and of several the longest. If several remain, the first one is
+            // taken, so that every process files alike.
             let rarest = pieces.enumerated().min { first, second in
                 (counts[first.element] ?? 0, Piece.longest - Int(first.element.count), first.offset)
                     < (counts[second.element] ?? 0, Piece.longest - Int(second.element.count), second.offset)
@@ -74,7 +74,7 @@ struct LiteralIndex: Sendable {
     func forEach(in path: [UInt8], _ body: (RuleIndex.Entry) -> Void) {
         for place in always { body(all[place]) }
         guard !places.isEmpty else { return }
-        // A path may hold the same bytes again.
+        // A path may contain the same bytes twice.
         var seen: Set<Piece> = []
         for length in lengths where length <= path.count {
             for start in 0...(path.count - length) {

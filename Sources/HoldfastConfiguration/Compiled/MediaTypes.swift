@@ -1,4 +1,4 @@
-/// Media types, and ranges of them. RFC 9110 §8.3.1, §12.5.1
+/// Media types and media ranges. RFC 9110 §8.3.1, §12.5.1
 enum MediaTypes {
     /// Type and subtype in lower case, without parameters.
     static func mediaType(_ contentType: String) -> String {
@@ -6,8 +6,8 @@ enum MediaTypes {
         return type.split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map(String.init) ?? ""
     }
 
-    /// Whether a range (`image/*`, `*/*`, or one type) holds a type or another range. Both in lower
-    /// case.
+    /// Whether a range (`image/*`, `*/*`, or one type) covers a type or another range. Both must be
+    /// in lower case.
     static func covers(_ range: String, _ other: String) -> Bool {
         if range == other || range == "*/*" { return true }
         return range.hasSuffix("/*") && other.hasPrefix(range.dropLast())

@@ -1,8 +1,9 @@
 import HTTPCacheSemantics
 
-/// Finds the rules whose patterns may match a target, without a look at the others: by the end of
-/// the host, then by the beginning of the path, as far as there is no star, then by what stands
-/// between stars (``LiteralIndex``).
+/// Finds the rules whose patterns may match a target, without comparing the others.
+///
+/// It looks at the end of the host, then at the start of the path up to the first star, then at the
+/// bytes between stars (``LiteralIndex``).
 struct RuleIndex: Sendable {
     struct Entry: Sendable {
         var pattern: CompiledPattern
@@ -13,7 +14,8 @@ struct RuleIndex: Sendable {
     /// Rules without patterns, in their order.
     private let unconditional: [Int]
 
-    /// - Parameter patterns: of each rule; none: it is about all targets.
+    /// - Parameter patterns: the patterns of each rule; a rule without patterns matches all
+    ///   targets.
     init(_ patterns: [[CompiledPattern]]) {
         var entries: [[UInt8]: [[UInt8]: [Entry]]] = [:]
         for (rule, patterns) in patterns.enumerated() {
@@ -26,18 +28,18 @@ struct RuleIndex: Sendable {
         unconditional = patterns.indices.filter { patterns[$0].isEmpty }
     }
 
-    /// The end of the host backwards, so that it is a prefix.
+    /// The literal end of the host, reversed, so that it can be looked up as a prefix.
     private static func hostEnd(_ pattern: CompiledPattern) -> [UInt8] {
         (pattern.host.hasStar ? pattern.host.suffix : pattern.host.prefix).reversed()
     }
 
-    /// What was found for a target.
+    /// The rules that match a target.
     struct Matches {
-        /// Rules, in their order.
+        /// Indices of the rules, in their order.
         var rules: [Int]
-        /// Another query could make a difference.
+        /// Whether another query could match other rules.
         var dependOnQuery: Bool
-        /// Patterns that were compared with the target: what a match costs.
+        /// The number of patterns compared with the target: the cost of the match.
         var comparisons: Int
     }
 
@@ -59,10 +61,10 @@ struct RuleIndex: Sendable {
         return Matches(rules: found.sorted(), dependOnQuery: dependOnQuery, comparisons: comparisons)
     }
 
-    /// Rules with a pattern that may cover this one: a pattern begins no later with its stars than
-    /// one that it covers.
+    /// Rules with a pattern that may cover this one. The literal prefix of a covering pattern is
+    /// never longer than that of the pattern it covers.
     ///
-    /// - Parameter limit: the first so many of each beginning, so that rules that all begin alike
+    /// - Parameter limit: the most rules taken of each prefix, so that rules with the same prefix
     ///   are not all compared with each other.
     func possiblyCovering(_ pattern: CompiledPattern, before rule: Int, limit: Int) -> Set<Int> {
         var found = Set(unconditional.prefix { $0 < rule }.prefix(limit))

@@ -2,22 +2,23 @@ import HTTPCache
 import HTTPTypes
 import Synchronization
 
-/// Which rules hold for targets that were asked for lately, by their bytes as they come.
+/// Remembers which rules apply to recently requested targets, by the raw bytes of the target.
 ///
-/// It never holds more than ``limit`` targets and ``byteLimit`` bytes of them. A target that was
-/// asked for again since the last one was let go stays: a flood of others, each asked for once,
-/// replaces each other. In parts, each with its lock, so that requests do not wait for each other.
+/// It never holds more than ``limit`` targets and ``byteLimit`` bytes of them. The second-chance
+/// algorithm decides which target leaves: one that was requested again since the last eviction
+/// stays, so a flood of targets that are each requested once replaces only itself. The memory
+/// consists of shards with one lock each, so that requests rarely wait for each other.
 final class TargetMemory: Sendable {
-    /// What is remembered of a target without its query.
-    enum Answer: Sendable {
+    /// The entry for one target.
+    enum Entry: Sendable {
         case rules(RequestRules)
-        /// It depends on the query, so the whole target is another entry.
+        /// The rules depend on the query. The target with its query has an entry of its own.
         case dependsOnQuery
     }
 
     static let limit = 8192
     static let byteLimit = 4 << 20
-    /// Longer ones are looked at each time.
+    /// The longest target that is remembered, in bytes. Longer ones are matched each time.
     static let longestTarget = 4096
     fileprivate static let shardCount = 16
 
@@ -34,7 +35,7 @@ final class TargetMemory: Sendable {
         var authority: String
         var path: [UInt8]
         var hasQuery: Bool
-        var answer: Answer
+        var entry: Entry
         var wasUsed = false
 
         var bytes: Int { method.utf8.count + scheme.utf8.count + authority.utf8.count + path.count }
@@ -47,18 +48,19 @@ final class TargetMemory: Sendable {
         var bytes = 0
     }
 
-    /// The bytes of a target that are looked up, and their hash.
+    /// The bytes by which a target is looked up, and their hash.
     struct Key {
         fileprivate let method: String
         fileprivate let scheme: String
         fileprivate let authority: String
         fileprivate let path: String
-        /// How many of the path's bytes count.
+        /// The number of bytes of the path that are part of the key.
         fileprivate let length: Int
         fileprivate let withQuery: Bool
         fileprivate let hash: Int
 
-        /// - Parameter withQuery: whether the query counts. Without one both are the same.
+        /// - Parameter withQuery: whether the query is part of the key. For a target without a
+        ///   query both keys find the same bytes.
         init?(_ request: HTTPRequest, withQuery: Bool) {
             guard let scheme = request.scheme, let authority = request.authority, let path = request.path else {
                 return nil
@@ -76,8 +78,8 @@ final class TargetMemory: Sendable {
             self.length = length
             guard length + authority.utf8.count + method.utf8.count <= TargetMemory.longestTarget else { return nil }
             var hasher = Hasher()
-            // A method is a token, a scheme and an authority hold no slash, and the path begins
-            // with one: the four need nothing between them but this.
+            // One zero byte after each part is enough of a separator: a method is a token, a scheme
+            // and an authority hold no slash, and the path begins with one.
             for text in [method, scheme, authority] {
                 text.withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
                 hasher.combine(UInt8(0))
@@ -96,15 +98,15 @@ final class TargetMemory: Sendable {
         }
     }
 
-    func answer(for key: Key) -> Answer? {
+    func entry(for key: Key) -> Entry? {
         shards[key.hash & (Self.shardCount - 1)].state.withLock { state in
             guard let place = state.places[key.hash], key.isOf(state.slots[place]) else { return nil }
             state.slots[place].wasUsed = true
-            return state.slots[place].answer
+            return state.slots[place].entry
         }
     }
 
-    func remember(_ answer: Answer, for key: Key) {
+    func remember(_ entry: Entry, for key: Key) {
         let path = key.path.withBytes { Array($0[..<key.length]) }
         let slot = Slot(
             hash: key.hash,
@@ -113,12 +115,12 @@ final class TargetMemory: Sendable {
             authority: key.authority,
             path: path,
             hasQuery: key.withQuery,
-            answer: answer
+            entry: entry
         )
         shards[key.hash & (Self.shardCount - 1)].state.withLock { $0.insert(slot) }
     }
 
-    /// Targets and bytes that are remembered now.
+    /// The number of targets and bytes that are held now.
     var size: (targets: Int, bytes: Int) {
         shards.map { $0.state.withLock { ($0.slots.count, $0.bytes) } }.reduce((0, 0)) { ($0.0 + $1.0, $0.1 + $1.1) }
     }
@@ -154,8 +156,8 @@ extension TargetMemory.State {
     private mutating func remove(at place: Int) {
         bytes -= slots[place].bytes
         places[slots[place].hash] = nil
-        // The last one takes its place, and the hand goes on: what came last is looked at after all
-        // others.
+        // The last slot moves into the free place, and the hand moves on. So the newest slot is
+        // examined after all others.
         let last = slots.removeLast()
         if place < slots.count {
             slots[place] = last
@@ -166,7 +168,7 @@ extension TargetMemory.State {
 }
 
 extension String {
-    /// The bytes without a copy, where there is no need for one.
+    /// Calls `body` with the UTF-8 bytes, without a copy if the storage is contiguous.
     func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
         return Array(utf8).withUnsafeBufferPointer(body)

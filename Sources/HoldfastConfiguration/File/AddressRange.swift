@@ -6,16 +6,17 @@
     import Darwin
 #endif
 
-/// IP addresses that begin with the same bits: `10.0.0.0/8`, `fd00::/8`, or one, `192.0.2.7`. RFC
-/// 4632 §3.1, RFC 4291 §2.3
+/// A range of IP addresses that begin with the same bits (`10.0.0.0/8`, `fd00::/8`), or one address
+/// (`192.0.2.7`). RFC 4632 §3.1, RFC 4291 §2.3
 public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
-    /// As it was written.
+    /// The text from which the range was made.
     public let description: String
     private let bytes: [UInt8]
     private let bits: Int
 
-    /// - Parameter text: an address, and how many of its bits count where that is not all; the bits
-    ///   behind them must be 0, lest less be meant than is said.
+    /// - Parameter text: an address, optionally with a prefix length in bits. `nil` is returned if
+    ///   a bit behind the prefix is not 0: the text would seem to name fewer addresses than the
+    ///   range contains.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let address = parts.first.flatMap({ Self.bytes(of: String($0)) }), parts.count <= 2 else { return nil }
@@ -25,7 +26,7 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
             guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int(parts[1]),
                 length <= written
             else { return nil }
-            // '::ffff:10.0.0.0/104' speaks of addresses of IPv4.
+            // '::ffff:10.0.0.0/104' is a range of IPv4 addresses.
             bits = length - (written - bits)
             guard bits >= 0 else { return nil }
         }
@@ -35,8 +36,8 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         self.bits = bits
     }
 
-    /// Whether an address is one of them. One of IPv4 that IPv6 carries (`::ffff:10.0.0.7`) counts
-    /// as what it is.
+    /// Whether an address is in the range. An IPv4 address in IPv6 notation (`::ffff:10.0.0.7`) is
+    /// compared as IPv4.
     public func contains(_ address: String) -> Bool {
         guard let other = Self.bytes(of: address), other.count == bytes.count else { return false }
         let whole = bits / 8
@@ -45,11 +46,11 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         return (other[whole] ^ bytes[whole]) >> (8 - bits % 8) == 0
     }
 
-    /// 4 bytes, or 16.
+    /// The address as 4 or 16 bytes.
     private static func bytes(of address: String) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET, address, &bytes) == 1 { return Array(bytes.prefix(4)) }
-        // An address of one link only may name it.
+        // A link-local address may end with a zone: 'fe80::1%eth0'.
         guard inet_pton(AF_INET6, String(address.prefix { $0 != "%" }), &bytes) == 1 else { return nil }
         let isCarried = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
         return isCarried ? Array(bytes.suffix(4)) : bytes

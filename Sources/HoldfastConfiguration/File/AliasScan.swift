@@ -1,27 +1,29 @@
-/// Refuses files in which the parser itself would follow aliases without end.
+/// Rejects files in which the YAML parser itself would follow aliases without end.
 ///
-/// It compares the keys of a mapping, and a key may be a list of aliases of lists of aliases.
-/// Aliases as values are harmless: they are followed here, and counted. So a file may have aliases,
-/// or keys that are no texts, and not both. No configuration needs such keys.
+/// The parser compares the keys of a mapping, and a key may be a list of aliases of lists of
+/// aliases. Aliases as values are harmless: ``Document`` follows and counts them. So a file may
+/// have aliases, or keys that are not texts, but not both. No configuration needs such keys.
 enum AliasScan {
     static func check(_ yaml: String) throws(Refusal) {
         var text = yaml
         let found = text.withUTF8 { scan($0) }
         if found.alias, let line = found.key {
-            throw Refusal("Beside aliases a key is a plain text, and not a list or a mapping.", line: line)
+            throw Refusal("In a file with aliases a key must be a plain text, not a list or a mapping.", line: line)
         }
     }
 
-    /// Whether there may be an alias, and the line of what may be a key other than a text. Texts
-    /// and comments can look like either; nothing that is one is overlooked.
+    /// Returns whether there may be an alias, and the line of a possible key that is not a text.
+    /// Texts and comments can look like either, so false alarms are possible; no alias and no such
+    /// key is missed.
     private static func scan(_ bytes: UnsafeBufferPointer<UInt8>) -> (alias: Bool, key: Int?) {
         var line = 1
         var hasAlias = false
         var key: Int?
         var before = UInt8(ascii: "\n")
-        // What stands before the spaces before a byte.
+        // The last byte that is not a space.
         var significant = before
-        // Where the last list began, and whether what ended last could be an IPv6 address.
+        // The start of the last list, and whether the list that ended last could be an IPv6
+        // address.
         var opening = -1
         var wasAddress = false
         for index in bytes.indices {
@@ -41,7 +43,8 @@ enum AliasScan {
                 let endsList = significant == UInt8(ascii: "]") && !wasAddress
                 if key == nil, endsList || significant == UInt8(ascii: "}") { key = line }
             case UInt8(ascii: "["): opening = index
-            case UInt8(ascii: "]"): wasAddress = bytes[(opening + 1)..<max(opening + 1, index)].allSatisfy(isOfAddress)
+            case UInt8(ascii: "]"):
+                wasAddress = bytes[(opening + 1)..<max(opening + 1, index)].allSatisfy(isAddressByte)
             case UInt8(ascii: "\n"), UInt8(ascii: "\r"): line += byte == UInt8(ascii: "\n") ? 1 : 0
             default: break
             }
@@ -51,8 +54,8 @@ enum AliasScan {
         return (hasAlias, key)
     }
 
-    /// A token begins at a line's start, after a space, or after what itself is a token. Words and
-    /// stars are none that ends here.
+    /// A token begins at the start of a line, after a space, or after another token. Letters,
+    /// digits and these signs are part of a word, so no token begins after them.
     private static func mayBegin(after byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "*"),
@@ -66,15 +69,15 @@ enum AliasScan {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
-    /// Hexadecimal digits, colons and points: `https://[::1]:8080/` holds no key.
-    private static func isOfAddress(_ byte: UInt8) -> Bool {
+    /// Hexadecimal digits, colons and points: the brackets in `https://[::1]:8080/` are not a key.
+    private static func isAddressByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x46, 0x61...0x66, UInt8(ascii: ":"), UInt8(ascii: "."): true
         default: false
         }
     }
 
-    /// What names of anchors are made of.
+    /// The bytes of anchor names.
     private static func isName(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"): true

@@ -1,6 +1,6 @@
 extension Configuration {
-    /// The store's folder as it can be opened: ``Store/path``, behind the folder of the file where
-    /// it is relative to that. `nil` where none is named.
+    /// The path at which the store's folder can be opened. A relative ``Store/path`` is appended to
+    /// the folder of the configuration file. `nil` if no path is set.
     public var storeFolder: String? {
         guard let path = store.path else { return nil }
         guard !path.hasPrefix("/"), let file, let slash = file.lastIndex(of: "/") else { return path }

@@ -4,9 +4,9 @@ extension Configuration {
     /// Reads a file.
     ///
     /// - Parameters:
-    ///   - path: the file. Paths of files in it are relative to its folder.
-    ///   - environment: where `{env: NAME}` is looked up.
-    /// - Throws: ``ConfigurationError`` with all that is wrong, in the order of the lines.
+    ///   - path: the file. Paths in it are relative to its folder.
+    ///   - environment: the variables in which `{env: NAME}` is looked up.
+    /// - Throws: ``ConfigurationError`` with every finding, in the order of the lines.
     public init(
         contentsOf path: String,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -14,8 +14,8 @@ extension Configuration {
         try self.init(contentsOf: path, environment: environment, looksUpValues: true)
     }
 
-    /// Reads a file for a tool that sends nothing: the values of fields that come from the
-    /// environment or files are not looked up, so none is missed.
+    /// Reads a file for a tool that sends no requests. It does not look up values of fields in the
+    /// environment or in files, so a missing value is not an error.
     package init(withoutValuesOf path: String) throws {
         try self.init(contentsOf: path, environment: [:], looksUpValues: false)
     }
@@ -33,14 +33,14 @@ extension Configuration {
         try self.init(yaml: text, file: path, environment: environment, looksUpValues: looksUpValues)
     }
 
-    /// Reads a file's text. JSON is YAML, too.
+    /// Reads the text of a file. JSON is valid YAML, so it is accepted too.
     ///
     /// - Parameters:
     ///   - yaml: the text, 16 MiB at most.
-    ///   - file: what messages call it; paths in it are relative to its folder, and to the current
-    ///     one where it is `nil`.
-    ///   - environment: where `{env: NAME}` is looked up.
-    /// - Throws: ``ConfigurationError`` with all that is wrong, in the order of the lines.
+    ///   - file: the name of the file in messages. Paths in the text are relative to its folder; to
+    ///     the current folder if it is `nil`.
+    ///   - environment: the variables in which `{env: NAME}` is looked up.
+    /// - Throws: ``ConfigurationError`` with every finding, in the order of the lines.
     public init(
         yaml: String,
         file: String? = nil,
@@ -65,7 +65,7 @@ extension Configuration {
         let checked = CheckedRules(reader.rules, skipped: reader.brokenRules, sources: sources)
         let findings = reader.findings + checked.findings
         guard findings.isEmpty else {
-            // Sorting is not stable, so the place counts where lines are equal.
+            // Sorting is not stable, so findings on the same line are ordered by their place.
             let sorted = findings.enumerated().sorted {
                 ($0.element.line ?? 0, $0.offset) < ($1.element.line ?? 0, $1.offset)
             }

@@ -2,27 +2,28 @@ import HTTPCache
 import HTTPCacheSemantics
 
 extension Configuration.Route {
-    /// What messages call it.
+    /// The words that messages use for the route.
     ///
-    /// - Parameter number: which of the routes it is, from 1, where no file says so.
+    /// - Parameter number: the route's number, from 1. It is used for routes that come from no
+    ///   file.
     func subject(number: Int) -> String { name.map { "route \(shown($0))" } ?? "route \(self.number ?? number)" }
 
-    /// What is left of a request's path (with its query) behind this route's: empty, or begins with
-    /// a slash or a question mark; `nil` where the route is about others.
+    /// The part of a request's path (with its query) that follows the route's path. It is empty, or
+    /// begins with a slash or a question mark. `nil` if the route does not match.
     ///
-    /// Paths are compared in normal form: `//v%31;x/y` is below `/v1`. A gateway refuses dot
-    /// segments before.
+    /// Paths are compared in normal form: `//v%31;x/y` is below `/v1`. A gateway rejects dot
+    /// segments before it looks for a route.
     func rest(of path: String, host requested: String?) -> Substring? {
         if let host {
             guard let requested = requested?.lowercased() else { return nil }
-            // A client that names no port means the one of http. RFC 9110 §4.2.1
+            // A host without a port means port 80. RFC 9110 §4.2.1
             guard Self.host(host, covers: requested.hasPort ? requested : requested + ":80") else { return nil }
         }
         return path.utf8.first == UInt8(ascii: "/") ? PathPrefix(self.path).rest(of: path) : nil
     }
 
-    /// Whether a route's host stands for another, or for what clients ask for. A host without a
-    /// port stands for any port.
+    /// Whether a route's host matches another route's host, or the host that a client requests. A
+    /// host without a port matches any port.
     static func host(_ host: String, covers other: String) -> Bool {
         let mine = host.lowercased()
         let its = mine.hasPort ? other : other.withoutPort
@@ -44,12 +45,12 @@ extension String {
 }
 
 extension Configuration {
-    /// The route of a request: the first whose host and path are the request's.
+    /// The route of a request: the first one whose host and path match.
     ///
     /// - Parameters:
-    ///   - host: what the client asks for, with its port where it names one.
-    ///   - path: as it came, with or without the query.
-    /// - Returns: the route, and what is left of the path behind the route's, for ``Route/origin``:
+    ///   - host: the host that the client requests, with its port if it names one.
+    ///   - path: the request's path as received, with or without the query.
+    /// - Returns: the route, and the rest of the path, which is appended to ``Route/origin``: it is
     ///   empty, or begins with a slash or a question mark.
     public func route(for host: String?, path: String) -> (route: Route, rest: Substring)? {
         for route in routes {
@@ -58,7 +59,7 @@ extension Configuration {
         return nil
     }
 
-    /// What is wrong with the top level as a whole.
+    /// The settings of the top level and the routes that contradict each other.
     func contradictions() -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         func other(_ setting: String) -> String { lines[setting].map { "'\(setting)' (line \($0))" } ?? "'\(setting)'" }
@@ -66,17 +67,17 @@ extension Configuration {
             findings.append(.init(file: file, line: lines[setting], setting: setting, message: message))
         }
         if let soft = options.softTimeout, let hard = options.hardTimeout, soft >= hard {
-            report("timeouts.soft", "It is not less than \(other("timeouts.hard")), so it never counts.")
+            report("timeouts.soft", "It is not less than \(other("timeouts.hard")), so it has no effect.")
         }
         if options.breaker.initialBackOff > options.breaker.maximumBackOff {
             report("breaker.first-probe", "It is more than \(other("breaker.longest-pause")).")
         }
-        let ways = KnownWays(routes)
-        for (index, route) in routes.enumerated() { findings += problems(of: route, at: index, ways) }
+        let lookup = RouteLookup(routes)
+        for (index, route) in routes.enumerated() { findings += problems(of: route, at: index, lookup) }
         return findings
     }
 
-    private func problems(of route: Route, at index: Int, _ ways: KnownWays) -> [ConfigurationError.Finding] {
+    private func problems(of route: Route, at index: Int, _ lookup: RouteLookup) -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         func report(_ setting: String?, _ message: String) {
             let subject = route.subject(number: index + 1)
@@ -88,7 +89,7 @@ extension Configuration {
             do {
                 let target = try TargetURI(route.origin)
                 if target.query != nil || route.origin.contains("#") {
-                    report("origin", "\(shown(route.origin)) has a query or a fragment, which an origin has not.")
+                    report("origin", "\(shown(route.origin)) has a query or a fragment; an origin has neither.")
                 }
                 if target.path.contains("*") { report("origin", "\(shown(route.origin)) holds a star. Write '%2A'.") }
             } catch {
@@ -99,26 +100,27 @@ extension Configuration {
         if let host = route.host {
             let sample = host.hasPrefix("*.") ? "a\(host.dropFirst())" : host
             if (try? TargetURI("http://\(sample)/")) == nil {
-                report("host", "\(shown(host)) is no host such as 'api.local', 'api.local:8080' or '*.example.com'.")
+                report("host", "\(shown(host)) is not a host such as 'api.local', 'api.local:8080' or '*.example.com'.")
             }
         }
-        if let other = ways.firstWithMode(above: route), routes[other].mode != route.mode, let mode = routes[other].mode
+        if let other = lookup.firstWithMode(above: route), routes[other].mode != route.mode,
+            let mode = routes[other].mode
         {
             let place = routes[other].line.map { " (line \($0))" } ?? ""
             report(
                 "mode",
-                "\(routes[other].subject(number: other + 1))\(place) leads to the same origin, so its '\(mode.rawValue)' holds here too: what is stored "
-                    + "is one for both. Name it here too; another mode counts only where this route comes first, and leads to a longer path."
+                "\(routes[other].subject(number: other + 1))\(place) leads to the same origin, so its '\(mode.rawValue)' applies here too: both routes "
+                    + "share stored responses. Set it here too; another mode has an effect only if this route comes first, and leads to a longer path."
             )
         }
-        if let name = route.name, let first = ways.named[name], first < index {
+        if let name = route.name, let first = lookup.named[name], first < index {
             report("name", "Another route\(routes[first].line.map { " on line \($0)" } ?? "") has this name.")
         }
-        if let first = ways.firstCovering(route), first < index {
+        if let first = lookup.firstCovering(route), first < index {
             let place = routes[first].line.map { " (line \($0))" } ?? ""
             report(
                 nil,
-                "No request can come to it: \(routes[first].subject(number: first + 1))\(place) comes first and takes them all."
+                "No request can reach it: \(routes[first].subject(number: first + 1))\(place) comes first and matches them all."
             )
         }
         return findings
@@ -127,7 +129,9 @@ extension Configuration {
     private func checkPath(_ path: String, _ report: (String) -> Void) {
         guard path.utf8.first == UInt8(ascii: "/") else { return report("\(shown(path)) does not begin with a slash.") }
         if path != "/", path.utf8.last == UInt8(ascii: "/") {
-            report("\(shown(path)) ends with a slash. Write \(shown(path.dropLast())): what is below it is meant, too.")
+            report(
+                "\(shown(path)) ends with a slash. Write \(shown(path.dropLast())): that includes all paths below it."
+            )
         }
         if !path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"?#*".utf8.contains($0) }) {
             report("\(shown(path)) holds a space, '?', '#', '*' or a byte outside ASCII. Percent-encode it.")
@@ -140,14 +144,14 @@ extension Configuration {
         }
     }
 
-    /// The routes' modes as rules: about all that is asked of a route's origin. They come after all
-    /// rules, so that a rule with a mode goes before.
+    /// The routes' modes as rules, one for all targets of a route's origin. They come after all
+    /// other rules, so that the mode of a rule takes precedence.
     func routeModes() -> [CompiledRules.Entry] {
         routes.enumerated().compactMap { index, route in
             guard let mode = route.mode, let target = try? TargetURI(route.origin) else { return nil }
             var path = target.path[...]
             while path.hasSuffix("/") { path.removeLast() }
-            // With the client's host in the target, the origin's is not.
+            // The target then holds the client's host instead of the origin's.
             let authority: String
             if route.preservesHost {
                 authority = route.host.map { $0.hasPort ? $0 : "\($0):*" } ?? "**:*"

@@ -1,30 +1,30 @@
 public import HTTPCache
 
-/// What one configuration file says, for library, gateway and tools alike. Every part is optional;
-/// a `nil` is a default of whoever uses it.
+/// The content of one configuration file, for the library, the gateway and the tools. Every part is
+/// optional: for `nil`, each of them uses its own default.
 public struct Configuration: Sendable {
-    /// Where clients ask, and where that is at the origin.
+    /// Maps a host and a path that clients request to an origin.
     public struct Route: Sendable, Hashable {
-        /// What messages call it.
+        /// The route's name in messages; `nil` if it is known by its number.
         public var name: String?
-        /// The host that clients ask for, with its port where they name one; `*.example.com` for
-        /// all hosts of one more label. `nil`: any.
+        /// The host that clients request, with its port if they name one. `*.example.com` stands
+        /// for all hosts with one more label. `nil`: any host.
         public var host: String?
-        /// The path that requests begin with, up to a slash or their end; taken away before they
-        /// are sent. `/`: any.
+        /// The start of the request's path, up to a slash or the end. It is removed before the
+        /// request is sent. `/`: any path.
         public var path: String
-        /// An absolute URL; its path goes before what is left of the request's.
+        /// An absolute URL. Its path is put before the rest of the request's path.
         public var origin: String
-        /// Sends the client's `Host` to the origin, and keys by it.
+        /// Sends the client's `Host` to the origin, and makes it part of the key.
         public var preservesHost: Bool
-        /// How much of the network may be used for what goes this way. A rule with a mode goes
-        /// before it.
+        /// How much of the network requests on this route may use. The mode of a rule takes
+        /// precedence.
         public var mode: OfflineMode?
-        /// `unknown-fields`: what becomes of request fields of which nothing is known.
+        /// `unknown-fields`: how request fields that the gateway does not know are handled.
         public var unknownFields: FieldHandling?
-        /// The line on which it begins.
+        /// The line on which it begins; `nil` if it comes from no file.
         public var line: Int?
-        /// Which of the file's routes it is, from 1: also where others before it could not be read.
+        /// Its number in the file, from 1. Routes that could not be read are counted too.
         var number: Int?
 
         /// A route.
@@ -49,51 +49,52 @@ public struct Configuration: Sendable {
 
     /// `store`
     public struct Store: Sendable, Hashable {
-        /// `path`: the store's folder; relative to the file's.
+        /// `path`: the store's folder, relative to the folder of the configuration file.
         public var path: String?
         /// `budget`: bytes on disk.
         public var budget: Int64?
         /// `memory`: bytes in memory.
         public var memory: Int?
-        /// `largest-resident-body`: bytes of a body that is kept in memory.
+        /// `largest-resident-body`: the largest body that is kept in memory, in bytes.
         public var maximumResidentBody: Int?
         /// `secure-delete`
         public var securelyDeletes: Bool?
-        /// `quotas.tags`: bytes by tag.
+        /// `quotas.tags`: bytes on disk for each tag.
         public var tagQuotas: [String: Int64] = [:]
-        /// `quotas.origins`: bytes by origin.
+        /// `quotas.origins`: bytes on disk for each origin named.
         public var originQuotas: [String: Int64] = [:]
-        /// `quotas.each-origin`
+        /// `quotas.each-origin`: bytes on disk for each other origin.
         public var eachOriginQuota: Int64?
-        /// `variants-per-key`: responses to one URL that are told apart by `Vary`.
+        /// `variants-per-key`: the most responses to one URL that differ by `Vary`.
         public var variantsPerKey: Int?
-        /// `keep-offline-copies`: what is of use offline is evicted last, whenever it was used.
+        /// `keep-offline-copies`: responses that can be served offline are evicted last, whenever
+        /// they were used.
         public var keepsOfflineCopies: Bool?
-        /// None.
+        /// Sets nothing.
         public init() {}
     }
 
     /// `limits`
     public struct Limits: Sendable, Hashable {
-        /// `connections`: of clients at one time.
+        /// `connections`: the most client connections at one time.
         public var connections: Int?
-        /// `connections-per-client`: of one IP address at one time; `nil` where only `connections`
-        /// counts.
+        /// `connections-per-client`: the most connections of one IP address at one time; `nil` if
+        /// only `connections` limits them.
         public var connectionsPerClient: Int?
-        /// `request-body`: bytes of a request's content.
+        /// `request-body`: the most bytes of a request's content.
         public var requestBody: Int64?
-        /// `upload-rate`: bytes of a request's content that a client has to send in a second; 0 is
-        /// any rate.
+        /// `upload-rate`: the bytes of a request's content that a client must send each second; 0
+        /// allows any rate.
         public var uploadRate: Int64?
         /// `in-flight-per-origin`
         public var inFlightPerOrigin: Int?
         /// `waiting-per-origin`
         public var waitingPerOrigin: Int?
-        /// `keyed-content`: bytes of content that becomes part of a key.
+        /// `keyed-content`: the most bytes of content that can become part of a key.
         public var keyedContent: Int?
-        /// `request-head`: bytes of a request's head.
+        /// `request-head`: the most bytes of a request's head.
         public var requestHead: Int?
-        /// None.
+        /// Sets nothing.
         public init() {}
     }
 
@@ -101,76 +102,77 @@ public struct Configuration: Sendable {
     public struct Clients: Sendable, Hashable {
         /// `trusted`: proxies in front of the gateway, by their addresses.
         public var trusted: [AddressRange] = []
-        /// `underscored-fields`: what becomes of request fields whose names hold a `_`;
+        /// `underscored-fields`: how request fields whose names hold a `_` are handled:
         /// ``FieldHandling/drop`` or ``FieldHandling/pass``.
         public var underscoredFields: FieldHandling?
-        /// `cache-status`: who is told more than whether it was a hit.
+        /// `cache-status`: which clients see more of `Cache-Status` than whether it was a hit.
         public var cacheStatus: Audience?
-        /// None.
+        /// Sets nothing.
         public init() {}
     }
 
-    /// What becomes of request fields.
+    /// How request fields are handled.
     public enum FieldHandling: String, Sendable, Hashable, CaseIterable {
         /// They are not forwarded.
         case drop
         /// They are forwarded.
         case pass
-        /// They are forwarded, and the request goes past the store.
+        /// They are forwarded, and the request bypasses the store.
         case bypass
     }
 
-    /// Who sees something.
+    /// The clients that see something.
     public enum Audience: String, Sendable, Hashable, CaseIterable {
         /// Every client.
         case everyone
-        /// Those of `clients.trusted`.
+        /// The clients of `clients.trusted`.
         case trusted
     }
 
-    /// How long each side may stand still; `nil` for the gateway's own 60 s.
+    /// How long each side may make no progress; `nil` for the gateway's default of 60 s.
     public struct StallTimeouts: Sendable, Hashable {
-        /// `timeouts.client`: for a client to send more of a request's content.
+        /// `timeouts.client`: for a client that sends a request's content.
         public var client: Duration?
-        /// `timeouts.send`: for an origin to take more of it.
+        /// `timeouts.send`: for an origin that reads a request's content.
         public var send: Duration?
-        /// `timeouts.receive`: for an origin to send more of a response's content.
+        /// `timeouts.receive`: for an origin that sends a response's content.
         public var receive: Duration?
         /// The defaults.
         public init() {}
     }
 
-    /// `version`; 1.
+    /// `version`: the version of the format; 1.
     public static let version = 1
-    /// The file's path; `nil` for one that was made of Swift values.
+    /// The file's path; `nil` for a configuration made in Swift.
     public var file: String?
     /// `listen`: host and port.
     public var listen: String?
-    /// `threads`: that serve connections.
+    /// `threads`: the number of threads that serve connections.
     public var threads: Int?
     /// `mode`
     public var mode: OfflineMode?
     /// `clients`
     public var clients = Clients()
-    /// `timeouts.drain`: for exchanges under way when the gateway stops.
+    /// `timeouts.drain`: how long the gateway waits for exchanges under way when it stops.
     public var drainTimeout: Duration?
-    /// `timeouts.client`, `timeouts.send`, `timeouts.receive`: for bytes that do not come or go.
+    /// `timeouts.client`, `timeouts.send`, `timeouts.receive`: how long a transfer may make no
+    /// progress.
     public var stallTimeouts = StallTimeouts()
     /// `store`
     public var store = Store()
     /// `limits`
     public var limits = Limits()
-    /// `timeouts`, `breaker`, `guard`, `eager-refresh`, `failure-throttle` at the top level, and
-    /// the limits of origins: what holds where no rule says more.
+    /// `timeouts`, `breaker`, `guard`, `eager-refresh` and `failure-throttle` of the top level, and
+    /// the limits of origins. They apply to requests for which no rule decides.
     public var options = EngineOptions()
-    /// `routes`, in the order in which they are tried: the first that matches is taken.
+    /// `routes`, in the order in which they are tried: the first match is used.
     public var routes: [Route] = []
     /// `rules`
     public var rules: RuleSet
-    /// The lines of settings of the top level, by their names as they are written: `store.budget`.
+    /// The lines of the top level's settings, by their names in the file: `store.budget`.
     var lines: [String: Int] = [:]
 
-    /// What a file that says nothing but its version says.
+    /// The configuration of a file that holds nothing but its version.
     public init() {
         rules = .empty
     }

@@ -1,16 +1,16 @@
-/// What is wrong with a configuration: all of it, not only the first.
+/// Everything that is wrong with a configuration, not only the first fault.
 public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
-    /// One thing that is wrong.
+    /// One fault.
     public struct Finding: Sendable, Hashable, Codable {
         /// The file; `nil` for Swift values.
         public var file: String?
-        /// Its line, from 1.
+        /// The line, from 1; `nil` if no line is known.
         public var line: Int?
-        /// Which rule or route: its name, or `rule 3`.
+        /// The rule or the route: its name, or `rule 3`.
         public var subject: String?
-        /// The setting as it is written: `freshness.lifetime`.
+        /// The setting's name in the file: `freshness.lifetime`.
         public var setting: String?
-        /// What is wrong, which value it has, and what is allowed.
+        /// The fault, the value found, and the values allowed.
         public var message: String
 
         /// A finding.
@@ -29,13 +29,13 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// In the order of their lines; never empty.
+    /// The findings in the order of their lines; never empty.
     public let findings: [Finding]
 
     /// An error.
     public init(_ findings: [Finding]) { self.findings = findings }
 
-    /// One line for each.
+    /// One line for each finding.
     public var description: String { findings.map(\.description).joined(separator: "\n") }
 }
 

@@ -2,21 +2,21 @@ import Yams
 
 /// Reads YAML, and so JSON, into ``FileValue``.
 ///
-/// Bounded in depth and in the number of values, aliases put in their places: what is small in a
-/// file can be large behind it.
+/// Bounded in depth and in the number of values after aliases are expanded: a small file can expand
+/// to a large document.
 struct Document {
-    /// Bytes of a file.
+    /// The longest file, in bytes.
     static let maximumLength = 16 << 20
-    /// Lists and mappings within each other.
+    /// The deepest nesting of lists and mappings.
     static let maximumDepth = 32
-    /// Values and keys, each counted as often as aliases repeat it.
+    /// The most values and keys; each is counted as often as aliases repeat it.
     static let maximumCount = 1_000_000
 
     private var count = 0
 
     /// - Returns: `nil` for a file without any content.
     static func read(_ text: String) throws(Refusal) -> FileValue? {
-        // The parser of texts takes no byte order mark, which editors leave there. YAML 1.2 §5.2
+        // The parser does not accept a byte order mark, which some editors write. YAML 1.2 §5.2
         let yaml = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         guard yaml.utf8.count <= maximumLength else {
             throw Refusal("The file has \(yaml.utf8.count) bytes. The limit is \(maximumLength).")
@@ -24,12 +24,12 @@ struct Document {
         try AliasScan.check(yaml)
         let node: Node?
         do {
-            // Without its rules for types: a value's type is known by its setting.
+            // Without YAML's rules for types: the setting determines the type of its value.
             node = try Parser(yaml: yaml, resolver: .basic, encoding: .utf8).singleRoot()
         } catch let error as YamlError {
             throw refusal(error, in: yaml)
         } catch {
-            throw Refusal("The file is no YAML.")
+            throw Refusal("The file is not YAML.")
         }
         var document = Document()
         return try node.map { (node) throws(Refusal) in try document.value(node, depth: 0) }
@@ -40,7 +40,7 @@ struct Document {
         count += 1
         guard count <= Self.maximumCount else {
             throw Refusal(
-                "The file has more than \(Self.maximumCount) values, those counted that aliases repeat.",
+                "The file has more than \(Self.maximumCount) values, including those that aliases repeat.",
                 line: line
             )
         }
@@ -58,7 +58,7 @@ struct Document {
             var entries: [FileValue.Entry] = []
             for (key, node) in mapping {
                 guard case .scalar(let name) = key else {
-                    throw Refusal("A key is a text, not a list or a mapping.", line: key.mark?.line ?? line)
+                    throw Refusal("A key must be a text, not a list or a mapping.", line: key.mark?.line ?? line)
                 }
                 count += 1
                 let value = try value(node, depth: depth + 1)
@@ -66,37 +66,41 @@ struct Document {
             }
             return .mapping(entries, line: line)
         case .alias:
-            throw Refusal("An alias names nothing.", line: line)
+            throw Refusal("An alias refers to no anchor.", line: line)
         }
     }
 
-    /// The parser's words, without the file's content, which its error holds.
+    /// The parser's error as a message. The error itself holds the file's content, so only its own
+    /// words are used.
     private static func refusal(_ error: YamlError, in yaml: String) -> Refusal {
         switch error {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _):
-            if stands("\t", line: mark.line, column: mark.column, in: yaml) {
+            if hasCharacter("\t", line: mark.line, column: mark.column, in: yaml) {
                 return Refusal("A tab stands at column \(mark.column). YAML is indented with spaces.", line: mark.line)
             }
             let place = context.map { " \($0.text)" } ?? ""
-            return Refusal("It is no YAML at column \(mark.column):\(place) \(problem).", line: mark.line)
+            return Refusal("It is not YAML at column \(mark.column):\(place) \(problem).", line: mark.line)
         case .composer(_, let problem, let mark, _):
             if problem.contains("another document") {
                 return Refusal("Another document begins here. A file holds one.", line: mark.line)
             }
-            return Refusal("It is no YAML at column \(mark.column): \(problem).", line: mark.line)
+            return Refusal("It is not YAML at column \(mark.column): \(problem).", line: mark.line)
         case .reader(let problem, let offset, _, _):
             let before = yaml.prefix(offset ?? 0)
-            return Refusal("It is no YAML: \(problem).", line: 1 + before.count { $0.isNewline })
+            return Refusal("It is not YAML: \(problem).", line: 1 + before.count { $0.isNewline })
         case .duplicatedKeysInMapping(let names, let context):
             let keys = names.map { shown($0) }.joined(separator: ", ")
-            return Refusal("There twice: \(keys). Each key is there once at most.", line: max(1, context.mark.line))
+            return Refusal(
+                "Duplicate keys: \(keys). Each key may stand in a mapping once.",
+                line: max(1, context.mark.line)
+            )
         default:
-            return Refusal("The file is no YAML.")
+            return Refusal("The file is not YAML.")
         }
     }
 
-    /// Whether a character stands at a place, counted from 1.
-    private static func stands(_ scalar: Unicode.Scalar, line: Int, column: Int, in yaml: String) -> Bool {
+    /// Whether a character is at a line and column, both counted from 1.
+    private static func hasCharacter(_ scalar: Unicode.Scalar, line: Int, column: Int, in yaml: String) -> Bool {
         guard line > 0, column > 0 else { return false }
         let lines = yaml.unicodeScalars.split(separator: "\n", maxSplits: line, omittingEmptySubsequences: false)
         return line <= lines.count && lines[line - 1].dropFirst(column - 1).first == scalar

@@ -1,11 +1,10 @@
 extension EffectiveConfiguration: CustomStringConvertible {
-    /// A text for people: one line for each setting, with the line of the file that says it, or
-    /// `default`.
+    /// A text for people: one line for each setting, with its line in the file, or `default`.
     public var description: String {
         var lines = ["\(file ?? "configuration"), version \(version)", ""]
         lines += Self.rows(settings, indent: "  ")
         if !routes.isEmpty {
-            lines += ["", "Routes: the first whose host and path are the request's is taken."]
+            lines += ["", "Routes: the first one whose host and path match is used."]
             for route in routes { lines += Self.part(route, nothing: "any host and path") }
         }
         if !rules.isEmpty {

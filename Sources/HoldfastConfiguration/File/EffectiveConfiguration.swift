@@ -1,21 +1,21 @@
 import HTTPCache
 import HTTPTypes
 
-/// What a configuration amounts to: every setting with its value, defaults included, for people and
-/// for programs.
+/// Every setting of a configuration with its value, including defaults, for people and for
+/// programs.
 ///
-/// It holds no secrets: values of fields that come from elsewhere are `(from the environment:
-/// NAME)` or `(from the file: PATH)`.
+/// It holds no secrets. Values of fields that come from elsewhere are shown as `(from the
+/// environment: NAME)` or `(from the file: PATH)`.
 public struct EffectiveConfiguration: Sendable, Hashable, Codable {
     /// One setting.
     public struct Setting: Sendable, Hashable, Codable {
-        /// As it is written in a file: `store.budget`.
+        /// The name in a file: `store.budget`.
         public var name: String
-        /// As it is written in a file; `nil` where there is none, and no default.
+        /// The value as a file would hold it; `nil` if there is neither a value nor a default.
         public var value: String?
-        /// Nothing was said about it.
+        /// Whether the file does not set it, and its value is the default.
         public var isDefault: Bool
-        /// The line that says it.
+        /// The line that sets it.
         public var line: Int?
     }
 
@@ -25,28 +25,28 @@ public struct EffectiveConfiguration: Sendable, Hashable, Codable {
         public var name: String
         /// The line on which it begins.
         public var line: Int?
-        /// When it holds: none for what always does.
+        /// Its conditions; empty if it always applies.
         public var conditions: [Setting]
-        /// What holds then.
+        /// Its settings.
         public var settings: [Setting]
     }
 
-    /// The file.
+    /// The file's path.
     public var file: String?
     /// See ``Configuration/version``.
     public var version: Int
     /// The settings of the top level.
     public var settings: [Setting]
-    /// In the order in which they are tried.
+    /// The routes in the order in which they are tried.
     public var routes: [Part]
-    /// How rules go before each other, in words.
+    /// A sentence on which rule takes precedence.
     public var precedence: String
-    /// In their order.
+    /// The rules in their order.
     public var rules: [Part]
 }
 
 extension Configuration {
-    /// Every setting of the file with the value that it has.
+    /// Every setting with its value, including defaults.
     public var effective: EffectiveConfiguration {
         let standard = Configuration()
         let settings = TopSetting.all.map { setting in
@@ -64,7 +64,7 @@ extension Configuration {
             settings: settings,
             routes: routes.enumerated().map { $1.effective(number: $0 + 1) },
             precedence:
-                "Of the rules that match a request, the first that has a setting decides it, each setting on its own; "
+                "Of the rules that match a request, the first one that has a setting decides it, each setting by itself; "
                 + "then a route's mode, then the settings above, then the response itself.",
             rules: rules.rules.enumerated().map { $1.effective(number: $0 + 1) }
         )

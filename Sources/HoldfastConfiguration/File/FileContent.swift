@@ -14,7 +14,7 @@ enum FileContent {
         defer { try? file.close() }
         var bytes: [UInt8] = []
         do {
-            // One more than is allowed: devices and pipes tell no length.
+            // One byte more than is allowed: devices and pipes have no length to check first.
             while bytes.count <= limit, let data = try file.read(upToCount: limit + 1 - bytes.count), !data.isEmpty {
                 bytes += data
             }

@@ -1,13 +1,13 @@
 import HTTPTypes
 
-/// Reads a configuration from what stands in a file, and notes all that is wrong with it.
+/// Reads a configuration from a document, and records a finding for each fault.
 struct FileReader {
     private let file: String?
     private(set) var findings: [ConfigurationError.Finding] = []
     private(set) var configuration = Configuration()
     private(set) var rules: [Rule] = []
-    /// Places of rules that have findings already, so that nothing is said of what they only seem
-    /// to say.
+    /// Indices of rules that could not be read. They are not checked further, since their settings
+    /// may be incomplete.
     private(set) var brokenRules: Set<Int> = []
 
     init(_ document: FileValue, file: String?) {
@@ -22,8 +22,8 @@ struct FileReader {
         )
     }
 
-    /// What a closure refuses becomes a finding.
-    private mutating func noting<Result>(
+    /// Runs a closure, and records a refusal that it throws as a finding.
+    private mutating func recordingRefusal<Result>(
         _ line: Int,
         _ subject: String? = nil,
         _ setting: String? = nil,
@@ -79,7 +79,7 @@ struct FileReader {
             return report(entry.line, nil, nil, Readers.unknown(entry, of: known.sorted()).message)
         }
         guard
-            let entries = noting(
+            let entries = recordingRefusal(
                 entry.line,
                 nil,
                 entry.key,
@@ -99,7 +99,7 @@ struct FileReader {
 
     private mutating func read(_ setting: TopSetting, _ entry: FileValue.Entry) {
         var configuration = configuration
-        let isRead: Void? = noting(entry.line, nil, setting.name) { () throws(Refusal) in
+        let isRead: Void? = recordingRefusal(entry.line, nil, setting.name) { () throws(Refusal) in
             try setting.read(entry.value, &configuration)
         }
         guard isRead != nil else { return }
@@ -133,7 +133,7 @@ extension FileReader {
             let subject = route.subject(number: index + 1)
             let before = findings.count
             for inner in entries {
-                _ = noting(inner.line, subject, Self.routeKeys.contains(inner.key) ? inner.key : nil) {
+                _ = recordingRefusal(inner.line, subject, Self.routeKeys.contains(inner.key) ? inner.key : nil) {
                     () throws(Refusal) in
                     switch inner.key {
                     case "name": route.name = try inner.value.text("a name")
@@ -150,7 +150,7 @@ extension FileReader {
                     }
                 }
             }
-            // What could not be read would be wrong again.
+            // A route that could not be read would only cause further findings.
             if findings.count == before { configuration.routes.append(route) }
         }
     }
@@ -179,7 +179,8 @@ extension FileReader {
         for entry in entries {
             switch entry.key {
             case "name":
-                _ = noting(entry.line, subject, "name") { () throws(Refusal) in try entry.value.text("a name") }
+                _ = recordingRefusal(entry.line, subject, "name") { () throws(Refusal) in try entry.value.text("a name")
+                }
                 rule.location?.settings["name"] = entry.line
             case "match": readMatch(entry, &rule, subject)
             default: readSetting(entry, &rule, subject)
@@ -190,7 +191,7 @@ extension FileReader {
     private mutating func readMatch(_ entry: FileValue.Entry, _ rule: inout Rule, _ subject: String) {
         let known = ["url", "method", "content-type"]
         guard
-            let entries = noting(
+            let entries = recordingRefusal(
                 entry.line,
                 subject,
                 "match",
@@ -205,7 +206,7 @@ extension FileReader {
         for inner in entries {
             let setting = known.contains(inner.key) ? "match.\(inner.key)" : "match"
             rule.location?.settings[setting] = inner.line
-            _ = noting(inner.line, subject, setting) { () throws(Refusal) in
+            _ = recordingRefusal(inner.line, subject, setting) { () throws(Refusal) in
                 switch inner.key {
                 case "url": rule.match.urls = try Readers.texts(inner.value, "a pattern").map { URLPattern($0) }
                 case "method": rule.match.methods = try Readers.methods(inner.value)
@@ -225,7 +226,7 @@ extension FileReader {
             return report(entry.line, subject, nil, Readers.unknown(entry, of: known.sorted()).message)
         }
         guard
-            let entries = noting(
+            let entries = recordingRefusal(
                 entry.line,
                 subject,
                 entry.key,
@@ -246,7 +247,7 @@ extension FileReader {
     private mutating func read(_ setting: Setting, _ entry: FileValue.Entry, _ rule: inout Rule, _ subject: String) {
         rule.location?.settings[setting.name] = entry.line
         var settings = rule.settings
-        let isRead: Void? = noting(entry.line, subject, setting.name) { () throws(Refusal) in
+        let isRead: Void? = recordingRefusal(entry.line, subject, setting.name) { () throws(Refusal) in
             try setting.read(entry.value, &settings)
         }
         if isRead != nil { rule.settings = settings }

@@ -1,11 +1,11 @@
-/// What stands in a file, with its lines, and with aliases put in place.
+/// A value in a file, with its line. Aliases are expanded.
 indirect enum FileValue {
-    /// A text. Plain ones have no quotes: an empty plain one is no value at all.
+    /// A text. `isPlain`: it has no quotes. An empty plain text means that there is no value.
     case text(String, isPlain: Bool, line: Int)
     case list([FileValue], line: Int)
     case mapping([Entry], line: Int)
 
-    /// A key and what it has.
+    /// A key and its value.
     struct Entry {
         var key: String
         var line: Int
@@ -36,7 +36,7 @@ indirect enum FileValue {
         return text
     }
 
-    /// A list, or one value that stands for a list of one. Never empty.
+    /// A list, or one value in place of a list of one. The result is never empty.
     func list(of expected: String) throws(Refusal) -> [FileValue] {
         switch self {
         case .list(let values, _) where !values.isEmpty: return values
@@ -54,7 +54,7 @@ indirect enum FileValue {
         return entries
     }
 
-    /// Whether it is `off`, in one of the spellings that YAML or JSON have for it.
+    /// Whether it is `off`, in any of the spellings that YAML or JSON have for it.
     var isOff: Bool {
         guard case .text(let text, _, _) = self else { return false }
         return ["off", "false", "no"].contains(text.lowercased())
@@ -88,7 +88,7 @@ indirect enum FileValue {
         return number
     }
 
-    /// One of some words.
+    /// The value that a list of known words has for this text.
     func word<Value>(_ known: [(String, Value)]) throws(Refusal) -> Value {
         if case .text(let text, _, _) = self, let value = known.first(where: { $0.0 == text })?.1 { return value }
         throw Refusal("Expected \(choice(known.map(\.0))), not \(shown).", line: line)

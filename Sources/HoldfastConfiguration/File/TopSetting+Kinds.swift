@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// Settings of the same kind, and those that take more to read.
+/// Settings of the same kind, and readers of settings that need more than one line.
 extension TopSetting {
     static func size(
         _ name: String,
@@ -19,7 +19,7 @@ extension TopSetting {
         )
     }
 
-    /// A size that is kept in memory.
+    /// A size of something in memory.
     static func count(
         _ name: String,
         _ path: any WritableKeyPath<Configuration, Int?> & Sendable,
@@ -61,7 +61,7 @@ extension TopSetting {
         )
     }
 
-    /// A time that a side may stand still. 60 s
+    /// How long one side may make no progress. The default is 60 s.
     static func stall(
         _ name: String,
         _ path: any WritableKeyPath<Configuration, Duration?> & Sendable
@@ -93,13 +93,13 @@ extension TopSetting {
         )
     }
 
-    /// Host and port.
+    /// Reads a host and a port.
     static func listen(_ value: FileValue) throws(Refusal) -> String {
         let text = try value.text("a host and a port such as '127.0.0.1:8080'")
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
-            // 0 is for any that is free, which no URI can have.
+            // Port 0 means any free port, and no URI can hold it.
             (try? TargetURI("http://\(text[..<colon]):\(max(port, 1))/")) != nil
-        else { throw Refusal("\(value.shown) is no host and port such as '127.0.0.1:8080' or '[::1]:8080'.") }
+        else { throw Refusal("\(value.shown) is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'.") }
         return text
     }
 
@@ -108,7 +108,7 @@ extension TopSetting {
         for item in try value.list(of: "addresses such as '10.0.0.0/8'") {
             guard let range = AddressRange(try item.text("an address")) else {
                 throw Refusal(
-                    "\(item.shown) is no address or range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8'.",
+                    "\(item.shown) is not an address or a range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8'.",
                     line: item.line
                 )
             }
@@ -131,13 +131,13 @@ extension TopSetting {
                 for quota in try entry.value.entries("origins and sizes") {
                     guard let target = try? TargetURI(quota.key), target.path == "/", target.query == nil else {
                         throw Refusal(
-                            "\(shown(quota.key)) is no origin such as 'https://api.example.com'.",
+                            "\(shown(quota.key)) is not an origin such as 'https://api.example.com'.",
                             line: quota.line
                         )
                     }
                     let origin = "\(target.scheme)://\(target.authority)"
                     guard configuration.store.originQuotas.updateValue(try self.quota(quota), forKey: origin) == nil
-                    else { throw Refusal("'\(origin)' is there twice.", line: quota.line) }
+                    else { throw Refusal("'\(origin)' stands there twice.", line: quota.line) }
                 }
             case "each-origin": configuration.store.eachOriginQuota = try quota(entry)
             default: throw Readers.unknown(entry, of: ["tags", "origins", "each-origin"])
@@ -148,7 +148,7 @@ extension TopSetting {
     private static func quota(_ entry: FileValue.Entry) throws(Refusal) -> Int64 {
         do throws(Refusal) {
             let size = try Readers.size(entry.value)
-            guard size > 0 else { throw Refusal("A quota is more than 0 B.") }
+            guard size > 0 else { throw Refusal("A quota must be more than 0 B.") }
             return size
         } catch {
             throw Refusal(error.message, line: entry.line)
@@ -157,6 +157,6 @@ extension TopSetting {
 }
 
 extension RuleSettings.Switch {
-    /// `nil` where it is off.
+    /// The value; `nil` if the setting is off.
     var value: Value? { if case .on(let value) = self { value } else { nil } }
 }

@@ -1,12 +1,12 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// One setting of a file's top level: its name, how it is read, and what it amounts to.
+/// One setting of a file's top level: its name, how it is read, and how its value is shown.
 struct TopSetting: Sendable {
-    /// As it is written in a file: `store.budget`.
+    /// The name in a file: `store.budget`.
     let name: String
     let read: @Sendable (FileValue, inout Configuration) throws(Refusal) -> Void
-    /// As it is written in a file; `nil` where it has neither value nor default.
+    /// The value as a file would hold it; `nil` if there is neither a value nor a default.
     let written: @Sendable (Configuration) -> String?
 
     init(
@@ -19,7 +19,7 @@ struct TopSetting: Sendable {
         self.written = written
     }
 
-    /// By the keys that have settings of their own.
+    /// The names of settings below each key that groups some: `budget` below `store`.
     static let groups: [String: [String]] = {
         var result: [String: [String]] = [:]
         for setting in all {

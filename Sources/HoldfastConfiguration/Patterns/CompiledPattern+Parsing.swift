@@ -4,7 +4,7 @@ extension CompiledPattern {
     /// The longest pattern, in bytes.
     static let maximumLength = 8192
 
-    /// - Throws: what keeps the text from being a pattern, or from standing for any target.
+    /// - Throws: why the text is not a pattern, or can match no target.
     init(_ pattern: URLPattern) throws(Refusal) {
         let text = pattern.text
         let bytes = Array(text.utf8)
@@ -13,7 +13,7 @@ extension CompiledPattern {
         }
         guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw Refusal(
-                "\(shown(text)) holds a space, a control or a byte outside ASCII. Percent-encode it, as it is in the requests."
+                "\(shown(text)) holds a space, a control or a byte outside ASCII. Percent-encode it, as requests do."
             )
         }
         guard !bytes.contains(UInt8(ascii: "#")) else {
@@ -27,7 +27,7 @@ extension CompiledPattern {
             ? Glob(PathNormalForm.query(bytes[(question + 1)...]), separator: nil) : nil
         guard !base.contains(UInt8(ascii: ";")) else {
             throw Refusal(
-                "\(shown(text)) holds a ';': path parameters are not compared. Leave them out; '%3B' is for a semicolon in a name."
+                "\(shown(text)) holds a ';': path parameters are not compared. Leave them out; '%3B' is a semicolon in a name."
             )
         }
         if base.first == slash {
@@ -37,7 +37,7 @@ extension CompiledPattern {
         }
         guard let colon = base.firstIndex(of: UInt8(ascii: ":")), base[colon...].starts(with: "://".utf8) else {
             throw Refusal(
-                "\(shown(text)) is no pattern. Begin with a slash, or with a scheme and a host: 'https://a.example/**'."
+                "\(shown(text)) is not a pattern. Begin with a slash, or with a scheme and a host: 'https://a.example/**'."
             )
         }
         let scheme = Glob(base[..<colon].map(\.lowercasedASCII), separator: nil)
@@ -48,7 +48,9 @@ extension CompiledPattern {
         }
         let rest = base[(colon + 3)...]
         guard let start = rest.firstIndex(of: slash) else {
-            throw Refusal("\(shown(text)) has no path. End it with '/**' for all below it, or with '/' for that alone.")
+            throw Refusal(
+                "\(shown(text)) has no path. End it with '/**' for all paths, or with '/' for the root alone."
+            )
         }
         let authority = try Self.authority(rest[..<start], of: text)
         self.init(
@@ -77,23 +79,23 @@ extension CompiledPattern {
         }
         let host = bytes[..<end].map(\.lowercasedASCII)
         let isWild = host.contains(UInt8(ascii: "*"))
-        // What stands for a star must be something that a host can hold.
+        // A star must stand for characters that a host can hold.
         let sample = host.map { $0 == UInt8(ascii: "*") ? UInt8(ascii: "a") : $0 }
         guard !host.isEmpty, !(isBracketed && isWild),
             (try? TargetURI("http://\(String(decoding: sample, as: UTF8.self))/")) != nil
-        else { throw Refusal("The host of \(shown(text)) is none, so this can match no target.") }
+        else { throw Refusal("The host of \(shown(text)) is not valid, so this can match no target.") }
         return (Glob(host, separator: UInt8(ascii: ".")), try port(bytes[end...], of: text))
     }
 
     private static func port(_ bytes: ArraySlice<UInt8>, of text: String) throws(Refusal) -> Port? {
         guard bytes.first == UInt8(ascii: ":") else {
             if bytes.isEmpty { return nil }
-            throw Refusal("The host of \(shown(text)) is none, so this can match no target.")
+            throw Refusal("The host of \(shown(text)) is not valid, so this can match no target.")
         }
         let digits = String(decoding: bytes.dropFirst(), as: UTF8.self)
         if digits == "*" { return .any }
         guard let number = UInt16(digits), number > 0, digits.utf8.first != UInt8(ascii: "+") else {
-            throw Refusal("The port of \(shown(text)) is no number from 1 to 65535, and not '*'.")
+            throw Refusal("The port of \(shown(text)) is neither a number from 1 to 65535 nor '*'.")
         }
         return .number(number)
     }

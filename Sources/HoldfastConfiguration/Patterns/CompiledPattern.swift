@@ -1,4 +1,4 @@
-/// A ``URLPattern`` that was understood.
+/// A ``URLPattern`` after parsing.
 struct CompiledPattern: Sendable, Hashable {
     enum Port: Sendable, Hashable {
         case any
@@ -7,19 +7,19 @@ struct CompiledPattern: Sendable, Hashable {
         func covers(_ other: Port) -> Bool { self == .any || self == other }
     }
 
-    /// The ports of http targets that it is about; `nil`: it is about none.
+    /// The ports of http targets that it matches; `nil`: it matches no http target.
     let http: Port?
-    /// The ports of https targets that it is about; `nil`: it is about none.
+    /// The ports of https targets that it matches; `nil`: it matches no https target.
     let https: Port?
     let host: Glob
     let path: Glob
-    /// `nil`: whatever the query is, and without one.
+    /// The pattern of the query; `nil`: any query, or none.
     let query: Glob?
 
-    /// Whether it is about some paths only.
+    /// Whether it matches some paths only.
     var hasPath: Bool { !path.covers(Self.everything.path) }
 
-    /// Whether it stands for a target, apart from the query.
+    /// Whether it matches a target, apart from the query.
     func matchesBase(_ target: TargetParts) -> Bool {
         guard let port = target.isHTTPS ? https : http, port.covers(.number(target.port)) else { return false }
         return host.matches(target.host) && path.matches(target.path)
@@ -32,8 +32,8 @@ struct CompiledPattern: Sendable, Hashable {
 
     func matches(_ target: TargetParts) -> Bool { matchesBase(target) && matchesQuery(target) }
 
-    /// Whether every target that the other stands for is one that this stands for. `false` where
-    /// that cannot be told.
+    /// Whether it matches every target that another pattern matches. `false` if that cannot be
+    /// decided.
     func covers(_ other: CompiledPattern) -> Bool {
         func portsCover(_ mine: Port?, _ its: Port?) -> Bool {
             guard let its else { return true }

@@ -1,27 +1,27 @@
-/// Bytes with stars between them: one part of a ``URLPattern``.
+/// A sequence of bytes and stars: one part of a ``URLPattern``.
 ///
-/// Matching takes a time that is bounded by the lengths of text and pattern, whatever they are:
-/// there is no backtracking.
+/// The time to match is bounded by the lengths of text and pattern, because there is no
+/// backtracking.
 struct Glob: Sendable, Hashable {
     enum Token: Sendable, Hashable {
         case byte(UInt8)
-        /// Any bytes but the separator.
+        /// `*`: any bytes but the separator.
         case one
-        /// Any bytes.
+        /// `**`: any bytes.
         case many
     }
 
-    /// What ``Token/one`` does not stand for; `nil`: there is no such byte.
+    /// The byte that ``Token/one`` does not match; `nil`: it matches all bytes.
     let separator: UInt8?
     let tokens: [Token]
-    /// What stands before the first star: all, where there is none.
+    /// The bytes before the first star; all bytes if there is none.
     let prefix: [UInt8]
-    /// What stands behind the last star; empty where there is none.
+    /// The bytes after the last star; empty if there is none.
     let suffix: [UInt8]
     let hasStar: Bool
     private let middle: Middle
 
-    /// How what lies between ``prefix`` and ``suffix`` is looked at.
+    /// How the bytes between ``prefix`` and ``suffix`` are matched.
     private enum Middle: Sendable, Hashable {
         case nothing
         case anything
@@ -36,7 +36,7 @@ struct Glob: Sendable, Hashable {
                 tokens.append(.byte(byte))
                 continue
             }
-            // Two or more stars in a row are one that stands for anything.
+            // Two or more stars in a row match anything.
             if tokens.last == .one || tokens.last == .many {
                 tokens[tokens.count - 1] = .many
             } else {
@@ -66,13 +66,12 @@ struct Glob: Sendable, Hashable {
         tokens.compactMap { if case .byte(let byte) = $0 { byte } else { nil } }
     }
 
-    /// Bytes that every text holds behind ``prefix``: what stands between stars, and behind the
-    /// last.
+    /// The literals after ``prefix``: every matching text contains them.
     var literalsBehindStars: [[UInt8]] {
         tokens[prefix.count...].split { !$0.isByte }.map { Self.literal($0) }
     }
 
-    /// Whether it stands for all of a text.
+    /// Whether it matches a whole text.
     func matches(_ text: [UInt8]) -> Bool {
         guard hasStar else { return text == prefix }
         guard text.count >= prefix.count + suffix.count, text.starts(with: prefix),
@@ -87,13 +86,12 @@ struct Glob: Sendable, Hashable {
         }
     }
 
-    /// Whether everything that the other stands for is something that this stands for. `false`
-    /// where that cannot be told.
+    /// Whether it matches every text that another glob matches. `false` if that cannot be decided.
     func covers(_ other: Glob) -> Bool {
         if tokens == other.tokens { return true }
         if !other.hasStar { return matches(other.prefix) }
         guard case .anything = middle else { return false }
-        // The other has a star, so what is before it and what is behind it do not overlap.
+        // The other glob has a star, so its prefix and its suffix do not overlap.
         return other.prefix.starts(with: prefix) && other.suffix.count >= suffix.count
             && other.suffix.suffix(suffix.count).elementsEqual(suffix)
     }

@@ -1,21 +1,21 @@
-/// All the places of a pattern that can have been reached, as bits: one step for each byte of the
-/// text.
+/// A nondeterministic automaton for the middle of a ``Glob``. Its states are the places in the
+/// pattern that can have been reached, as bits; each byte of the text is one step.
 struct GlobAutomaton: Sendable, Hashable {
-    /// The number of tokens: the bit of the end.
+    /// The number of tokens, which is the bit of the final state.
     private let end: Int
     private let words: Int
     private let separator: UInt8?
-    /// For each byte the number of its masks in ``literals``, from 1; 0 for those that the pattern
-    /// does not hold.
+    /// For each byte the number of its masks in ``literals``, from 1. Bytes that are not in the
+    /// pattern have 0.
     private let classes: [UInt8]
-    /// Places at which a byte of a class stands, `words` for each class.
+    /// The places at which a byte of a class stands, `words` for each class.
     private let literals: [UInt64]
-    /// Places of stars that stand for anything.
+    /// The places of stars that match any byte.
     private let many: [UInt64]
-    /// Places of all stars.
+    /// The places of all stars.
     private let stars: [UInt64]
 
-    /// - Parameter tokens: no two stars in a row.
+    /// - Parameter tokens: the tokens, without two stars in a row.
     init(_ tokens: [Glob.Token], separator: UInt8?) {
         end = tokens.count
         words = tokens.count / 64 + 1
@@ -67,7 +67,7 @@ struct GlobAutomaton: Sendable, Hashable {
         return reached[end / 64] & (1 << UInt64(end % 64)) != 0
     }
 
-    /// A star stands for nothing, too.
+    /// A star can match no bytes at all.
     private func skipStars(_ reached: inout [UInt64]) {
         var carried: UInt64 = 0
         for word in 0..<words {

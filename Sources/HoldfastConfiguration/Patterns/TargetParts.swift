@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// A target as bytes, for patterns to look at: path and query in ``PathNormalForm``.
+/// A target as bytes, as patterns match it: path and query are in ``PathNormalForm``.
 struct TargetParts {
     var isHTTPS: Bool
     var host: [UInt8]

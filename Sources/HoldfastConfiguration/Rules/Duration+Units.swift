@@ -1,8 +1,8 @@
 extension Duration {
-    /// So many minutes.
+    /// A duration in minutes.
     public static func minutes(_ count: some BinaryInteger) -> Duration { .seconds(count) * 60 }
-    /// So many hours.
+    /// A duration in hours.
     public static func hours(_ count: some BinaryInteger) -> Duration { .seconds(count) * 3600 }
-    /// So many days of 24 hours.
+    /// A duration in days of 24 hours.
     public static func days(_ count: some BinaryInteger) -> Duration { .seconds(count) * 86_400 }
 }

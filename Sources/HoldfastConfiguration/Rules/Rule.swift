@@ -1,9 +1,9 @@
 public import HTTPTypes
 
-/// What holds for some requests and the responses to them.
+/// Settings for some requests and the responses to them.
 ///
-/// Of several rules that match, the first that has a setting decides it: each setting on its own.
-/// So special rules stand before general ones.
+/// Of several rules that match, the first one that has a setting decides it; each setting is
+/// decided by itself. So special rules stand before general ones.
 ///
 /// ```swift
 /// let rules = try RuleSet([
@@ -13,21 +13,23 @@ public import HTTPTypes
 /// ])
 /// ```
 public struct Rule: Sendable, Hashable {
-    /// Which requests and responses a rule is about: all conditions hold. Without any it is about
-    /// all.
+    /// The requests and responses that a rule applies to: those that meet all its conditions. A
+    /// rule without conditions applies to all.
     public struct Match: Sendable, Hashable {
-        /// Patterns for the target URI (the origin's), of which one matches; see ``URLPattern``.
-        /// Empty: any.
+        /// Patterns for the target URI at the origin, of which one must match; see ``URLPattern``.
+        /// Empty: any target.
         public var urls: [URLPattern]
-        /// Methods, of which one is the request's; GET stands for HEAD as well, which has the same
-        /// key. Empty: any.
+        /// Methods, of which one must be the request's. GET stands for HEAD as well, which has the
+        /// same key. Empty: any method.
         public var methods: [HTTPRequest.Method]
-        /// Media types of the response, of which one matches: `image/png`, `image/*`. Empty: any.
+        /// Media types of the response, of which one must match: `image/png`, `image/*`. Empty:
+        /// any.
         ///
-        /// A rule with this condition can only have settings that count once a response is known.
+        /// A rule with this condition can only have settings that take effect once there is a
+        /// response.
         public var contentTypes: [String]
 
-        /// A condition; without arguments one that always holds.
+        /// A match; without arguments it matches everything.
         public init(urls: [URLPattern] = [], methods: [HTTPRequest.Method] = [], contentTypes: [String] = []) {
             self.urls = urls
             self.methods = methods
@@ -35,14 +37,14 @@ public struct Rule: Sendable, Hashable {
         }
     }
 
-    /// Where a rule stands in a file, for messages and decisions. It makes no difference to what
-    /// the rule says.
+    /// The place of a rule in a file, for messages and decisions. It does not change what the rule
+    /// does.
     public struct Location: Sendable, Hashable {
-        /// The file.
+        /// The file's path.
         public var file: String?
         /// The line on which the rule begins.
         public var line: Int
-        /// The lines of its settings, by their names as they are written: `freshness.lifetime`; and
+        /// The lines of its settings by their names in the file (`freshness.lifetime`), and those
         /// of `match.url`, `match.method` and `match.content-type`.
         public var settings: [String: Int]
 
@@ -54,13 +56,13 @@ public struct Rule: Sendable, Hashable {
         }
     }
 
-    /// What messages call it; `nil` where it is called by its number.
+    /// The rule's name in messages; `nil` if it is known by its number.
     public var name: String?
-    /// See ``Match-swift.struct``.
+    /// The conditions of the rule. See ``Match-swift.struct``.
     public var match: Match
-    /// What it says.
+    /// The settings of the rule.
     public var settings: RuleSettings
-    /// Where it stands; `nil` for one that was made of Swift values.
+    /// The rule's place in its file; `nil` for a rule made in Swift.
     public var location: Location?
 
     /// A rule.
@@ -76,7 +78,7 @@ public struct Rule: Sendable, Hashable {
         self.location = location
     }
 
-    /// A rule that says what `set` sets.
+    /// A rule with the settings that `set` assigns.
     public init(
         _ name: String? = nil,
         matching match: Match = Match(),

@@ -1,8 +1,8 @@
 import Foundation
 public import HTTPCache
 
-/// The settings of one rule as a request's own: they go before what the rules of the engine say for
-/// it (`CacheRequest.overrides`).
+/// The settings of one rule for one request. They take precedence over the engine's rules
+/// (`CacheRequest.overrides`).
 ///
 /// ```swift
 /// request.overrides = try RuleOverride(RuleSettings {
@@ -11,26 +11,27 @@ public import HTTPCache
 /// })
 /// ```
 ///
-/// Two with the same settings and values are equal, so it may be made for each request; to make it
-/// once saves the check.
+/// Two overrides with the same settings and values are equal, so one may be made for each request.
+/// Making it once saves the check.
 public struct RuleOverride: SettingsOverriding {
-    /// What it says.
+    /// The settings.
     public let settings: RuleSettings
-    /// What explanations call it.
+    /// The name in explanations.
     public let name: String
-    /// May hold secrets, and is shown nowhere.
+    /// The values may be secrets. They are shown nowhere.
     private let values: FieldSources.Values
-    /// Of all of it, made once: it is asked for with each request.
+    /// The hash of all settings and values. It is computed once, because each request asks for it.
     private let hash: Int
 
     /// - Parameters:
-    ///   - settings: all that a rule can say.
-    ///   - name: what explanations call it, where a rule would have its name.
-    ///   - environment: where ``FieldValue/environment(_:)`` is looked up; `nil`: this process's.
-    ///   - folder: what the paths of ``FieldValue/file(_:)`` are relative to; `nil`: the current
-    ///     folder.
-    /// - Throws: ``ConfigurationError``: settings that contradict each other or are out of bounds;
-    ///   a field's value that is missing.
+    ///   - settings: any settings that a rule can have.
+    ///   - name: the name in explanations, in place of a rule's name.
+    ///   - environment: the variables in which ``FieldValue/environment(_:)`` is looked up; `nil`:
+    ///     those of this process.
+    ///   - folder: the folder to which the paths of ``FieldValue/file(_:)`` are relative; `nil`:
+    ///     the current folder.
+    /// - Throws: ``ConfigurationError`` if settings contradict each other or are out of bounds, or
+    ///   if the value of a field is missing.
     public init(
         _ settings: RuleSettings,
         named name: String = "endpoint",
@@ -71,12 +72,12 @@ public struct RuleOverride: SettingsOverriding {
         }
     }
 
-    /// Whether both say the same: what they are called makes no difference.
+    /// Whether both have the same settings and values. Their names may differ.
     public static func == (left: Self, right: Self) -> Bool {
         left.hash == right.hash && left.settings == right.settings && left.values == right.values
     }
 
-    /// By what it says.
+    /// Hashes the settings and values, not the name.
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
@@ -86,7 +87,7 @@ extension RuleOverride: CustomReflectable {
 }
 
 extension RuleSettings {
-    /// Whether a field's value is in the environment.
+    /// Whether the value of a field comes from the environment.
     fileprivate var readsEnvironment: Bool {
         [toOrigin.set, toClient.set].contains { fields in
             fields?.values.contains { if case .environment = $0 { true } else { false } } ?? false

@@ -4,9 +4,8 @@ public import HTTPTypes
 
 /// Rules, checked and compiled.
 ///
-/// The same whether they came from a file or were made of Swift values. What they say of a request
-/// is remembered by its raw target, so that a request that comes again costs one look into a table
-/// of bounded size.
+/// Rules from a file and rules made in Swift are treated alike. The rules of a request are
+/// remembered by its raw target, so a repeated request costs one lookup in a table of bounded size.
 public final class RuleSet: ExchangeRules {
     /// The rules in their order.
     public let rules: [Rule]
@@ -21,12 +20,14 @@ public final class RuleSet: ExchangeRules {
     }
 
     /// - Parameters:
-    ///   - rules: in their order: of those that match, the first that has a setting decides it.
-    ///   - environment: where ``FieldValue/environment(_:)`` is looked up; `nil`: this process's.
-    ///   - folder: what the paths of ``FieldValue/file(_:)`` are relative to; `nil`: the current
-    ///     folder.
-    /// - Throws: ``ConfigurationError``: a rule that contradicts itself, or can never match; a
-    ///   field's value that is missing.
+    ///   - rules: the rules in their order. Of those that match, the first one that has a setting
+    ///     decides it.
+    ///   - environment: the variables in which ``FieldValue/environment(_:)`` is looked up; `nil`:
+    ///     those of this process.
+    ///   - folder: the folder to which the paths of ``FieldValue/file(_:)`` are relative; `nil`:
+    ///     the current folder.
+    /// - Throws: ``ConfigurationError`` if a rule contradicts itself or can never take effect, or
+    ///   if the value of a field is missing.
     public convenience init(
         _ rules: [Rule],
         environment: [String: String]? = nil,
@@ -41,18 +42,18 @@ public final class RuleSet: ExchangeRules {
         self.init(checked, lowest: [])
     }
 
-    /// - Parameter lowest: rules that come after all others, and are in no list.
+    /// - Parameter lowest: rules that come after all others. They are not part of ``rules``.
     convenience init(_ checked: CheckedRules, lowest: [CompiledRules.Entry]) {
         let compiled = CompiledRules(checked.entries + lowest, values: checked.values)
         self.init(rules: checked.entries.map(\.rule), compiled: compiled)
     }
 
-    /// These rules, and settings for all requests where none of them says otherwise.
+    /// Returns these rules, followed by settings for all requests for which none of them decides.
     ///
     /// - Parameters:
-    ///   - settings: without values of fields.
-    ///   - name: what decisions call it; it is not among ``rules``.
-    package func followed(by settings: RuleSettings, named name: String) -> RuleSet {
+    ///   - settings: the settings. They must not set fields.
+    ///   - name: the name in decisions; it is not among ``rules``.
+    package func appending(_ settings: RuleSettings, named name: String) -> RuleSet {
         let last = CompiledRules.Entry(
             rule: Rule(name, settings: settings),
             number: compiled.entries.count + 1,
@@ -75,6 +76,6 @@ public final class RuleSet: ExchangeRules {
 }
 
 extension RuleSet: CustomReflectable {
-    /// The rules. What they compile to holds the values of fields, and is not shown.
+    /// The rules. The compiled form holds the values of fields, and is not shown.
     public var customMirror: Mirror { Mirror(self, children: ["rules": rules]) }
 }

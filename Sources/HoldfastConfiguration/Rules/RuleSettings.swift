@@ -2,6 +2,8 @@ public import HTTPCache
 public import HTTPCacheSemantics
 public import HTTPTypes
 
+// A new setting touches several files: the comment at `Setting` lists them in order.
+
 /// The settings of a rule.
 ///
 /// ```swift
@@ -11,112 +13,113 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// Each setting is optional: where it is `nil`, the next rule that matches decides it, and at last
-/// the engine's options and the response itself.
+/// Each setting is optional. If it is `nil`, the next matching rule decides it, and at last the
+/// engine's options and the response itself.
 public struct RuleSettings: Sendable, Hashable {
     /// A setting that can be switched off.
     public enum Switch<Value: Sendable & Hashable>: Sendable, Hashable {
         /// Off.
         case off
-        /// On, like this.
+        /// On, with a value.
         case on(Value)
     }
 
     /// `freshness`: how long responses are fresh. Whole seconds. RFC 9111 §4.2
     public struct Freshness: Sendable, Hashable {
-        /// `lifetime`: of responses below 400, whatever they say.
+        /// `lifetime`: of responses with a status below 400, whatever they state.
         public var lifetime: Duration?
-        /// `default`: of responses below 400 that say nothing.
+        /// `default`: of responses with a status below 400 that state no lifetime.
         public var `default`: Duration?
-        /// `errors`: of responses from 400 on.
+        /// `errors`: of responses with a status of 400 or more.
         public var errors: Duration?
-        /// None.
+        /// Sets nothing.
         public init() {}
     }
 
-    /// A limit of time, or none.
+    /// A limit of time, or no limit.
     public enum Budget: Sendable, Hashable {
         /// `unlimited`
         case unlimited
-        /// No more than this after the end of freshness. Whole seconds.
+        /// At most this long after the end of freshness. Whole seconds.
         case limited(Duration)
     }
 
-    /// `stale`: how long after their freshness responses are used, and what for. RFC 9111 §4.2.4,
-    /// RFC 5861
+    /// `stale`: how long responses may be used after the end of their freshness, and when. RFC 9111
+    /// §4.2.4, RFC 5861
     public struct Staleness: Sendable, Hashable {
-        /// `while-revalidate`: served while they are renewed in the background.
+        /// `while-revalidate`: while they are revalidated in the background.
         public var whileRevalidate: Duration?
-        /// `normal`: when the origin cannot be reached, and in the mode `preferStored`.
+        /// `normal`: when the origin is unreachable, and in the mode `preferStored`.
         public var normal: Budget?
-        /// `on-error`: when the origin answers 500, 502, 503 or 504.
+        /// `on-error`: when the origin responds with 500, 502, 503 or 504.
         public var onError: Budget?
         /// `offline`: in the mode `offline`.
         public var offline: Budget?
-        /// `despite`: directives that do not forbid the above: `must-revalidate`,
-        /// `proxy-revalidate`, `no-cache`, `s-maxage`; `no-store`, which is then stored for that
-        /// use alone; and `invalidated`, which is what a success of an unsafe method invalidated.
-        /// Logged when it counts.
+        /// `despite`: directives that do not forbid the uses above: `must-revalidate`,
+        /// `proxy-revalidate`, `no-cache`, `s-maxage`; `no-store`: such a response is then stored
+        /// for these uses only; and `invalidated`: a response that an unsafe method's success
+        /// invalidated. Each use that a directive forbids is logged.
         public var despite: PolicyOverrides.Directives?
-        /// None.
+        /// Sets nothing.
         public init() {}
     }
 
-    /// `ignore`: what makes no difference.
+    /// `ignore`: parts of a message that are ignored.
     public struct Ignoring: Sendable, Hashable {
-        /// `parameters`: sent, not keyed, not in the store. A trailing `*` stands for any ending.
+        /// `parameters`: they are sent, but are neither in the key nor in the store. A trailing `*`
+        /// stands for any ending.
         public var parameters: [String]?
-        /// `fields`: request fields that are sent, and tell neither variants nor principals apart.
+        /// `fields`: request fields that are sent, but distinguish neither variants nor principals.
         public var fields: [HTTPField.Name]?
-        /// `directives`: of responses: `no-store`, `no-cache`, `private`, `must-revalidate`,
-        /// `proxy-revalidate`, `s-maxage`.
+        /// `directives`: response directives that are ignored: `no-store`, `no-cache`, `private`,
+        /// `must-revalidate`, `proxy-revalidate`, `s-maxage`.
         public var directives: PolicyOverrides.Directives?
-        /// None.
+        /// Sets nothing.
         public init() {}
     }
 
-    /// `normalize`: what is changed before a request is keyed and sent.
+    /// `normalize`: changes to a request before its key is computed and it is sent.
     public struct Normalizing: Sendable, Hashable {
         /// `sort-parameters`
         public var sortsParameters: Bool?
-        /// `drop-parameters`: a trailing `*` stands for any ending; the word `tracking` for
+        /// `drop-parameters`: a trailing `*` stands for any ending, the word `tracking` for
         /// ``trackingParameters``.
         public var droppedParameters: [String]?
-        /// `accept-encoding`: one spelling for all requests that mean the same.
+        /// `accept-encoding`: all requests that mean the same are written in one way.
         public var acceptEncoding: Bool?
-        /// None.
+        /// Sets nothing.
         public init() {}
     }
 
-    /// `store`: what is stored, and for whom.
+    /// `store`: which responses are stored, and for which principal.
     public struct Storing: Sendable, Hashable {
-        /// `methods`: whose answers are stored and given from the store.
+        /// `methods`: the methods whose responses are stored and served from the store.
         public var methods: [HTTPRequest.Method]?
-        /// `statuses`: which are stored.
+        /// `statuses`: the statuses of responses that are stored.
         public var statuses: Set<Int>?
-        /// `largest`: bytes of a body.
+        /// `largest`: the largest body that is stored, in bytes.
         public var largest: Int64?
-        /// `smallest`: bytes of a body.
+        /// `smallest`: the smallest body that is stored, in bytes.
         public var smallest: Int64?
-        /// `content`: `any` or `graphql`: a POST's content is part of its key, and its answer may
+        /// `content`: `any` or `graphql`: a POST's content is part of its key, and its response may
         /// be stored.
         public var content: ExchangeSettings.KeyedContent?
-        /// `per`: `{field: NAME}` or `{cookie: NAME}`: each principal's apart.
+        /// `per`: `{field: NAME}` or `{cookie: NAME}`: each principal has responses of its own.
         public var principal: ExchangeSettings.PrincipalSource?
-        /// `pin`: never evicted.
+        /// `pin`: the responses are never evicted.
         public var pin: Bool?
-        /// None.
+        /// Sets nothing.
         public init() {}
     }
 
     /// `to-origin`, `to-client`: fields that are set and removed.
     public struct Fields: Sendable, Hashable {
-        /// `set`: name and value; values can come from the environment or a file, and are never
-        /// shown then.
+        /// `set`: names and values. A value can come from the environment or from a file, and is
+        /// then never shown.
         public var set: [HTTPField.Name: FieldValue]?
         /// `remove`
         public var removed: [HTTPField.Name]?
-        /// None.
+        /// Sets nothing.
         public init() {}
     }
 
@@ -124,38 +127,39 @@ public struct RuleSettings: Sendable, Hashable {
     public var freshness = Freshness()
     /// `stale`
     public var stale = Staleness()
-    /// `mode`: bounded by the one in force: `offline` beats everything.
+    /// `mode`: the service's mode limits it; `offline` overrides every other mode.
     public var mode: OfflineMode?
     /// `ignore`
     public var ignore = Ignoring()
     /// `normalize`
     public var normalize = Normalizing()
-    /// `tags`: beside the response's own cache groups.
+    /// `tags`: added to the response's own cache groups.
     public var tags: [String]?
     /// `store`
     public var store = Storing()
-    /// `bypass`: neither stored nor answered from the store.
+    /// `bypass`: responses are neither stored nor served from the store.
     public var bypass: Bool?
     /// `to-origin`
     public var toOrigin = Fields()
     /// `to-client`
     public var toClient = Fields()
-    /// `guard`: keeps good stored data from what looks wrong.
+    /// `guard`: keeps a stored response if the new one looks wrong.
     public var goodDataGuard: Switch<GoodDataGuard>?
-    /// `eager-refresh`: the share of its lifetime, 0 to 1, after which a response is renewed in the
-    /// background.
+    /// `eager-refresh`: the share of its lifetime, 0 to 1, after which a response is revalidated in
+    /// the background.
     public var eagerRefresh: Switch<Double>?
-    /// `timeouts.soft`: how long a caller waits while a stored response could answer.
+    /// `timeouts.soft`: how long a caller waits for the origin if a stored response could be
+    /// served.
     public var softTimeout: Switch<Duration>?
     /// `timeouts.hard`: how long an origin may take to send a response's head.
     public var hardTimeout: Switch<Duration>?
     /// `breaker`: `on` or `off`.
     public var usesBreaker: Bool?
 
-    /// None.
+    /// Sets nothing.
     public init() {}
 
-    /// None but those that `set` gives a value.
+    /// Only the settings that `set` assigns.
     public init(_ set: (inout RuleSettings) throws -> Void) rethrows {
         try set(&self)
     }
@@ -163,8 +167,8 @@ public struct RuleSettings: Sendable, Hashable {
     /// The word in `normalize.drop-parameters` that stands for ``trackingParameters``.
     static let trackingWord = "tracking"
 
-    /// Parameters that tell how somebody came to a page and change nothing about it: what the word
-    /// `tracking` stands for in `normalize.drop-parameters`.
+    /// Parameters that state how a user came to a page and do not change it. The word `tracking`
+    /// stands for them in `normalize.drop-parameters`.
     public static let trackingParameters = [
         "utm_*", "fbclid", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "msclkid", "yclid", "twclid", "ttclid",
         "igshid",
@@ -174,10 +178,10 @@ public struct RuleSettings: Sendable, Hashable {
 
 /// A field's value in a rule.
 public enum FieldValue: Sendable, Hashable {
-    /// As it stands in the file, and shown.
+    /// The text itself. It is shown.
     case literal(String)
-    /// Of an environment variable; never shown.
+    /// The value of an environment variable. It is never shown.
     case environment(String)
-    /// The content of a file, without the line break at its end; never shown.
+    /// The content of a file, without the line break at its end. It is never shown.
     case file(String)
 }

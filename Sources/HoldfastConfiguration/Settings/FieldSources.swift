@@ -1,25 +1,25 @@
 import Foundation
 import HTTPTypes
 
-/// Where the values of fields come from that do not stand in the rules themselves.
+/// The sources of field values that are not in the rules themselves: the environment, and files.
 struct FieldSources {
-    /// What was found, by source. These are the secrets: they go into fields that are sent, and
-    /// nowhere else.
+    /// The values by source. They are the secrets: they go into fields that are sent, and nowhere
+    /// else.
     typealias Values = [FieldValue: String]
 
     var environment: [String: String]
-    /// What the paths of files are relative to; `nil`: the current folder.
+    /// The folder to which paths of files are relative; `nil`: the current folder.
     var folder: String?
-    /// `false`: nothing is looked up and nothing is missing, for who sends nothing. ``placeholder``
-    /// stands for each value.
+    /// `false`: no value is looked up and none can be missing, for tools that send no requests.
+    /// ``placeholder`` takes the place of each value.
     var looksUp = true
 
     static let placeholder = "not-looked-up"
 
-    /// The longest value, in bytes: what a head has room for.
+    /// The longest value, in bytes. It must fit into a message's head.
     static let longest = 16 << 10
 
-    /// The value, checked. No message says it.
+    /// Returns the value after checking it. No error message contains it.
     func value(of source: FieldValue) throws(Refusal) -> String {
         let value: String
         let place: String

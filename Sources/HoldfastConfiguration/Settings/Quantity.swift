@@ -1,5 +1,5 @@
-/// Numbers with units, as they stand in a file. Exact: what is no whole number of the smallest unit
-/// is refused.
+/// Reads and writes numbers with units. They are exact: a value that is not a whole number of the
+/// smallest unit is rejected.
 enum Quantity {
     private static let durationUnits: [(name: String, milliseconds: Int64)] = [
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000),
@@ -8,8 +8,7 @@ enum Quantity {
         ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("kB", 1000),
         ("MB", 1_000_000), ("GB", 1_000_000_000),
     ]
-    /// A hundred years: longer than anything that is meant, and short enough to be added to any
-    /// time.
+    /// A hundred years: longer than any sensible value, and short enough to be added to any time.
     private static let longest: Int64 = 36_525 * 86_400_000
 
     static func duration(_ text: String) throws(Refusal) -> Duration {
@@ -33,7 +32,7 @@ enum Quantity {
         let (seconds, attoseconds) = duration.components
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
         if milliseconds == 0 { return "0 s" }
-        // Weeks are left out: nobody reads '52 w' as a year.
+        // Weeks are left out: '52 w' is hard to read as a year.
         let unit = durationUnits.dropLast().last { milliseconds % $0.milliseconds == 0 } ?? durationUnits[0]
         return "\(milliseconds / unit.milliseconds) \(unit.name)"
     }
@@ -57,7 +56,7 @@ enum Quantity {
         guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty }), number.count <= 24 else {
             let hint =
                 number.isEmpty && bytes.count > 1 && bytes[0] == UInt8(ascii: "-") ? " that is not negative" : ""
-            throw Refusal("\(shown(text)) is no number with a unit (\(units))\(hint), as in '5 \(example)'.")
+            throw Refusal("\(shown(text)) is not a number with a unit (\(units))\(hint), as in '5 \(example)'.")
         }
         let digits = String(decoding: number, as: UTF8.self)
         if unit.isEmpty { throw Refusal("'\(digits)' has no unit. Name one: \(units), as in '\(digits) \(example)'.") }
@@ -80,7 +79,7 @@ enum Quantity {
         let (product, overflow) = value.multipliedReportingOverflow(by: factor)
         guard !overflow else { throw Refusal("\(shown(text)) is too large.") }
         guard product % divisor == 0 else {
-            throw Refusal("\(shown(text)) is no whole number of \(known[0].name).")
+            throw Refusal("\(shown(text)) is not a whole number of \(known[0].name).")
         }
         return product / divisor
     }

@@ -2,17 +2,17 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// How values of settings are read from a file and written for people.
+/// Readers of settings' values. ``Writers`` do the opposite.
 enum Readers {
     static func duration(_ value: FileValue) throws(Refusal) -> Duration {
         try Quantity.duration(value.text("a duration such as '5 m'"))
     }
 
-    /// RFC 9111 §1.2.2 counts in seconds.
+    /// A whole number of seconds, as in RFC 9111 §1.2.2.
     static func seconds(_ value: FileValue) throws(Refusal) -> Duration {
         let duration = try duration(value)
         guard duration.components.attoseconds == 0 else {
-            throw Refusal("\(value.shown) is no whole number of seconds. RFC 9111 counts in seconds.")
+            throw Refusal("\(value.shown) is not a whole number of seconds. RFC 9111 counts in seconds.")
         }
         return duration
     }
@@ -29,7 +29,7 @@ enum Readers {
     static func timeout(_ value: FileValue) throws(Refusal) -> RuleSettings.Switch<Duration> {
         if value.isOff { return .off }
         let duration = try duration(value)
-        guard duration > .zero else { throw Refusal("A timeout is more than 0 s; 'off' is for none.") }
+        guard duration > .zero else { throw Refusal("A timeout must be more than 0 s. Write 'off' for no timeout.") }
         return .on(duration)
     }
 
@@ -41,7 +41,7 @@ enum Readers {
         if value.isOff { return .off }
         var result = GoodDataGuard()
         if case .text(_, _, _) = value, (try? value.flag()) == true { return .on(result) }
-        for entry in try value.entries("off, or what is guarded against") {
+        for entry in try value.entries("off, or the checks of the guard") {
             switch entry.key {
             case "empty": result.refusesEmpty = try entry.value.flag()
             case "other-media-type": result.refusesOtherMediaType = try entry.value.flag()
@@ -66,7 +66,7 @@ enum Readers {
     static func fieldName(_ value: FileValue) throws(Refusal) -> HTTPField.Name {
         let text = try value.text("a field name")
         guard let name = HTTPField.Name(text) else {
-            throw Refusal("\(value.shown) is no field name.", line: value.line)
+            throw Refusal("\(value.shown) is not a field name.", line: value.line)
         }
         return name
     }
@@ -83,13 +83,13 @@ enum Readers {
         var result: [HTTPRequest.Method] = []
         for item in try value.list(of: "methods") {
             guard let method = HTTPRequest.Method(try item.text("a method")) else {
-                throw Refusal("\(item.shown) is no method.", line: item.line)
+                throw Refusal("\(item.shown) is not a method.", line: item.line)
             }
-            // No request would ever have it. RFC 9110 §9.1
+            // No request has such a method: methods are case-sensitive. RFC 9110 §9.1
             let capitals = method.rawValue.uppercased()
             guard capitals == method.rawValue || !commonMethods.contains(capitals) else {
                 throw Refusal(
-                    "\(item.shown) is not '\(capitals)': methods are told apart by capitals. Write '\(capitals)'.",
+                    "\(item.shown) is not '\(capitals)': methods are case-sensitive. Write '\(capitals)'.",
                     line: item.line
                 )
             }
@@ -131,16 +131,18 @@ enum Readers {
         }
     }
 
-    /// Fields to set. No message says a value: it may be a secret that was written into the wrong
-    /// place.
+    /// Reads fields to set. No message contains a value: it may be a secret in the wrong place.
     static func fields(_ value: FileValue) throws(Refusal) -> [HTTPField.Name: FieldValue] {
         var result: [HTTPField.Name: FieldValue] = [:]
         for entry in try value.entries("names and values of fields") {
             guard let name = HTTPField.Name(entry.key) else {
-                throw Refusal("\(shown(entry.key)) is no field name.", line: entry.line)
+                throw Refusal("\(shown(entry.key)) is not a field name.", line: entry.line)
             }
             guard result[name] == nil else {
-                throw Refusal("'\(name.rawName)' is there twice: names of fields have no case.", line: entry.line)
+                throw Refusal(
+                    "'\(name.rawName)' stands there twice: field names are not case-sensitive.",
+                    line: entry.line
+                )
             }
             result[name] = try fieldValue(entry)
         }

@@ -6,10 +6,10 @@ extension Setting {
     /// All settings of a rule, in the order in which they are shown.
     static let all: [Setting] = freshness + staleness + keys + storing + fields + origins
 
-    /// By name.
+    /// The places in ``all`` by name.
     static let places: [String: Int] = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1.name, $0) })
 
-    /// Keys that have settings of their own: `freshness` of `freshness.lifetime`.
+    /// The names of settings below each key that groups some: `lifetime` below `freshness`.
     static let groups: [String: [String]] = {
         var result: [String: [String]] = [:]
         for setting in all {
@@ -28,8 +28,8 @@ extension Setting {
     private static let staleness = [
         seconds("stale.while-revalidate", \.stale.whileRevalidate) { $1.overrides.staleWhileRevalidate = $0 },
         budget("stale.normal", \.stale.normal) { $1.overrides.maximumStaleness = $0 },
-        // Without a limit is not the same as unset here: a response that says nothing may not
-        // answer for a 5xx. RFC 5861 §4
+        // `unlimited` differs from unset here: without a rule, a response that does not allow it
+        // may not be served in place of a 5xx. RFC 5861 §4
         budget("stale.on-error", \.stale.onError) { $1.overrides.staleIfError = $0 ?? .max },
         budget("stale.offline", \.stale.offline) { $1.overrides.maximumStalenessOffline = $0 },
         Setting(
@@ -43,7 +43,7 @@ extension Setting {
             "mode",
             .request,
             \.mode,
-            countsWithBypass: true,
+            worksWithBypass: true,
             read: Readers.mode,
             written: \.rawValue
         ) { $1.mode = $0 },
@@ -70,7 +70,7 @@ extension Setting {
             read: { value throws(Refusal) in try Readers.directives(value, Readers.ignorable) },
             written: Writers.directives
         ) { $1.overrides.ignoredDirectives = $0 },
-        flag("normalize.sort-parameters", .request, \.normalize.sortsParameters, countsWithBypass: true) {
+        flag("normalize.sort-parameters", .request, \.normalize.sortsParameters, worksWithBypass: true) {
             $1.target.sortsParameters = $0
         },
         texts(
@@ -78,13 +78,13 @@ extension Setting {
             .request,
             \.normalize.droppedParameters,
             of: "names of parameters",
-            countsWithBypass: true
+            worksWithBypass: true
         ) { names, settings in
             settings.target.droppedParameters = names.flatMap {
                 $0 == RuleSettings.trackingWord ? RuleSettings.trackingParameters : [$0]
             }
         },
-        flag("normalize.accept-encoding", .request, \.normalize.acceptEncoding, countsWithBypass: true) {
+        flag("normalize.accept-encoding", .request, \.normalize.acceptEncoding, worksWithBypass: true) {
             $1.normalizesAcceptEncoding = $0
         },
     ]
@@ -124,7 +124,7 @@ extension Setting {
             written: Writers.principal
         ) { $1.principal = $0 },
         flag("store.pin", .response, \.store.pin) { $1.isPinned = $0 },
-        flag("bypass", .request, \.bypass, countsWithBypass: true) { $1.isBypassed = $0 },
+        flag("bypass", .request, \.bypass, worksWithBypass: true) { $1.isBypassed = $0 },
         Setting(
             "guard",
             .response,
@@ -142,10 +142,10 @@ extension Setting {
     ]
 
     private static let fields = [
-        setting("to-origin.set", .request, \.toOrigin.set) { $1.requestFields.set = $0 },
-        removing("to-origin.remove", .request, \.toOrigin.removed) { $1.requestFields.removed = $0 },
-        setting("to-client.set", .response, \.toClient.set) { $1.responseFields.set = $0 },
-        removing("to-client.remove", .response, \.toClient.removed) { $1.responseFields.removed = $0 },
+        fieldsToSet("to-origin.set", .request, \.toOrigin.set) { $1.requestFields.set = $0 },
+        fieldsToRemove("to-origin.remove", .request, \.toOrigin.removed) { $1.requestFields.removed = $0 },
+        fieldsToSet("to-client.set", .response, \.toClient.set) { $1.responseFields.set = $0 },
+        fieldsToRemove("to-client.remove", .response, \.toClient.removed) { $1.responseFields.removed = $0 },
     ]
 
     private static let origins = [
@@ -155,10 +155,10 @@ extension Setting {
             "breaker",
             .request,
             \.usesBreaker,
-            countsWithBypass: true,
+            worksWithBypass: true,
             read: { value throws(Refusal) in
                 if case .mapping = value {
-                    throw Refusal("In a rule it is on or off. How breakers work is said at the file's top level.")
+                    throw Refusal("In a rule it is on or off. Set how breakers work at the file's top level.")
                 }
                 return try value.flag()
             },

@@ -33,14 +33,14 @@ extension Setting {
         _ name: String,
         _ phase: Phase,
         _ path: Path<Bool>,
-        countsWithBypass: Bool = false,
+        worksWithBypass: Bool = false,
         apply: @escaping Applying<Bool>
     ) -> Setting {
         Setting(
             name,
             phase,
             path,
-            countsWithBypass: countsWithBypass,
+            worksWithBypass: worksWithBypass,
             read: { value throws(Refusal) in try value.flag() },
             written: { "\($0)" },
             apply: apply
@@ -52,14 +52,14 @@ extension Setting {
         _ phase: Phase,
         _ path: Path<[String]>,
         of expected: String,
-        countsWithBypass: Bool = false,
+        worksWithBypass: Bool = false,
         apply: @escaping Applying<[String]>
     ) -> Setting {
         Setting(
             name,
             phase,
             path,
-            countsWithBypass: countsWithBypass,
+            worksWithBypass: worksWithBypass,
             read: { value throws(Refusal) in try Readers.texts(value, expected) },
             written: Writers.list,
             apply: apply
@@ -75,13 +75,13 @@ extension Setting {
             name,
             .request,
             path,
-            countsWithBypass: true,
+            worksWithBypass: true,
             read: Readers.timeout,
             written: { Writers.off($0, Quantity.written) }
         ) { apply(override($0), &$1) }
     }
 
-    static func setting(
+    static func fieldsToSet(
         _ name: String,
         _ phase: Phase,
         _ path: Path<[HTTPField.Name: FieldValue]>,
@@ -91,7 +91,7 @@ extension Setting {
             name,
             phase,
             path,
-            countsWithBypass: true,
+            worksWithBypass: true,
             read: Readers.fields,
             written: Writers.fields,
             resolving: { fields, values, settings in
@@ -104,7 +104,7 @@ extension Setting {
         )
     }
 
-    static func removing(
+    static func fieldsToRemove(
         _ name: String,
         _ phase: Phase,
         _ path: Path<[HTTPField.Name]>,
@@ -114,7 +114,7 @@ extension Setting {
             name,
             phase,
             path,
-            countsWithBypass: true,
+            worksWithBypass: true,
             read: Readers.fieldNames,
             written: { Writers.list($0.map(\.rawName)) }
         ) { apply(Set($0), &$1) }

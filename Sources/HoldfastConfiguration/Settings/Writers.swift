@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// How values are written for people: as in a file, and without secrets.
+/// Writes values for people: as in a file, and without secrets.
 enum Writers {
     static func list(_ items: [String]) -> String { "[\(items.joined(separator: ", "))]" }
 
@@ -53,8 +53,9 @@ enum Writers {
 
     private static func value(_ value: FieldValue, of name: HTTPField.Name) -> String {
         switch value {
-        // A literal where a secret belongs is refused; until it is, it is not shown either.
-        case .literal(let text): FieldRules.tellsOfSecret(name) ? Redaction.placeholder : Redaction.uriText(text)
+        // A rule with a literal secret is rejected. Its value is hidden in messages about the rule,
+        // too.
+        case .literal(let text): FieldRules.isSecretByName(name) ? Redaction.placeholder : Redaction.uriText(text)
         case .environment(let variable): "(from the environment: \(variable))"
         case .file(let path): "(from the file: \(path))"
         }

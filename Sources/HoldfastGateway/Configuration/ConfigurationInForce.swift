@@ -1,18 +1,18 @@
 import HTTPTypes
 
-/// A configuration with what every request would make of it anew, in one piece: taking it is one
-/// reference counted.
+/// A configuration together with values that every request needs. They are computed once, and a
+/// request takes all of them with one reference.
 final class ConfigurationInForce: Sendable {
     let configuration: GatewayConfiguration
-    /// `Via` behind a request of HTTP/1.0, and of HTTP/1.1. RFC 9110 §7.6.3
+    /// The `Via` fields that are added to requests: of HTTP/1.0, and of HTTP/1.1. RFC 9110 §7.6.3
     private let vias: [HTTPField]
-    /// The value of `Via` in answers, whatever the origin's came by.
+    /// The value of `Via` in responses, whatever version the origin's response came by.
     let via: String
-    /// How this gateway calls itself in requests: by a name that no other has.
+    /// The name of this gateway in requests. No other gateway has it.
     private let ownName: String
 
-    /// - Parameter instance: tells this gateway from others of the same pseudonym, which may stand
-    ///   before and behind it.
+    /// - Parameter instance: a number that differs between gateways with the same pseudonym. Such
+    ///   gateways may stand before and behind this one.
     init(_ configuration: GatewayConfiguration, instance: UInt32) {
         self.configuration = configuration
         let digits = String(instance, radix: 16)
@@ -22,19 +22,19 @@ final class ConfigurationInForce: Sendable {
         via = "1.1 \(configuration.pseudonym)"
     }
 
-    /// Whether a request with these fields has been here before: it would go round for ever, or
-    /// wait for itself. RFC 9110 §7.6.3
+    /// Whether a request with these fields has passed this gateway before. Forwarding it again
+    /// would loop forever, or make it wait for itself. RFC 9110 §7.6.3
     func hasPassed(_ fields: HTTPFields) -> Bool {
         guard fields.contains(.viaGateway) else { return false }
         return fields[fields: .viaGateway].contains { via in
             via.value.split(separator: ",").contains { member in
-                // The protocol, the name, and maybe a comment.
+                // A member holds the protocol, the name, and optionally a comment.
                 member.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.map { $0 == ownName }
                     ?? false
             }
         }
     }
 
-    /// `Via` as this gateway adds it to a message that came by this minor version, 0 or 1.
+    /// The `Via` that this gateway adds to a message of this minor version, 0 or 1.
     func via(minorVersion: Int) -> HTTPField { vias[minorVersion] }
 }

@@ -1,17 +1,17 @@
 public import HoldfastConfiguration
 
 extension GatewayConfiguration {
-    /// What a configuration file says of a gateway: `listen`, `clients`, `limits`,
-    /// `timeouts.drain`, `timeouts.client` and, unless others are named here, `routes`.
+    /// Reads the gateway's settings from a configuration file: `listen`, `clients`, `limits`,
+    /// `timeouts.drain`, `timeouts.client` and `routes`.
     ///
-    /// `limits.request-head` bounds the field lines, and the request line where it is smaller than
-    /// that one's own limit.
+    /// `limits.request-head` limits the field lines. It also limits the request line, if it is
+    /// smaller than that line's own limit.
     ///
     /// - Parameters:
-    ///   - routes: in place of the file's.
-    ///   - listen: in place of the file's.
-    /// - Throws: `ConfigurationError`: the file has no routes, or some that cannot be used; its
-    ///   `listen` is no address.
+    ///   - routes: routes that replace the file's.
+    ///   - listen: an address that replaces the file's.
+    /// - Throws: `ConfigurationError` if the file has no routes or unusable ones, or if its
+    ///   `listen` is not an address.
     public init(
         _ configuration: HoldfastConfiguration.Configuration,
         routes: GatewayRoutes? = nil,
@@ -42,10 +42,10 @@ extension GatewayConfiguration {
 }
 
 extension OriginTransport.Configuration {
-    /// What a configuration file says of the way to origins: `timeouts.send` and
+    /// Reads the transport's settings from a configuration file: `timeouts.send` and
     /// `timeouts.receive`.
     ///
-    /// - Parameter routes: those of the gateway.
+    /// - Parameter routes: the routes of the gateway.
     public init(_ configuration: HoldfastConfiguration.Configuration, routes: GatewayRoutes) {
         self.init()
         self.routes = routes
@@ -57,11 +57,11 @@ extension OriginTransport.Configuration {
 extension GatewayRoutes {
     /// The routes of a configuration.
     ///
-    /// - Parameter file: what messages call it.
-    /// - Throws: `ConfigurationError`, with a finding for each that cannot be used.
+    /// - Parameter file: the name of the file in messages.
+    /// - Throws: `ConfigurationError` with a finding for each unusable route.
     public init(_ routes: [HoldfastConfiguration.Configuration.Route], file: String? = nil) throws {
         var findings: [ConfigurationError.Finding] = []
-        func refuse(_ index: Int?, _ setting: String?, _ message: String) {
+        func report(_ index: Int?, _ setting: String?, _ message: String) {
             let route = index.map { routes[$0] }
             let subject = index.map { index in routes[index].name.map { "route '\($0)'" } ?? "route \(index + 1)" }
             findings.append(
@@ -90,9 +90,9 @@ extension GatewayRoutes {
                 }
                 return made
             } catch let refusal as GatewayOrigin.Refusal {
-                refuse(index, "origin", refusal.description)
+                report(index, "origin", refusal.description)
             } catch {
-                refuse(index, nil, "\(error)")
+                report(index, nil, "\(error)")
             }
             return nil
         }
@@ -100,7 +100,7 @@ extension GatewayRoutes {
         do {
             try self.init(made)
         } catch let refusal as GatewayRoutes.Refusal {
-            refuse(refusal.route, refusal.route == nil ? "routes" : nil, refusal.description)
+            report(refusal.route, refusal.route == nil ? "routes" : nil, refusal.description)
             throw ConfigurationError(findings)
         }
     }

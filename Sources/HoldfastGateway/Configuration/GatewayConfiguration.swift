@@ -1,77 +1,78 @@
 public import HoldfastConfiguration
 
-/// What a gateway is told: at its start and, but for where it listens, while it runs. Everything
-/// but the routes has a default.
+/// The settings of a gateway. All but the address can change while it runs. Everything but the
+/// routes has a default.
 public struct GatewayConfiguration: Sendable {
-    /// Where requests go; to no other origin than these, whatever they say.
+    /// The routes. Requests go to no other origins than theirs, whatever the request names.
     ///
-    /// The transport is told the same: see ``OriginTransport/Configuration/routes``.
+    /// Give the transport the same routes: ``OriginTransport/Configuration/routes``.
     public var routes: GatewayRoutes
     /// The address to listen on: a name or an IP address.
     public var host: String
     /// The port to listen on; 0 for any that is free.
     public var port: Int
-    /// How this gateway calls itself in `Via`, a token; in requests with its instance behind it, so
-    /// that one that comes back is refused. RFC 9110 §7.6.3
+    /// The name of this gateway in `Via`; a token. In requests the instance is appended, so that a
+    /// request that comes back is rejected. RFC 9110 §7.6.3
     public var pseudonym = "holdfast"
-    /// Connections of clients at one time; one more is answered 503 and closed. 10,000
+    /// The most client connections at one time. A further one gets 503 and is closed. 10,000
     public var maximumConnections = 10_000
-    /// The same for each client's IP address, trusted ones excepted. `nil`, the default, counts
-    /// them together only: behind a proxy or a container's network all may have one address
+    /// The most connections of one client IP address, trusted clients excepted. `nil`, the default:
+    /// only ``maximumConnections`` applies, because behind a proxy or a container network all
+    /// clients may share one address.
     public var maximumConnectionsPerClient: Int?
-    /// See ``MessageLimits``; for requests.
+    /// The limits of requests. See ``MessageLimits``.
     public var messageLimits = MessageLimits()
-    /// Bytes of content that are read into memory, to be part of the key: a QUERY's, and a POST's
-    /// where a rule says so. Longer content passes through. 1 MiB
+    /// The most bytes of content that are read into memory to become part of the key: of a QUERY,
+    /// and of a POST if a rule requires it. Longer content passes through. 1 MiB
     public var keyedContentLimit = 1 << 20
-    /// Bytes of a request's content that are forwarded; of more, 413. 1 GiB
+    /// The most bytes of a request's content that are forwarded. More get 413. 1 GiB
     public var contentLimit: Int64 = 1 << 30
-    /// Bytes of content that a client has to send in a second, over any ``Timeouts/slowContent``;
-    /// slower, 408. `nil`: any rate. 1 KiB
+    /// The bytes of content that a client must send each second, over any ``Timeouts/slowContent``.
+    /// A slower client gets 408. `nil`: any rate. 1 KiB
     public var uploadRate: Int64? = 1 << 10
-    /// Bytes of content that nobody wants (a GET's, or behind an early answer) that are read so
-    /// that the connection stays. 1 MiB
+    /// The most bytes of unneeded content that are read so that the connection stays open: a GET's,
+    /// or those after an early response. 1 MiB
     public var discardedContentLimit = 1 << 20
-    /// Proxies in front of this gateway, by their addresses: to what they say of their clients
-    /// (`Forwarded`, `X-Forwarded-For`, `X-Forwarded-Proto`) this gateway adds its own word; of all
-    /// others it takes the place.
+    /// Proxies in front of this gateway, by their addresses. This gateway adds its own values to
+    /// their `Forwarded`, `X-Forwarded-For` and `X-Forwarded-Proto`. It replaces these fields of
+    /// all other clients.
     public var trustedClients: [AddressRange] = []
-    /// What becomes of fields whose names hold a `_`. Dropped
+    /// How request fields whose names hold a `_` are handled. Default: dropped
     public var underscoredFields = UnderscoredFields.drop
-    /// Clients that are not trusted learn from `Cache-Status` whether the answer was stored, and no
-    /// more. RFC 9211 §4
+    /// Whether `Cache-Status` shows clients that are not trusted only if the response was stored.
+    /// RFC 9211 §4
     public var hidesCacheStatusDetails = false
     /// See ``Timeouts``.
     public var timeouts = Timeouts()
 
-    /// What becomes of request fields whose names hold a `_`.
+    /// How request fields whose names hold a `_` are handled.
     ///
-    /// CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as `X-Forwarded-Host`, so that a client
-    /// could say in one what it may not say in the other.
+    /// CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as `X-Forwarded-Host`. So a client could set
+    /// in one form a field that it must not set in the other.
     public enum UnderscoredFields: String, Sendable, Hashable, CaseIterable {
-        /// They are dropped, whoever sends them.
+        /// They are dropped, for every client.
         case drop
-        /// They pass. A request that has one goes past the store: nothing of it is stored, and
-        /// nothing stored answers it.
+        /// They pass. A request that has one bypasses the store: its response is not stored, and no
+        /// stored response serves it.
         case pass
     }
 
     /// How long a client may take.
     public struct Timeouts: Sendable, Hashable {
-        /// To begin a request: the first, or one more on a connection that is kept. 60 s
+        /// To begin a request: the first one, or the next one on a kept connection. 60 s
         public var request = Duration.seconds(60)
-        /// To send a request's head whole, from its first byte. 30 s
+        /// To send a whole request head, from its first byte. 30 s
         public var head = Duration.seconds(30)
         /// To send the next bytes of a request's content. 60 s
         public var content = Duration.seconds(60)
-        /// To make up for content that comes more slowly than ``GatewayConfiguration/uploadRate``,
-        /// a standstill included. 20 s
+        /// To catch up after sending content more slowly than ``GatewayConfiguration/uploadRate``
+        /// or not at all. 20 s
         public var slowContent = Duration.seconds(20)
-        /// To take the next bytes of a response. 60 s
+        /// To read the next bytes of a response. 60 s
         public var write = Duration.seconds(60)
-        /// To close its side after an answer that ended the connection. 2 s
+        /// To close its side after a response that ended the connection. 2 s
         public var closing = Duration.seconds(2)
-        /// For exchanges under way when the gateway stops; then their connections are closed. 10 s
+        /// For exchanges under way when the gateway stops. Then their connections are closed. 10 s
         public var draining = Duration.seconds(10)
 
         /// The defaults.
@@ -82,7 +83,7 @@ public struct GatewayConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - host: the address to listen on.
-    ///   - port: 0 for any that is free.
+    ///   - port: the port to listen on; 0 for any free one.
     public init(routes: GatewayRoutes, host: String = "127.0.0.1", port: Int = 8080) {
         self.routes = routes
         self.host = host
@@ -96,7 +97,7 @@ public struct GatewayConfiguration: Sendable {
 }
 
 extension GatewayConfiguration {
-    /// Whether what a client says of others counts.
+    /// Whether a client may state the addresses of its own clients.
     func isTrusted(_ client: String?) -> Bool {
         guard !trustedClients.isEmpty, let client else { return false }
         return trustedClients.contains { $0.contains(client) }

@@ -1,17 +1,17 @@
-/// One limit of a gateway: what it bounds, its default, and how whoever goes beyond it is told.
-/// docs/limits.md is made of these.
+/// One limit of a gateway: what it bounds, its default, and the response to a client that exceeds
+/// it. docs/limits.md is generated from these.
 package struct GatewayLimit: Sendable {
-    /// What it counts.
+    /// The quantity that is limited.
     package let name: String
-    /// The default as it is written in a file.
+    /// The default as a file would hold it.
     package let standard: String
-    /// The default as a number; `nil` where there is none, or it is derived.
+    /// The default as a number; `nil` if there is none, or if it is derived.
     package let value: Int?
-    /// The key in a configuration file; `nil` where only a program sets it.
+    /// The key in a configuration file; `nil` if only a program can set it.
     package let setting: String?
-    /// What happens beyond it.
+    /// The effect of exceeding it.
     package let outcome: String
-    /// The status of the answer; `nil` where nobody is refused anything.
+    /// The status of the response; `nil` if no request is rejected.
     package let status: Int?
     /// The end of the problem's `type`. RFC 9457
     package let code: String?
@@ -38,7 +38,7 @@ package struct GatewayLimit: Sendable {
         self.detail = detail
     }
 
-    private static func refused(
+    private static func rejected(
         _ name: String,
         _ standard: String,
         _ value: Int?,
@@ -47,13 +47,13 @@ package struct GatewayLimit: Sendable {
         _ code: String,
         detail: String = "refused"
     ) -> GatewayLimit {
-        GatewayLimit(name, standard, value, setting: setting, "refused", status: status, code: code, detail: detail)
+        GatewayLimit(name, standard, value, setting: setting, "rejected", status: status, code: code, detail: detail)
     }
 
-    /// All of them: clients, requests, origins, store.
+    /// All limits: of clients, requests, origins and the store.
     package static let all: [GatewayLimit] = [
-        refused("connections", "10000", 10_000, setting: "limits.connections", 503, "too-many-connections"),
-        refused(
+        rejected("connections", "10000", 10_000, setting: "limits.connections", 503, "too-many-connections"),
+        rejected(
             "connections of one client",
             "off",
             nil,
@@ -61,32 +61,32 @@ package struct GatewayLimit: Sendable {
             503,
             "too-many-connections-of-client"
         ),
-        refused("request line", "8 KiB", 8 << 10, 414, "start-line-too-long"),
-        refused("field lines", "64 KiB", 64 << 10, setting: "limits.request-head", 431, "fields-too-large"),
-        refused("number of field lines", "128", 128, 431, "fields-too-large"),
+        rejected("request line", "8 KiB", 8 << 10, 414, "start-line-too-long"),
+        rejected("field lines", "64 KiB", 64 << 10, setting: "limits.request-head", 431, "fields-too-large"),
+        rejected("number of field lines", "128", 128, 431, "fields-too-large"),
         GatewayLimit("members of a range", "16", 16, "the request is forwarded without it; stored parts are coalesced"),
         GatewayLimit("length of a range", "1 KiB", 1 << 10, "the request is forwarded without it"),
-        refused("request content", "1 GiB", 1 << 30, setting: "limits.request-body", 413, "content-too-large"),
-        refused("rate of content", "1 KiB a second", 1 << 10, setting: "limits.upload-rate", 408, "timed-out"),
-        refused("chunk line", "1 KiB", 1 << 10, 400, "chunk-extensions-too-large"),
-        refused("chunk extensions", "16 KiB", 16 << 10, 400, "chunk-extensions-too-large"),
-        refused("trailers", "8 KiB", 8 << 10, 431, "trailers-too-large"),
+        rejected("request content", "1 GiB", 1 << 30, setting: "limits.request-body", 413, "content-too-large"),
+        rejected("rate of content", "1 KiB a second", 1 << 10, setting: "limits.upload-rate", 408, "timed-out"),
+        rejected("chunk line", "1 KiB", 1 << 10, 400, "chunk-extensions-too-large"),
+        rejected("chunk extensions", "16 KiB", 16 << 10, 400, "chunk-extensions-too-large"),
+        rejected("trailers", "8 KiB", 8 << 10, 431, "trailers-too-large"),
         GatewayLimit(
             "keyed content",
             "1 MiB",
             1 << 20,
             setting: "limits.keyed-content",
-            "it passes, and neither is answered from the store nor stored"
+            "it passes, is not served from the store and is not stored"
         ),
-        GatewayLimit("unwanted content", "1 MiB", 1 << 20, "the connection is closed behind the answer"),
-        refused("time for a head", "30 s", nil, 408, "timed-out"),
-        refused("time for a client to send more content", "60 s", nil, setting: "timeouts.client", 408, "timed-out"),
+        GatewayLimit("unwanted content", "1 MiB", 1 << 20, "the connection is closed after the response"),
+        rejected("time for a head", "30 s", nil, 408, "timed-out"),
+        rejected("time for a client to send more content", "60 s", nil, setting: "timeouts.client", 408, "timed-out"),
         GatewayLimit("time between requests", "60 s", nil, "the connection is closed"),
         GatewayLimit(
-            "time for a client to take more",
+            "time for a client to read more",
             "60 s",
             nil,
-            "the connection is closed; nobody else waits for it"
+            "the connection is closed; no other client waits for it"
         ),
         GatewayLimit(
             "requests at an origin",
@@ -98,7 +98,7 @@ package struct GatewayLimit: Sendable {
             code: "overloaded",
             detail: "overloaded"
         ),
-        refused(
+        rejected(
             "requests waiting for an origin",
             "4096",
             4096,
@@ -113,7 +113,7 @@ package struct GatewayLimit: Sendable {
             nil,
             "each connection has one request at a time"
         ),
-        refused(
+        rejected(
             "time for an origin's head",
             "60 s",
             nil,
@@ -122,8 +122,8 @@ package struct GatewayLimit: Sendable {
             "origin-unreachable",
             detail: "offline"
         ),
-        refused(
-            "time for an origin to take more content",
+        rejected(
+            "time for an origin to read more content",
             "60 s",
             nil,
             setting: "timeouts.send",
@@ -142,7 +142,7 @@ package struct GatewayLimit: Sendable {
             "time without a client for content that is being stored",
             "1 s",
             nil,
-            "the fetch ends, and nothing is stored; at once where a request waits for its place. "
+            "the fetch ends, and nothing is stored; at once if a request waits for its place. "
                 + "10 s for content of known length that will be complete by then"
         ),
         GatewayLimit(
@@ -165,10 +165,16 @@ package struct GatewayLimit: Sendable {
             "32",
             32,
             setting: "store.variants-per-key",
-            "the least recently used of the same key goes"
+            "the least recently used of the same key is evicted"
         ),
         GatewayLimit("stored body", "an eighth of `store.budget`", nil, "it passes, and is not stored"),
-        GatewayLimit("memory", "64 MiB", 64 << 20, setting: "store.memory", "the least recently used is on disk only"),
+        GatewayLimit(
+            "memory",
+            "64 MiB",
+            64 << 20,
+            setting: "store.memory",
+            "the least recently used stays on disk only"
+        ),
         GatewayLimit(
             "resident body",
             "256 KiB",
@@ -177,7 +183,7 @@ package struct GatewayLimit: Sendable {
             "it is read from disk as it is sent"
         ),
         GatewayLimit("disk", "1 GiB", 1 << 30, setting: "store.budget", "the least recently used is evicted"),
-        GatewayLimit("pending writes", "64 MiB", 64 << 20, "what comes meanwhile passes, and is not stored"),
+        GatewayLimit("pending writes", "64 MiB", 64 << 20, "further responses pass, and are not stored"),
     ]
 
     /// docs/limits.md
@@ -185,9 +191,12 @@ package struct GatewayLimit: Sendable {
         var page = """
             # Limits of the gateway
 
-            Whatever could grow has a bound, and whoever goes beyond one is told by name: the status, the end of the problem's `type` (`urn:holdfast:problem:…`, RFC 9457) and the `detail` of
-            `Cache-Status`. The settings are those of the [configuration file](../Sources/HoldfastConfiguration/HoldfastConfiguration.docc/Settings.md); a limit without one is fixed for
-            `holdfast serve`, and a property for programs. This page is made of `GatewayLimit.all`, and a test compares the two.
+            Everything that could grow is limited. A client that exceeds a limit gets a response that names
+            it: by the status, by the end of the problem's `type` (`urn:holdfast:problem:…`, RFC 9457) and by
+            the `detail` of `Cache-Status`. The settings are those of the configuration file (see
+            [Settings](../Sources/HoldfastConfiguration/HoldfastConfiguration.docc/Settings.md)). A limit
+            without one is fixed for `holdfast serve`, and a property for programs. This page is generated
+            from `GatewayLimit.all`, and a test compares the two.
 
             | Limit | Default | Setting | Beyond it | Status | Problem | Detail |
             |---|---|---|---|---|---|---|

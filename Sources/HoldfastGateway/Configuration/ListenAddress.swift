@@ -1,18 +1,18 @@
-/// Where a gateway listens: a host and a port.
+/// The address on which a gateway listens: a host and a port.
 public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// A name or an IP address, without brackets.
     public let host: String
-    /// 0 for any that is free.
+    /// The port; 0 for any free one.
     public let port: Int
 
-    /// Why a text names none.
+    /// Why a text is not an address.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
-        /// What it is, and what is expected.
+        /// A sentence that names the text and states what is expected.
         public let description: String
     }
 
     /// - Parameter text: `HOST:PORT`, an IPv6 address in brackets.
-    /// - Throws: ``Refusal``
+    /// - Throws: ``Refusal`` if the text is not an address.
     public init(_ text: String) throws {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             throw Refusal(description: "'\(text)' is not 'HOST:PORT'. Port 0 takes a free one.")
@@ -26,7 +26,7 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = Int(port)
     }
 
-    /// An address as it is listened on: the host is not looked at.
+    /// An address from its parts. The host is not checked.
     public init(host: String, port: Int) {
         self.host = host
         self.port = port

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The configuration that counts now. Each request takes it once, and is answered by what it took.
+/// The current configuration. Each request reads it once, and is served by it to its end.
 final class LiveConfiguration: Sendable {
     private let inForce: Mutex<ConfigurationInForce>
     private let instance: UInt32
@@ -13,7 +13,7 @@ final class LiveConfiguration: Sendable {
 
     var current: ConfigurationInForce { inForce.withLock { $0 } }
 
-    /// Takes another configuration; where the gateway listens stays.
+    /// Applies another configuration. The address on which the gateway listens stays the same.
     func change(to configuration: GatewayConfiguration) {
         var configuration = configuration
         inForce.withLock { inForce in

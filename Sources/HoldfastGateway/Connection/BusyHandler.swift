@@ -22,7 +22,7 @@ final class BusyHandler: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        var (head, body) = service.message(excess == .all ? .busy : .busyClient)
+        var (head, body) = service.problemResponse(excess == .all ? .busy : .busyClient)
         head.response.headerFields[.retryAfter] = "1"
         var bytes = ByteBuffer.head { [head] bytes in
             bytes.writeStatusLine(head.response.status)

@@ -244,12 +244,12 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// Answers a request that was answered before with the same bytes, where that holds still.
     private func answerHot(_ head: ByteBuffer, _ hash: Int) -> Bool {
-        guard let answer = hot.answer(to: head, hash: hash) else { return false }
+        guard let answer = hot.response(to: head, hash: hash) else { return false }
         guard let bytes = answer.bytes(at: service.engine.now, service.engine) else {
             hot.forget(answer)
             return false
         }
-        hot.answerCount += 1
+        hot.responseCount += 1
         executor.noteHit()
         stopWaiting()
         machine.answeredAtOnce(head)
@@ -276,8 +276,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     ///
     /// - Parameter bytes: its head's.
     private func keep(_ hit: ResidentHit, _ bytes: ByteBuffer) {
-        guard let present, let request, request.minorVersion > 0, machine.isKeptAlive, service.answersAll(with: hit),
-            hot.isSeenAgain(hash: present.hash),
+        guard let present, let request, request.minorVersion > 0, machine.isKeptAlive, service.suitsEveryClient(hit),
+            hot.markSeen(hash: present.hash),
             let answer = HotResponse(
                 request: present.bytes,
                 hash: present.hash,
@@ -323,7 +323,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         if !machine.isHeadRepeated { known = nil }
         let prepared = service.prepare(head, from: client, link, like: &known)
         let search = prepared.map { service.residentResponse($0, for: client) }
-        if case .answer(let answer)? = search { return self.answer(with: answer, isResident: true) }
+        if case .response(let answer)? = search { return self.answer(with: answer, isResident: true) }
         // The channel reads into the same bytes again where nobody holds them.
         present = nil
         if !head.hasContent { readAhead() }
@@ -352,7 +352,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         _ link: ExchangeLink
     ) {
         if found?.isNothing == true, fetch(prepared, since: start, link) { return }
-        guard let found, let answer = service.storedAnswer(prepared, found, for: client) else {
+        guard let found, let answer = service.storedResponse(prepared, found, for: client) else {
             return beginExchange(prepared, link)
         }
         self.answer(with: answer, isResident: false)
@@ -376,12 +376,12 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         let (service, client) = (service, client)
         switch outcome {
         case .answered(let response):
-            if let whole = service.whole(response, for: client) { return answer(whole.head, whole.content) }
-            task = Task(executorPreference: executor) { await service.answer(response, from: client, to: link) }
+            if let whole = service.wholeResponse(response, for: client) { return answer(whole.head, whole.content) }
+            task = Task(executorPreference: executor) { await service.sendResponse(response, for: client, to: link) }
         case .relayed(let response):
             relay(response)
         case .goesOn(let direct):
-            task = Task(executorPreference: executor) { await service.answer(direct, from: client, to: link) }
+            task = Task(executorPreference: executor) { await service.finishFetch(direct, for: client, to: link) }
         }
     }
 
@@ -390,7 +390,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         let service = service
         let client = client
         task = Task(executorPreference: executor) {
-            await service.answer(head, from: client, content: link.content(of: head), prepared: prepared, to: link)
+            await service.serve(head, from: client, content: link.content(of: head), prepared: prepared, to: link)
         }
     }
 
@@ -401,7 +401,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         number += 1
         request = nil
         framing = nil
-        let answer = service.problem(for: refusal)
+        let answer = service.problemResponse(to: refusal)
         start(answer.head)
         _ = write(answer.body)
         finish()

@@ -2,16 +2,16 @@ import HTTPCache
 import NIOCore
 
 extension BodyStream {
-    /// The content, which breaks off where it turns out longer.
+    /// The content, which breaks off if it turns out to be longer than a limit.
     ///
-    /// - Throws: ``MessageRefusal`` (413) where it says that it is.
+    /// - Throws: ``MessageRefusal`` (413) if its stated length exceeds the limit.
     func limited(to limit: Int64) throws -> BodyStream {
         if let length {
             guard length <= limit else { throw MessageRefusal(.contentTooLarge, status: 413) }
             return self
         }
         return BodyStream {
-            let rest = Rest(self.makeAsyncIterator())
+            let rest = SharedIterator(self.makeAsyncIterator())
             var count: Int64 = 0
             return {
                 let chunk = try await rest.next()
@@ -22,11 +22,11 @@ extension BodyStream {
         }
     }
 
-    /// The content in memory, so that it can be part of the key; what is longer is passed on as it
-    /// comes.
+    /// Reads the content into memory, so that it can become part of the key. Longer content stays a
+    /// stream.
     func keyed(upTo limit: Int) async throws -> RequestBody {
         if let length, length > Int64(limit) { return .stream(self) }
-        let rest = Rest(makeAsyncIterator())
+        let rest = SharedIterator(makeAsyncIterator())
         var start = ByteBuffer()
         while let chunk = try await rest.next() {
             start.writeImmutableBuffer(chunk)
@@ -47,11 +47,11 @@ extension BodyStream {
     }
 }
 
-/// An iterator that outlives the function that began it.
+/// An iterator that outlives the function that created it.
 ///
-/// `@unchecked`: a stream of a connection is read by one task at a time: first by the one that
-/// buffers, then by the one that sends, which begins when the first has returned.
-private final class Rest: @unchecked Sendable {
+/// `@unchecked`: one task at a time reads the stream of a connection. First the task that buffers
+/// reads it, then the task that sends, which starts after the first one has returned.
+private final class SharedIterator: @unchecked Sendable {
     private var iterator: BodyStream.AsyncIterator
 
     init(_ iterator: BodyStream.AsyncIterator) {

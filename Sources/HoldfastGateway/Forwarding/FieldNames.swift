@@ -1,9 +1,9 @@
 import HTTPTypes
 
 extension HTTPField.Name {
-    /// A name that is a token, as every literal here is.
+    /// A field name from a literal, which must be a token.
     static func literal(_ name: StaticString) -> HTTPField.Name {
-        guard let name = HTTPField.Name("\(name)") else { preconditionFailure("'\(name)' is no field name.") }
+        guard let name = HTTPField.Name("\(name)") else { preconditionFailure("'\(name)' is not a field name.") }
         return name
     }
 

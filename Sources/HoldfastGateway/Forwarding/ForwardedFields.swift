@@ -1,29 +1,29 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Which fields pass a gateway, and which end at it. RFC 9110 §7.6.1
+/// The fields that a gateway forwards, and those that it drops. RFC 9110 §7.6.1
 ///
-/// What a connection's fields are and what `Connection` may take away is the policy's knowledge;
-/// here stands what a gateway overwrites besides.
+/// The policy knows the fields of a connection, and which fields `Connection` may remove. This type
+/// adds the fields that a gateway replaces.
 enum ForwardedFields {
     private static let policy = CachePolicy(kind: .shared)
 
-    /// What passes of a request's fields.
+    /// The fields of a request that are forwarded.
     struct Passing {
         var fields: HTTPFields
-        /// Nothing passes that says something unknown, where what that leads to may not be stored.
+        /// Whether the response may be stored: `false` if a field passes that might change the
+        /// response and is not in the key.
         var isStorable = true
     }
 
-    /// A request's fields without those that end here. Framing and `Host` are the sender's to
-    /// write.
+    /// The fields of a request that are forwarded. The sender writes framing and `Host` itself.
     ///
-    /// What a client says about itself, its way here, or another target than its own ends here, and
-    /// this gateway's word takes its place (``RequestFieldTable``). None of that is in the key: an
-    /// origin that builds a page from it has built it for everybody.
+    /// Fields by which a client states its own identity, its path to this gateway, or another
+    /// target are dropped. The gateway's own values replace them (``RequestFieldTable``). None of
+    /// them is in the key: if an origin builds a page from one, every client gets that page.
     ///
     /// - Parameters:
-    ///   - isTrusted: the client is a proxy, which may say more about its own clients.
+    ///   - isTrusted: whether the client is a proxy that may state more about its own clients.
     static func ofRequest(
         _ fields: HTTPFields,
         isTrusted: Bool,
@@ -36,7 +36,7 @@ enum ForwardedFields {
             case "content-length", "expect", "host": return true
             default: break
             }
-            if let entry = RequestFieldTable.claims.entry(of: name) { return entry.isGateways || !isTrusted }
+            if let entry = RequestFieldTable.claims.entry(of: name) { return entry.isSetByGateway || !isTrusted }
             if name.utf8.contains(UInt8(ascii: "_")) {
                 guard underscored == .pass else { return true }
                 isStorable = false
@@ -49,16 +49,16 @@ enum ForwardedFields {
         return Passing(fields: passing, isStorable: isStorable)
     }
 
-    /// A response's fields without those that end here.
+    /// The fields of a response that are forwarded.
     static func ofResponse(_ fields: HTTPFields) -> HTTPFields { policy.forwardedResponseFields(of: fields) }
 
     private static let overHTTPS = HTTPField(name: .xForwardedProto, value: "https")
 
-    /// Says who asks, and over what. RFC 7239, and the fields that were there before it.
+    /// Adds the client's address and protocol. RFC 7239, and the older fields of the same meaning.
     ///
     /// - Parameters:
-    ///   - claimed: the fields of a client that may speak for others; of none, what they say is not
-    ///     looked at.
+    ///   - claimed: the fields of a client that may state its own clients' addresses; empty for any
+    ///     other client.
     static func appendClient(_ client: GatewayClient, to fields: inout HTTPFields, behind claimed: HTTPFields) {
         if claimed.isEmpty {
             for field in client.fields { fields.append(field) }
@@ -70,8 +70,8 @@ enum ForwardedFields {
                 continue
             }
             if own.name == .xForwardedProto {
-                // A proxy that ends TLS knows what its client spoke; this gateway is spoken to in
-                // the clear.
+                // A proxy that terminates TLS knows its client's protocol. This gateway itself is
+                // used without TLS.
                 fields.append(claimed[.xForwardedProto]?.lowercased() == "https" ? overHTTPS : own)
             } else {
                 let values = claimed[fields: own.name].map(\.value).filter { !$0.isEmpty } + [own.value]

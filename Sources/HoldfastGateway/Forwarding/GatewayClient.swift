@@ -1,14 +1,14 @@
 import HTTPCache
 import HTTPTypes
 
-/// Who asks on a connection.
+/// The client of a connection.
 final class GatewayClient: Sendable {
-    /// Its IP address, where it has one.
+    /// Its IP address; `nil` for a socket without one.
     let address: String?
-    /// What origins are told of it, in the fields of RFC 7239 and of the time before: the client is
-    /// told of in the clear, which is how this gateway is spoken to.
+    /// The fields that describe it to origins: those of RFC 7239, and the older ones. The protocol
+    /// is http, because this gateway is used without TLS.
     let fields: [HTTPField]
-    /// Whose share of an origin's places its own requests count for.
+    /// The client whose share of an origin's places its own requests use.
     private let own: RequestClient
 
     init(address: String?) {
@@ -25,20 +25,19 @@ final class GatewayClient: Sendable {
 }
 
 extension GatewayClient {
-    /// On whose behalf a request is made: the client's own, or that of the one for whom a trusted
-    /// proxy speaks.
+    /// The client on whose behalf a request is made: this client, or the one that a trusted proxy
+    /// states.
     func principal(_ fields: HTTPFields, _ configuration: GatewayConfiguration) -> RequestClient {
         guard configuration.isTrusted(address) else { return own }
-        // The nearest first: what stands before the first that is not trusted was written by
-        // anybody.
+        // The nearest address comes first. Any client may have written the addresses before the
+        // first one that is not trusted.
         for node in Self.forwardedNodes(fields).reversed() where !configuration.isTrusted(node) {
             return RequestClient(node)
         }
         return own
     }
 
-    /// The addresses in `X-Forwarded-For` or, where there is none, in `Forwarded` (RFC 7239 §4), in
-    /// order.
+    /// The addresses in `X-Forwarded-For`, or else in `Forwarded` (RFC 7239 §4), in order.
     private static func forwardedNodes(_ fields: HTTPFields) -> [String] {
         if fields.contains(.xForwardedFor) {
             return fields[values: .xForwardedFor].flatMap { $0.split(separator: ",") }.map { address(in: $0) }
@@ -50,7 +49,7 @@ extension GatewayClient {
         }
     }
 
-    /// Without white space, quotes, brackets and port.
+    /// The address without white space, quotes, brackets and port.
     private static func address(in node: Substring) -> String {
         let text = node.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
         if text.hasPrefix("[") { return String(text.dropFirst().prefix { $0 != "]" }) }

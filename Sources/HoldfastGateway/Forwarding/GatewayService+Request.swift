@@ -3,15 +3,15 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// The cache's request of a client's.
+/// Turns a client's request into one for the cache.
 extension GatewayService {
-    /// A request that is answered here.
-    struct Refused: Error {
+    /// A request that the gateway rejects itself.
+    struct Rejection: Error {
         var problem: Problem
     }
 
-    /// OPTIONS that is meant for this gateway itself. RFC 9110 §9.3.7
-    struct AsksGateway: Error {}
+    /// An OPTIONS request for this gateway itself. RFC 9110 §9.3.7
+    struct OptionsForGateway: Error {}
 
     func cacheRequest(
         _ head: RequestHead,
@@ -26,7 +26,7 @@ extension GatewayService {
         return request
     }
 
-    /// A request as it was made for the cache, for the next with the same fields from the same
+    /// A request for the cache, kept for the next request with the same fields from the same
     /// client.
     struct KnownRequest {
         fileprivate let inForce: ConfigurationInForce
@@ -45,13 +45,13 @@ extension GatewayService {
         _ sink: some ResponseSink,
         like known: inout KnownRequest?
     ) throws -> CacheRequest {
-        guard head.target != "*" else { throw AsksGateway() }
+        guard head.target != "*" else { throw OptionsForGateway() }
         let routes = inForce.configuration.routes
         guard !routes.refuseDotSegments(of: head.target, rulesHavePaths: engine.rulesHavePaths) else {
-            throw Refused(problem: .dotSegment)
+            throw Rejection(problem: .dotSegment)
         }
         guard let choice = routes.choose(authority: head.authority, target: head.target) else {
-            throw Refused(problem: .noRoute(head.authority))
+            throw Rejection(problem: .noRoute(head.authority))
         }
         var request: CacheRequest
         if let known, known.inForce === inForce, known.route == choice.route, known.method == head.method {
@@ -65,7 +65,7 @@ extension GatewayService {
         if routes.areAmbiguous, let target = TargetURI(request: request.head),
             routes.endpoint(for: target) != routes.routes[choice.route].endpoint
         {
-            throw Refused(problem: .misdirected(head.authority))
+            throw Rejection(problem: .misdirected(head.authority))
         }
         request.onInformational = { interim in
             sink.inform(
@@ -81,7 +81,7 @@ extension GatewayService {
         _ choice: GatewayRoutes.Choice,
         from client: GatewayClient
     ) throws -> CacheRequest {
-        guard !inForce.hasPassed(head.fields) else { throw Refused(problem: .loop) }
+        guard !inForce.hasPassed(head.fields) else { throw Rejection(problem: .loop) }
         let routes = inForce.configuration.routes
         let isTrusted = inForce.configuration.isTrusted(client.address)
         let passing = ForwardedFields.ofRequest(
@@ -90,12 +90,12 @@ extension GatewayService {
             underscored: inForce.configuration.underscoredFields,
             unknown: routes.routes[choice.route].unknownFields
         )
-        var fields = try countForwards(head, passing.fields)
+        var fields = try decrementMaxForwards(head, passing.fields)
         fields.append(inForce.via(minorVersion: head.minorVersion))
         ForwardedFields.appendClient(client, to: &fields, behind: isTrusted ? head.fields : [:])
         let isPreserving = routes.routes[choice.route].preservesHost && head.authority != nil
-        // A host that is not in the key must not be in the response either, as a link say: it is
-        // only told where it is keyed.
+        // A host that is not in the key must not be in the response either, for example in a link.
+        // So it is only forwarded if it is in the key.
         if isPreserving, let authority = head.authority {
             fields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
@@ -113,14 +113,14 @@ extension GatewayService {
         return request
     }
 
-    /// `Max-Forwards` counts down. RFC 9110 §7.6.2
-    private func countForwards(_ head: RequestHead, _ passing: HTTPFields) throws -> HTTPFields {
+    /// Decrements `Max-Forwards`. RFC 9110 §7.6.2
+    private func decrementMaxForwards(_ head: RequestHead, _ passing: HTTPFields) throws -> HTTPFields {
         var fields = passing
         guard head.method == .options || head.method == .trace, let text = fields[.maxForwards],
             text.utf8.allSatisfy(\.isDigit), let count = Int(text)
         else { return fields }
-        if count == 0, head.method == .options { throw AsksGateway() }
-        guard count > 0 else { throw Refused(problem: .lastForward) }
+        if count == 0, head.method == .options { throw OptionsForGateway() }
+        guard count > 0 else { throw Rejection(problem: .lastForward) }
         fields[.maxForwards] = String(count - 1)
         return fields
     }
@@ -134,8 +134,8 @@ extension GatewayService {
         guard let content else { return nil }
         switch request.method.rawValue {
         case "GET", "HEAD", "TRACE":
-            // RFC 9110 §9.3.1 gives it no meaning: an origin that reads it would answer for a key
-            // that does not tell.
+            // RFC 9110 §9.3.1 gives this content no meaning. It is not in the key, so an origin
+            // that reads it would poison the response.
             sink.discardContent()
             return nil
         case "QUERY":
@@ -145,7 +145,7 @@ extension GatewayService {
         default:
             if content.length == 0 { return .buffer(ByteBuffer()) }
             let content = try content.limited(to: configuration.contentLimit)
-            // A rule may want it in the key; else it passes as it comes.
+            // A rule may require it in the key. Otherwise it passes as a stream.
             guard engine.mayKeyContent(of: request) else { return .stream(content) }
             return try await content.keyed(upTo: configuration.keyedContentLimit)
         }
@@ -157,7 +157,7 @@ extension Problem {
         code: "last-forward",
         title: "The request may not be forwarded",
         status: 501,
-        detail: "'Max-Forwards: 0' asks this gateway itself, which describes no resources of its own.",
+        detail: "'Max-Forwards: 0' addresses this gateway itself, which has no resources of its own.",
         outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
     )
 
@@ -165,10 +165,10 @@ extension Problem {
     fileprivate static func noRoute(_ host: String?) -> Problem {
         Problem(
             code: "no-route",
-            title: "No route leads there",
+            title: "No route matches",
             status: 404,
             detail:
-                "No route of this gateway takes this path \(host.map { "on '\($0)'" } ?? "without a host"). Nothing was forwarded.",
+                "No route of this gateway matches this path \(host.map { "on '\($0)'" } ?? "without a host"). Nothing was forwarded.",
             outcome: CacheOutcome(detail: CacheOutcome.Detail("no-route"))
         )
     }
@@ -177,10 +177,10 @@ extension Problem {
     fileprivate static func misdirected(_ host: String?) -> Problem {
         Problem(
             code: "misdirected",
-            title: "The request is one of another route's",
+            title: "The request belongs to another route",
             status: 421,
             detail:
-                "With its host\(host.map { " '\($0)'" } ?? "") preserved, this request cannot be told from one to another origin. "
+                "With its host\(host.map { " '\($0)'" } ?? "") preserved, this request cannot be distinguished from one to another origin. "
                 + "Nothing was forwarded.",
             outcome: CacheOutcome(detail: CacheOutcome.Detail("misdirected"))
         )
@@ -191,7 +191,7 @@ extension Problem {
         title: "The path has a dot segment",
         status: 400,
         detail:
-            "Routes or rules of this gateway go by paths, and a segment that is '.' or '..', however it is escaped, could leave them. "
+            "Routes or rules of this gateway match paths, and a segment '.' or '..', however it is escaped, could evade them. "
             + "Resolve the path before you send it (RFC 3986 §5.2.4). Nothing was forwarded.",
         outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
     )

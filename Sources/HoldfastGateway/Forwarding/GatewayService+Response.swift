@@ -3,12 +3,12 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// The client's answer of the cache's.
+/// Turns the cache's response into one for the client.
 extension GatewayService {
-    /// What an answer's head depends on beside the answer.
-    struct Answering {
+    /// The configuration and the client on which a response's head depends.
+    struct ResponseContext {
         let inForce: ConfigurationInForce
-        /// Whether the client is to know why it gets what it gets.
+        /// Whether the client may see why it gets this response.
         let showsDetails: Bool
 
         init(_ inForce: ConfigurationInForce, _ client: GatewayClient?) {
@@ -18,123 +18,124 @@ extension GatewayService {
         }
     }
 
-    func send(_ response: CacheResponse, _ answering: Answering, to sink: some ResponseSink) async throws {
-        let head = finished(response, answering)
+    func send(_ response: CacheResponse, _ context: ResponseContext, to sink: some ResponseSink) async throws {
+        let head = responseHead(response, context)
         if let whole = response.body.whole { return try await sink.answer(head, whole) }
         try await sink.start(head)
         for try await chunk in response.body { try await sink.write(chunk) }
         try await sink.finish()
     }
 
-    /// An answer whose content is there already, for who does not wait.
-    func whole(_ response: CacheResponse, for client: GatewayClient) -> (
+    /// The response, if its content is already in memory; for callers that cannot wait.
+    func wholeResponse(_ response: CacheResponse, for client: GatewayClient) -> (
         head: GatewayResponseHead, content: ByteBuffer
     )? {
         guard let content = response.body.whole else { return nil }
-        return (finished(response, Answering(live.current, client)), content)
+        return (responseHead(response, ResponseContext(live.current, client)), content)
     }
 
-    /// The head as clients get it.
-    func finished(_ response: CacheResponse, _ answering: Answering) -> GatewayResponseHead {
+    /// The head that a client gets.
+    func responseHead(_ response: CacheResponse, _ context: ResponseContext) -> GatewayResponseHead {
         var head = response.head
         head.headerFields = ForwardedFields.ofResponse(head.headerFields)
         let length = response.body.length ?? head.headerFields[.contentLength].flatMap { Int64($0) }
-        return complete(head, length: length, response.outcome, answering)
+        return completeHead(head, length: length, response.outcome, context)
     }
 
-    /// An answer that passes as it came, as far as it is written in one piece.
+    /// The bytes of a relayed response, as far as they are written in one piece.
     ///
-    /// - Parameter content: `nil` where it is written behind this.
+    /// - Parameter content: the content; `nil` if it is written afterwards.
     func bytes(
         of response: RelayedResponse,
         for client: GatewayClient,
         _ framing: ResponseFraming,
         content: ByteBuffer?
     ) -> ByteBuffer {
-        let answering = Answering(live.current, client)
+        let context = ResponseContext(live.current, client)
         return framing.bytes(
             of: response,
             date: response.hasDate ? nil : HTTPDate.format(clock.now()),
-            via: answering.inForce.via,
-            cacheStatus: answering.showsDetails ? Self.detailedMiss : Self.miss,
+            via: context.inForce.via,
+            cacheStatus: context.showsDetails ? Self.detailedMiss : Self.miss,
             content: content
         )
     }
 
-    func send(_ problem: Problem, _ answering: Answering, to sink: some ResponseSink) async throws {
-        let (head, body) = message(problem, answering)
+    func send(_ problem: Problem, _ context: ResponseContext, to sink: some ResponseSink) async throws {
+        let (head, body) = problemResponse(problem, context)
         sink.discardContent()
         try await sink.answer(head, body)
     }
 
-    /// The response to OPTIONS that is meant for the gateway itself: the methods that it forwards,
-    /// all that are known but CONNECT. RFC 9110 §9.3.7
-    func sendOptions(_ answering: Answering, to sink: some ResponseSink) async throws {
+    /// Sends the response to OPTIONS for the gateway itself: the methods that it forwards, which
+    /// are all known methods but CONNECT. RFC 9110 §9.3.7
+    func sendOptions(_ context: ResponseContext, to sink: some ResponseSink) async throws {
         var head = HTTPResponse(status: .noContent)
         head.headerFields[.allow] = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE, QUERY"
         head.headerFields[.cacheControl] = "no-store"
         let outcome = CacheOutcome(detail: CacheOutcome.Detail("gateway"))
         sink.discardContent()
-        try await sink.answer(complete(head, length: 0, outcome, answering), ByteBuffer())
+        try await sink.answer(completeHead(head, length: 0, outcome, context), ByteBuffer())
     }
 
-    /// The answer to bytes that are no request.
-    func problem(for refusal: MessageRefusal) -> (head: GatewayResponseHead, body: ByteBuffer) {
-        message(Problem(refusal))
+    /// The response to bytes that are not a valid request.
+    func problemResponse(to refusal: MessageRefusal) -> (head: GatewayResponseHead, body: ByteBuffer) {
+        problemResponse(Problem(refusal))
     }
 
-    /// The answer to whoever it is that sends no request.
-    func message(_ problem: Problem) -> (head: GatewayResponseHead, body: ByteBuffer) {
-        message(problem, Answering(live.current, nil))
+    /// The response to a client that has sent no request.
+    func problemResponse(_ problem: Problem) -> (head: GatewayResponseHead, body: ByteBuffer) {
+        problemResponse(problem, ResponseContext(live.current, nil))
     }
 
-    private func message(_ problem: Problem, _ answering: Answering) -> (head: GatewayResponseHead, body: ByteBuffer) {
+    private func problemResponse(_ problem: Problem, _ context: ResponseContext) -> (
+        head: GatewayResponseHead, body: ByteBuffer
+    ) {
         let body = problem.json
         var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
         head.headerFields[.contentType] = "application/problem+json"
-        // For the answer to HEAD, which says how long the one to GET would be.
+        // The response to HEAD states the length that the response to GET would have.
         head.headerFields[.contentLength] = String(body.readableBytes)
         head.headerFields[.cacheControl] = "no-store"
-        return (complete(head, length: Int64(body.readableBytes), problem.outcome, answering), body)
+        return (completeHead(head, length: Int64(body.readableBytes), problem.outcome, context), body)
     }
 
-    /// Adds what every answer has: the gateway's `Cache-Status` behind those of caches nearer the
-    /// origin (RFC 9211 §2), `Via`, and `Date` (RFC 9110 §6.6.1).
-    private func complete(
+    /// Adds the fields of every response: the gateway's `Cache-Status` after those of caches nearer
+    /// the origin (RFC 9211 §2), `Via`, and `Date` (RFC 9110 §6.6.1).
+    private func completeHead(
         _ head: HTTPResponse,
         length: Int64?,
         _ outcome: CacheOutcome,
-        _ answering: Answering
+        _ context: ResponseContext
     ) -> GatewayResponseHead {
         var head = head
         if !head.headerFields.contains(.date) {
             head.headerFields.append(HTTPField(name: .date, value: HTTPDate.format(clock.now())))
         }
-        if answering.showsDetails {
+        if context.showsDetails {
             head.headerFields.dropUnreadableCacheStatus()
         } else {
-            // What other caches say of themselves is no more for everybody than what this one
-            // would.
+            // The entries of other caches are hidden from this client, like those of this gateway.
             head.headerFields[.cacheStatus] = nil
         }
         return GatewayResponseHead(
             response: head,
-            via: answering.inForce.via,
-            cacheStatus: told(outcome, answering).cacheStatus(),
+            via: context.inForce.via,
+            cacheStatus: visibleOutcome(outcome, for: context).cacheStatus(),
             length: length
         )
     }
 
-    /// What of an outcome the client is to know.
-    private func told(_ outcome: CacheOutcome, _ answering: Answering) -> CacheOutcome {
-        answering.showsDetails ? outcome : Self.withoutDetails(outcome)
+    /// The part of the outcome that this client may see.
+    private func visibleOutcome(_ outcome: CacheOutcome, for context: ResponseContext) -> CacheOutcome {
+        context.showsDetails ? outcome : Self.withoutDetails(outcome)
     }
 
     private static func withoutDetails(_ outcome: CacheOutcome) -> CacheOutcome {
         CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss)
     }
 
-    /// `Cache-Status` of what passes as it came, in full and without details.
+    /// `Cache-Status` of relayed responses, with and without details.
     private static let detailedMiss = CacheOutcome.uriMiss.cacheStatus()
     private static let miss = withoutDetails(.uriMiss).cacheStatus()
 }

@@ -3,13 +3,13 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// An answer of the gateway itself, as a program can read it. RFC 9457
+/// An error response of the gateway itself, which programs can read. RFC 9457
 struct Problem {
-    /// A word for the kind of problem, the end of its `type`.
+    /// A word for the kind of problem. It is the end of its `type`.
     var code: String
     var title: String
     var status: Int
-    /// For people; without query values or credentials.
+    /// An explanation for people, without query values or credentials.
     var detail: String
     var outcome: CacheOutcome
 
@@ -44,17 +44,17 @@ extension ByteBuffer {
 }
 
 extension Problem {
-    /// What went wrong in the exchange; the status is the error's own word.
+    /// The problem of an exchange that failed. The error determines the status.
     init(_ error: ExchangeError) {
         code = error.code.description
         status = error.status
         title =
             switch error.code {
-            case .offlineMiss: "Not stored, and the origin may not be asked"
-            case .staleForbidden: "What is stored may not be served stale"
-            case .originUnreachable: "The origin could not be reached"
-            case .transportFailed: "The origin's answer is no HTTP"
-            case .invalidTarget: "The target is no http or https resource"
+            case .offlineMiss: "Not stored, and no request may be sent to the origin"
+            case .staleForbidden: "The stored response may not be served stale"
+            case .originUnreachable: "The origin is unreachable"
+            case .transportFailed: "The origin's response is not valid HTTP"
+            case .invalidTarget: "The target is not an http or https resource"
             case .overloaded: "Too many requests wait for the origin"
             case .shutDown: "The gateway is stopping"
             default: "The exchange failed"
@@ -63,13 +63,13 @@ extension Problem {
         outcome = error.outcome
     }
 
-    /// Bytes that are no request.
+    /// The problem of bytes that are not a valid request.
     init(_ refusal: MessageRefusal) {
         code = refusal.reason.rawValue
         title = "The request is malformed or not supported"
         status = refusal.status
         detail =
-            "The request was refused for its \(refusal.reason.rawValue.split(separator: "-").joined(separator: " "))."
+            "The request was rejected for its \(refusal.reason.rawValue.split(separator: "-").joined(separator: " "))."
         outcome = CacheOutcome(detail: CacheOutcome.Detail("refused"))
     }
 }

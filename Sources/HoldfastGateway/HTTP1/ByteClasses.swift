@@ -1,4 +1,4 @@
-/// The byte classes of RFC 9110 that a message's head is made of.
+/// The byte classes of RFC 9110 for a message's head.
 extension UInt8 {
     static let horizontalTab = UInt8(0x09)
     static let lineFeed = UInt8(0x0A)
@@ -9,10 +9,10 @@ extension UInt8 {
     var isAlpha: Bool { (self | 0x20) &- 0x61 < 26 }
     /// A space or a horizontal tab: `OWS` of RFC 9110 §5.6.3.
     var isWhitespace: Bool { self == .space || self == .horizontalTab }
-    /// `VCHAR`: ASCII that can be seen.
+    /// `VCHAR`: visible ASCII.
     var isVisible: Bool { self > 0x20 && self < 0x7F }
-    /// What a field value and a reason phrase may hold: visible ASCII, `obs-text`, space and tab.
-    /// RFC 9110 §5.5
+    /// A byte that a field value and a reason phrase may contain: visible ASCII, `obs-text`, space
+    /// and tab. RFC 9110 §5.5
     var isFieldValueByte: Bool { self >= 0x20 && self != 0x7F || self == .horizontalTab }
 
     /// `tchar` of RFC 9110 §5.6.2.

@@ -7,8 +7,8 @@
 #endif
 
 extension UnsafeRawBufferPointer {
-    /// Where a byte stands first, at or behind a place; the system's search looks at many bytes at
-    /// a time.
+    /// The first index of a byte at or after a start. The system's search examines many bytes at a
+    /// time.
     func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         guard start < count, let base = baseAddress,
             let found = memchr(base + start, Int32(byte), count - start)
@@ -16,13 +16,13 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawPointer(found) - base
     }
 
-    /// Whether the bytes of another buffer are the same.
+    /// Whether another buffer has the same bytes.
     func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         guard let base = baseAddress, let otherBase = other.baseAddress else { return count == 0 }
         return memcmp(base, otherBase, count) == 0
     }
 
-    /// Some of the bytes, as a buffer of their own.
+    /// A range of the bytes as a buffer of its own.
     func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
 }

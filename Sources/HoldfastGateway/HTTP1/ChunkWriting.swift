@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The chunked coding, written as bytes. RFC 9112 §7.1
+/// Writes the chunked coding. RFC 9112 §7.1
 extension ByteBuffer {
     /// A chunk's content between its size line and its end. RFC 9112 §7.1
     static func chunk(_ content: ByteBuffer) -> ByteBuffer {
@@ -13,6 +13,6 @@ extension ByteBuffer {
         return chunk
     }
 
-    /// The last chunk with no trailers behind it.
+    /// The last chunk, without trailers.
     static let lastChunk = ByteBuffer(string: "0\r\n\r\n")
 }

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// The chunked transfer coding, bytes in, content out. RFC 9112 §7.1
+/// Decodes the chunked transfer coding: bytes in, content out. RFC 9112 §7.1
 ///
-/// Strict: a size is hexadecimal digits and nothing else, every chunk ends in CRLF, extensions and
-/// trailers are bounded, and dropped.
+/// It is strict: a size is hexadecimal digits and nothing else, and every chunk ends in CRLF.
+/// Extensions and trailers are limited, and dropped.
 struct ChunkedDecoder {
     enum Event: Hashable {
         case body(ByteBuffer)
@@ -78,8 +78,8 @@ struct ChunkedDecoder {
         else { throw MessageRefusal(.chunkSize) }
         restOfExtensions -= rest.count
         guard restOfExtensions >= 0 else { throw MessageRefusal(.chunkExtensionsTooLarge) }
-        // 15 digits are less than Int64 holds; leading zeros count, so that a line of zeros is no
-        // size.
+        // 15 digits always fit into an Int64. Leading zeros are counted, so a long line of zeros is
+        // not a size.
         guard digits.count <= 15 else { throw MessageRefusal(.chunkSize) }
         return digits.reduce(0) { $0 << 4 | Int64($1.hexValue ?? 0) }
     }

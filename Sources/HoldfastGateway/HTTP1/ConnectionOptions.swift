@@ -1,10 +1,10 @@
 import HTTPTypes
 
-/// What `Connection` says of the connection itself. RFC 9112 §9.3
+/// The options in `Connection` that are about the connection itself. RFC 9112 §9.3
 struct ConnectionOptions {
     private(set) var closes = false
     private(set) var keepsAlive = false
-    /// Others, which name fields that end with the connection. RFC 9110 §7.6.1
+    /// Whether it names fields that end with the connection. RFC 9110 §7.6.1
     private(set) var namesFields = false
 
     init() {}
@@ -15,7 +15,8 @@ struct ConnectionOptions {
         }
     }
 
-    /// Without strings or a list of the options: most messages have one or two.
+    /// Adds the options of one field value. It makes no strings and no list, because most messages
+    /// have one or two options.
     mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -34,9 +35,9 @@ struct ConnectionOptions {
 }
 
 extension Slice<UnsafeBufferPointer<UInt8>> {
-    /// Whether they are those of a token, which is compared without regard to case. RFC 9110 §5.6.2
+    /// Whether the bytes are a token, compared without regard to case. RFC 9110 §5.6.2
     ///
-    /// - Parameter token: in lower case.
+    /// - Parameter token: the token in lower case.
     fileprivate func isToken(_ token: StaticString) -> Bool {
         guard count == token.utf8CodeUnitCount else { return false }
         return token.withUTF8Buffer { zip(self, $0).allSatisfy { ($0.isAlpha ? $0 | 0x20 : $0) == $1 } }

@@ -5,26 +5,26 @@ import NIOCore
 ///
 /// Names keep their case and values their bytes.
 struct FieldBlock {
-    /// What was read so far, in wire order.
+    /// The fields read so far, in wire order.
     private(set) var fields = HTTPFields()
     private var rest: Int
     private var restCount: Int
     private let tooLarge: MessageRefusal
     private var cutter = LineCutter()
 
-    /// Whether nothing of it was looked at.
+    /// Whether no byte of it has been read.
     private(set) var isEmpty = true
 
     /// - Parameters:
-    ///   - limit: bytes in all lines.
-    ///   - count: lines.
+    ///   - limit: the most bytes in all lines.
+    ///   - count: the most lines.
     init(limit: Int, count: Int, tooLarge: MessageRefusal) {
         self.rest = limit
         self.restCount = count
         self.tooLarge = tooLarge
     }
 
-    /// Reads on; answers whether the empty line that ends the block was reached.
+    /// Reads more lines. Returns whether it reached the empty line that ends the block.
     mutating func read(_ pending: inout ByteBuffer) throws(MessageRefusal) -> Bool {
         isEmpty = false
         var length = 0
@@ -35,12 +35,12 @@ struct FieldBlock {
         return isComplete
     }
 
-    /// - Parameter length: bytes in the lines that were read.
+    /// - Parameter length: the bytes in the lines that were read.
     private mutating func read(
         _ bytes: UnsafeRawBufferPointer,
         _ length: inout Int
     ) throws(MessageRefusal) -> Bool {
-        // As many as most messages have: growing on the way copies all of them again.
+        // Room for the fields of most messages: growing later would copy them all.
         if fields.isEmpty { fields.reserveCapacity(8) }
         while true {
             let rests = bytes.part(length..<bytes.count)
@@ -54,8 +54,8 @@ struct FieldBlock {
         }
     }
 
-    /// `field-name ":" OWS field-value OWS`. RFC 9112 §5.1 has whitespace before the colon refused,
-    /// §5.2 folded lines.
+    /// `field-name ":" OWS field-value OWS`. Whitespace before the colon (RFC 9112 §5.1) and folded
+    /// lines (§5.2) are rejected.
     static func field(_ line: UnsafeRawBufferPointer) throws(MessageRefusal) -> HTTPField {
         guard let first = line.first, !first.isWhitespace else { throw MessageRefusal(.fieldFolding) }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":"), from: 0) else { throw MessageRefusal(.fieldLine) }
@@ -65,7 +65,7 @@ struct FieldBlock {
         while start < end, line[start].isWhitespace { start += 1 }
         while end > start, line[end - 1].isWhitespace { end -= 1 }
         let value = line.part(start..<end)
-        // Nearly all values are of bytes that every reader takes for the same text.
+        // Nearly all values consist of bytes that every reader decodes alike.
         guard value.allSatisfy({ $0 < 0x7F && ($0 >= 0x20 || $0 == 0x09) }) else {
             return HTTPField(name: name, lenientValue: value)
         }

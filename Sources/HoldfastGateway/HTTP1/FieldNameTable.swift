@@ -1,10 +1,10 @@
 import HTTPTypes
 
-/// Makes field names of bytes; those that nearly every message has are there already, because
-/// checking one and folding its case costs more than finding it.
+/// Makes field names from bytes. The most common names are made in advance, because looking one up
+/// costs less than checking it and folding its case.
 enum FieldNameTable {
-    /// Bytes up to which a name is looked for: Swift keeps as many in the string itself, so that
-    /// handing it on counts no references.
+    /// The longest name that is looked up, in bytes. Swift stores strings of this size inline, so
+    /// copying one counts no references.
     private static let limit = 15
 
     private struct Entry {
@@ -12,7 +12,7 @@ enum FieldNameTable {
         var name: HTTPField.Name
     }
 
-    /// At most 15 bytes and how many they are, as one comparable value.
+    /// At most 15 bytes and their number, as one comparable value.
     private struct Packed: Hashable {
         var low: UInt64 = 0
         var high: UInt64 = 0
@@ -26,11 +26,11 @@ enum FieldNameTable {
             high |= shift << 53
         }
 
-        /// Where it is looked for first, of 256 places.
+        /// The first place at which it is looked up, of 256.
         var place: Int { Int((low &* 0x9E37_79B9_7F4A_7C15 ^ high &* 0xC2B2_AE3D_27D4_EB4F) >> 56) }
     }
 
-    /// Each as it is written over HTTP/1, and as HTTP/2 has it.
+    /// Each name is stored as written in HTTP/1 and in lower case, as HTTP/2 writes it.
     private static let common = [
         "Accept", "Accept-Charset", "Accept-Encoding", "Accept-Language", "Accept-Ranges", "Age", "Allow", "Alt-Svc",
         "Authorization", "Cache-Control", "Cache-Status", "Connection", "Content-Length", "Content-Range",
@@ -42,8 +42,8 @@ enum FieldNameTable {
         "User-Agent", "Vary", "Via", "X-Cache", "X-Forwarded-For", "X-Powered-By", "X-Request-ID", "X-Request-Id",
     ]
 
-    /// Not an array, whose references would be counted at each look. Safe: filled before anybody
-    /// has it, never changed, and there to the end.
+    /// This is not an array, because each lookup would count references. It is safe: it is filled
+    /// before any code can read it, is never changed, and is never freed.
     nonisolated(unsafe) private static let entries: UnsafePointer<Entry?> = {
         let entries = UnsafeMutablePointer<Entry?>.allocate(capacity: 256)
         entries.initialize(repeating: nil, count: 256)
@@ -57,7 +57,7 @@ enum FieldNameTable {
         return UnsafePointer(entries)
     }()
 
-    /// - Returns: `nil` where the bytes are no token. RFC 9110 §5.1
+    /// - Returns: `nil` if the bytes are not a token. RFC 9110 §5.1
     static func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
         if bytes.count <= limit {
             let packed = Packed(bytes)

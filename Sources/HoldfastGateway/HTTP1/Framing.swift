@@ -2,21 +2,21 @@ import HTTPTypes
 
 /// How a message's content is delimited. RFC 9112 §6
 enum Framing: Hashable {
-    /// There is none.
+    /// There is no content.
     case none
     /// This many bytes.
     case length(Int64)
     /// The chunked transfer coding. RFC 9112 §7.1
     case chunked
-    /// Everything until the connection is closed; responses only.
+    /// All bytes until the connection is closed; responses only.
     case untilClose
 
-    /// What `Content-Length` and `Transfer-Encoding` say; `nil` when neither is there.
+    /// Reads `Content-Length` and `Transfer-Encoding`; `nil` if both are missing.
     ///
-    /// Both together, a list of lengths even of equal ones, a sign, and any coding besides
-    /// `chunked` are refused: each has been the way to make two programs see different messages.
-    /// RFC 9112 §6.1 and §6.3, §11.2
-    /// - Parameter minorVersion: with HTTP/1.0 there are no transfer codings.
+    /// Both together, a list of lengths (even of equal ones), a sign, and any coding besides
+    /// `chunked` are rejected. Attackers have used each to make two programs read different
+    /// messages. RFC 9112 §6.1 and §6.3, §11.2
+    /// - Parameter minorVersion: the minor version. HTTP/1.0 has no transfer codings.
     init?(_ fields: HTTPFields, minorVersion: Int) throws(MessageRefusal) {
         var length: Int64?
         var codings: [String]?
@@ -45,7 +45,7 @@ enum Framing: Hashable {
         }
     }
 
-    /// `1*DIGIT` that an `Int64` holds.
+    /// `1*DIGIT` that fits into an `Int64`.
     static func length(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
         guard !bytes.isEmpty, bytes.count <= 19 else { return nil }
         var value: Int64 = 0
@@ -61,7 +61,7 @@ enum Framing: Hashable {
 }
 
 extension HTTPField {
-    /// The members of a list of tokens in lower case, empty ones left out. RFC 9110 §5.6.1
+    /// The members of a list of tokens in lower case, without empty ones. RFC 9110 §5.6.1
     var listMembers: [String] {
         withUnsafeBytesOfValue { bytes in
             bytes.split(separator: UInt8(ascii: ","))

@@ -1,25 +1,28 @@
 import HTTPTypes
 
-/// The head of an answer: the cache's, and beside it what this gateway says of itself in each.
+/// The head of a response: the cache's head, and the fields that this gateway adds to every
+/// response.
 ///
-/// The two are put together on the wire and not before: fields that others hold as well would be
-/// copied for it.
+/// The two are only joined when they are written. Joining them before would copy the fields, which
+/// the cache still holds.
 struct GatewayResponseHead: Sendable {
-    /// Status and fields, those of caches nearer to the origin among them.
+    /// The status and the fields, including the `Cache-Status` and `Via` of caches nearer to the
+    /// origin.
     var response: HTTPResponse
-    /// RFC 9110 §7.6.3
+    /// The gateway's `Via`. RFC 9110 §7.6.3
     let via: String
-    /// This gateway's member of the list. RFC 9211 §2
+    /// The gateway's member of `Cache-Status`. RFC 9211 §2
     let cacheStatus: String
-    /// Bytes in the content, where that is known; `0` where there is none.
+    /// The length of the content, if it is known; `0` if there is none.
     let length: Int64?
 }
 
 extension HeadWriter {
-    /// All fields but those that delimit the content and the connection: the gateway's own behind
-    /// those of others.
+    /// Writes all fields but those that delimit the content and the connection. The gateway's own
+    /// come last.
     ///
-    /// - Parameter isWritten: whether a name of the response's, in lower case, is.
+    /// - Parameter isWritten: whether a field of the response is written, by its name in lower
+    ///   case.
     mutating func writeFields(_ head: GatewayResponseHead, where isWritten: (String) -> Bool = { _ in true }) {
         writeFields(head.response.headerFields, where: isWritten)
         writeField("Via", head.via)

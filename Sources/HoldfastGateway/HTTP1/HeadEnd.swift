@@ -1,12 +1,11 @@
 /// Finds the end of a head without decoding it.
 enum HeadEnd {
-    /// Bytes up to and with the first empty line; `nil` where there is none.
+    /// The bytes up to the end of the first empty line; `nil` if there is none.
     ///
-    /// Only CRLF counts as a line's end here; whether the lines are any good is the decoder's to
-    /// judge.
+    /// Only CRLF ends a line here. The decoder judges if the lines are valid.
     static func length(of bytes: UnsafeRawBufferPointer) -> Int? {
-        // At a place where the last of CR LF CR LF may be. What stands there says how far the next
-        // such place is.
+        // The index is at a place where the last byte of CR LF CR LF may be. The byte there decides
+        // how far away the next such place is.
         var index = 3
         while index < bytes.count {
             switch bytes[index] {

@@ -1,13 +1,13 @@
 import HTTPTypes
 import NIOCore
 
-/// Puts down the bytes of a head one after another. RFC 9112 §2.1
+/// Writes the bytes of a head one after another. RFC 9112 §2.1
 ///
-/// It writes into room that is there already, and goes on counting where that ends: see
+/// It writes into memory of a fixed size, and only counts the bytes that do not fit: see
 /// ``NIOCore/ByteBuffer/head(_:)``.
 struct HeadWriter {
     private let room: UnsafeMutableRawBufferPointer
-    /// Bytes that were put, whether or not there was room for them.
+    /// The number of bytes put, including those that did not fit.
     private(set) var count = 0
 
     fileprivate init(_ room: UnsafeMutableRawBufferPointer) { self.room = room }
@@ -48,8 +48,8 @@ struct HeadWriter {
         put(" HTTP/1.1\r\n" as StaticString)
     }
 
-    /// `HTTP/1.1 SP status-code SP reason-phrase CRLF`; without a phrase, the one that RFC 9110 §15
-    /// registers.
+    /// `HTTP/1.1 SP status-code SP reason-phrase CRLF`. If the status has no phrase, the one
+    /// registered by RFC 9110 §15 is written.
     mutating func writeStatusLine(_ status: HTTPResponse.Status) {
         if status.code == 200, status.reasonPhrase.isEmpty || status.reasonPhrase == "OK" {
             return put("HTTP/1.1 200 OK\r\n" as StaticString)
@@ -65,15 +65,15 @@ struct HeadWriter {
         putLineEnd()
     }
 
-    /// The fields in their order, names in their case, values byte for byte; without the empty line
-    /// at the end.
+    /// Writes the fields in their order, with names in their case and values byte for byte, without
+    /// the empty line at the end.
     ///
-    /// A field that would break the framing is left out: a value with a line's end in it begins the
-    /// next field.
+    /// A field that would break the framing is left out: a line end in a value would start the next
+    /// field.
     ///
-    /// - Parameter isWritten: whether a name, in lower case, is.
+    /// - Parameter isWritten: whether a field is written, by its name in lower case.
     mutating func writeFields(_ fields: HTTPFields, where isWritten: (String) -> Bool = { _ in true }) {
-        // By place: a loop over the fields themselves copies each.
+        // By index, because a loop over the fields would copy each one.
         for index in fields.indices where isWritten(fields[index].name.canonicalName) {
             fields[index].withUnsafeBytesOfValue { value in
                 guard value.allSatisfy(\.isFieldValueByte) else { return }
@@ -85,7 +85,7 @@ struct HeadWriter {
         }
     }
 
-    /// One field whose value holds nothing that needs a check.
+    /// Writes one field whose value needs no check.
     mutating func writeField(_ name: StaticString, _ value: String) {
         put(name)
         put(": " as StaticString)
@@ -93,19 +93,19 @@ struct HeadWriter {
         putLineEnd()
     }
 
-    /// Whole lines, each with its end.
+    /// Writes whole lines, each with its line end.
     mutating func writeLines(_ bytes: UnsafeRawBufferPointer) { put(bytes) }
 
-    /// The empty line that ends a head.
+    /// Writes the empty line that ends a head.
     mutating func writeEndOfHead() { putLineEnd() }
 }
 
 extension ByteBuffer {
-    /// A head that is longer than most, or has content behind it.
+    /// Writes a head that is longer than most, or has content after it.
     ///
     /// - Parameters:
-    ///   - room: bytes that are enough nearly always.
-    ///   - write: puts it down; a second time where they were not.
+    ///   - room: bytes that are nearly always enough.
+    ///   - write: writes the head. It is called a second time if the room was not enough.
     static func head(reserving room: Int, _ write: (inout HeadWriter) -> Void) -> ByteBuffer {
         var bytes = ByteBuffer()
         var needed = room
@@ -120,12 +120,13 @@ extension ByteBuffer {
         return bytes
     }
 
-    /// Bytes that nearly all heads fit into, and that are taken from the stack.
+    /// A size that nearly all heads fit into. This memory is taken from the stack.
     private static let usualHead = 1024
 
-    /// A head, or a part of one.
+    /// Writes a head or a part of one.
     ///
-    /// - Parameter write: puts it down; a second time where it is longer than heads usually are.
+    /// - Parameter write: writes the bytes. It is called a second time if they exceed the usual
+    ///   size.
     static func head(_ write: (inout HeadWriter) -> Void) -> ByteBuffer {
         var bytes = ByteBuffer()
         let count = withUnsafeTemporaryAllocation(byteCount: usualHead, alignment: 1) { room in
@@ -146,8 +147,7 @@ extension ByteBuffer {
 }
 
 extension HTTPResponse.Status {
-    /// The phrase registered for the code, for heads that came without one, as HTTP/2's and some
-    /// origins' do.
+    /// The phrase registered for the code. Heads from HTTP/2 and from some origins have none.
     fileprivate var registeredPhrase: String {
         switch code {
         case 100: "Continue"

@@ -1,28 +1,28 @@
 import NIOCore
 
-/// The fields of a request, for the next one on the same connection: most clients send the same
-/// again, and what was made of them can be taken as it is.
+/// The fields of the last request on a connection. Most clients send the same ones again, and their
+/// decoded form can then be reused.
 struct KnownFields {
-    /// Bytes up to which they are kept: each connection keeps some.
+    /// The longest fields that are kept, in bytes: each connection keeps some.
     private static let limit = 1 << 10
 
-    /// All lines, with the empty one that ends them.
+    /// All lines, including the empty one at the end.
     private let bytes: ByteBuffer
     private let made: RequestHead
 
     /// - Parameters:
-    ///   - bytes: that begin with the fields.
-    ///   - length: bytes in them.
-    ///   - line: what they came with; `nil` is answered where they mean something else with another
-    ///     target, or content follows them.
+    ///   - bytes: bytes that begin with the fields.
+    ///   - length: the length of the fields in bytes.
+    ///   - line: the request line before them. The result is `nil` if the fields mean something
+    ///     else with another target, or if content follows.
     init?(_ bytes: ByteBuffer, length: Int, _ line: RequestLine, _ head: RequestHead) {
         guard length <= Self.limit, case .origin = line.target, head.framing == .none else { return nil }
-        // A copy, which holds nothing but them.
+        // A copy of only these bytes, so that no larger buffer stays in memory.
         self.bytes = bytes.withUnsafeReadableBytes { ByteBuffer(bytes: $0.part(0..<length)) }
         made = head
     }
 
-    /// The head of a request with this line, where the same fields follow it; they are taken then.
+    /// The head of a request with this line, if the same fields follow it. Then they are consumed.
     func head(_ line: RequestLine, in pending: inout ByteBuffer) -> RequestHead? {
         guard case .origin(let target) = line.target, line.minorVersion == made.minorVersion,
             pending.readableBytes >= bytes.readableBytes

@@ -2,16 +2,17 @@ import NIOCore
 
 /// Cuts lines that end in CRLF out of bytes that arrive in pieces.
 ///
-/// A line feed without its carriage return, or the reverse, is refused: programs that read such
-/// lines differently can be made to see different messages (RFC 9112 §2.2 and §11.2).
+/// A line feed without a carriage return is rejected, and so is the reverse. Programs read such
+/// lines differently, so an attacker could make them see different messages (RFC 9112 §2.2 and
+/// §11.2).
 struct LineCutter: Hashable {
-    /// Bytes at the beginning that were searched already.
+    /// The number of bytes that were searched already.
     private var searched = 0
 
-    /// The next line without its CRLF, or `nil` when it has not arrived whole.
+    /// The next line without its CRLF, or `nil` if it has not arrived completely.
     ///
-    /// - Parameter limit: bytes before the line feed; one more and `tooLong` is thrown, whether the
-    ///   line's end has arrived or not.
+    /// - Parameter limit: the most bytes before the line feed. With one more, `tooLong` is thrown,
+    ///   even if the line has not ended.
     mutating func next(
         in pending: inout ByteBuffer,
         limit: Int,
@@ -25,8 +26,7 @@ struct LineCutter: Hashable {
         return line
     }
 
-    /// Bytes in the line that these begin with, its CRLF not counted; see
-    /// ``next(in:limit:tooLong:)``.
+    /// The length of the first line without its CRLF; see ``next(in:limit:tooLong:)``.
     mutating func next(
         in bytes: UnsafeRawBufferPointer,
         limit: Int,

@@ -1,8 +1,8 @@
-/// How much of a message's head and framing is accepted. What goes beyond is refused, not cut.
+/// The limits of a message's head and framing. A message that exceeds one is rejected, not cut.
 ///
 /// All sizes are bytes.
 public struct MessageLimits: Sendable, Hashable {
-    /// The request line, or the status line. 8 KiB; RFC 9112 §3 asks for 8,000 at least.
+    /// The request line, or the status line. 8 KiB; RFC 9112 §3 recommends at least 8,000.
     public var startLine = 8 << 10
     /// All field lines of a head together. 64 KiB
     public var fieldBlock = 64 << 10

@@ -1,9 +1,9 @@
-/// Why bytes are no message that is taken.
+/// Why a message is rejected.
 ///
-/// From a client it is answered with the status, and the connection closed: what follows cannot be
-/// told from the next request. From an origin the exchange fails and the connection is closed.
+/// A client gets the status, and the connection is closed: its next request could not be found
+/// reliably. If an origin's message is rejected, the exchange fails and the connection is closed.
 struct MessageRefusal: Error, Hashable {
-    /// What was found, for people and programs.
+    /// The fault, for people and programs.
     enum Reason: String, Hashable, CaseIterable {
         case bareLineFeed = "bare-line-feed"
         case bareCarriageReturn = "bare-carriage-return"
@@ -32,9 +32,9 @@ struct MessageRefusal: Error, Hashable {
         case switchedProtocols = "switched-protocols"
     }
 
-    /// See ``Reason``.
+    /// The fault.
     var reason: Reason
-    /// The status for a client that sent it.
+    /// The status of the response to a client that sent it.
     var status: Int
 
     init(_ reason: Reason, status: Int = 400) {

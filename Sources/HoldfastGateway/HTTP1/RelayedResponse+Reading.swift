@@ -4,14 +4,15 @@ import HTTPTypes
 import NIOCore
 
 extension RelayedResponse {
-    /// Bytes of content up to which it is written together with the head.
+    /// The longest content that is written together with the head, in bytes.
     static let shortContent = 4 << 10
 
-    /// Makes one of what has come of an answer to GET; `nil` where that is anything else than the
-    /// whole of the plainest: with content of a stated length, a `Cache-Control` by which nobody
-    /// stores it, and nothing that has to be changed but by leaving out lines. ``ResponseDecoder``
-    /// takes it then, which knows all the others, and says what is wrong with those that are
-    /// refused.
+    /// Makes a relayed response of the bytes that have arrived for a GET. It returns `nil` unless
+    /// they are one complete, plain response: the content's length is stated, its `Cache-Control`
+    /// forbids storing, and no field must be changed, only lines left out.
+    ///
+    /// All other responses are for ``ResponseDecoder``, which also states why a response is
+    /// rejected.
     convenience init?(_ bytes: ByteBuffer, limits: MessageLimits) {
         var reading = Reading()
         let headLength = bytes.withUnsafeReadableBytes { bytes -> Int? in
@@ -32,7 +33,7 @@ extension RelayedResponse {
         )
     }
 
-    /// What is found on the way through a head's lines.
+    /// The facts collected while reading the lines of a head.
     private struct Reading {
         var status = 0
         var length: Int64?
@@ -41,8 +42,8 @@ extension RelayedResponse {
         var runs = Runs()
         private var isUnstorable: Bool?
 
-        /// - Parameter lines: each with its end.
-        /// - Returns: whether they are all of the kind that passes, and nothing is missing.
+        /// - Parameter lines: the lines, each with its line end.
+        /// - Returns: whether all lines can be relayed, and none is missing.
         mutating func read(_ lines: UnsafeRawBufferPointer, count limit: Int) -> Bool {
             var (start, count) = (0, 0)
             while start < lines.count {
@@ -59,8 +60,8 @@ extension RelayedResponse {
             return count <= limit && isUnstorable == true && !connection.namesFields
         }
 
-        /// - Returns: `nil` where it is not one of a final answer with content and a phrase of
-        ///   ASCII.
+        /// - Returns: `nil` if it is not the status line of a final response with content and an
+        ///   ASCII phrase.
         private mutating func readStatusLine(_ line: UnsafeRawBufferPointer) -> Bool? {
             guard line.count > 13, line.starts(with: "HTTP/1.1 ".utf8), line.part(9..<12).allSatisfy(\.isDigit),
                 line[12] == .space, line.part(13..<line.count).allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
@@ -73,8 +74,8 @@ extension RelayedResponse {
             }
         }
 
-        /// - Returns: whether it passes; `nil` where it is none that this is made for, or would not
-        ///   be written as it stands.
+        /// - Returns: whether the line is relayed; `nil` if the response cannot be relayed, or the
+        ///   line would be written differently.
         private mutating func readField(_ line: UnsafeRawBufferPointer) -> Bool? {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":"), from: 0), colon + 2 < line.count,
                 line[colon + 1] == .space, !line[colon + 2].isWhitespace, !line[line.count - 1].isWhitespace,
@@ -113,11 +114,11 @@ extension RelayedResponse {
 }
 
 extension ResponseFraming {
-    /// All of an answer that passes as it came, as far as it is written in one piece.
+    /// The bytes of a relayed response, as far as they are written in one piece.
     ///
     /// - Parameters:
-    ///   - date: `nil` where it has one.
-    ///   - content: the content where that is short, `nil` where it is written behind this.
+    ///   - date: the `Date` to add; `nil` if the response has one.
+    ///   - content: short content; `nil` if the content is written afterwards.
     func bytes(
         of response: RelayedResponse,
         date: String?,

@@ -2,11 +2,11 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// HTTP/1 requests: bytes in, events out; one request after the other. RFC 9112
+/// Decodes HTTP/1 requests: bytes in, events out, one request after the other. RFC 9112
 ///
-/// It decodes only when asked, so that what a client pipelined behind a request stays undecoded
-/// until that one is answered. Whatever way the bytes are cut, the events are the same but for
-/// where content is cut. After a refusal it refuses for good.
+/// It decodes only when it is asked to. So pipelined requests stay undecoded until the request
+/// before them has its response. The events do not depend on how the bytes are cut, apart from
+/// where content is cut. After a refusal it rejects all further bytes.
 struct RequestDecoder {
     enum Event: Hashable {
         case head(RequestHead)
@@ -27,8 +27,8 @@ struct RequestDecoder {
     private var pending = ByteBuffer()
     /// The fields of the last request.
     private var known: KnownFields?
-    /// Whether the last head has the fields of the one before it, byte for byte, and was made of
-    /// that: all but method and target are the same.
+    /// Whether the last head has the same field bytes as the one before it, and reused their
+    /// decoded form. Then only method and target can differ.
     private(set) var isHeadRepeated = false
     private let limits: MessageLimits
 
@@ -36,16 +36,16 @@ struct RequestDecoder {
         self.limits = limits
     }
 
-    /// Whether a request has begun and is not decoded to its end.
+    /// Whether a request has begun and is not completely decoded.
     var isInsideMessage: Bool {
         if case .startLine = state { pending.readableBytes > 0 } else { true }
     }
 
-    /// Bytes received and not decoded yet.
+    /// The number of bytes received and not decoded yet.
     var undecodedCount: Int { pending.readableBytes }
 
-    /// The next request's head with the empty line that ends it, as long as nothing of it is
-    /// decoded and all of it is there.
+    /// The next request's head with the empty line at its end, if it is complete and no byte of it
+    /// is decoded.
     var wholeHead: ByteBuffer? {
         guard case .startLine(_, isAfterEmptyLine: false) = state,
             let length = pending.readableBytesView.withUnsafeBytes({ HeadEnd.length(of: $0) })
@@ -53,25 +53,24 @@ struct RequestDecoder {
         return pending.getSlice(at: pending.readerIndex, length: length)
     }
 
-    /// Passes over a head that ``wholeHead`` showed, of a request without content.
+    /// Skips a head that ``wholeHead`` returned, of a request without content.
     mutating func skipHead(_ head: ByteBuffer) {
         pending.moveReaderIndex(forwardBy: head.readableBytes)
         state = .startLine(LineCutter(), isAfterEmptyLine: false)
         releaseDecoded()
     }
 
-    /// Lets go of bytes of which nothing is left: whoever brought them may take their room for the
-    /// next.
+    /// Releases the buffer if it is empty, so that its owner can reuse the memory.
     private mutating func releaseDecoded() {
         if pending.readableBytes == 0 { pending = ByteBuffer() }
     }
 
-    /// Takes bytes; decode them with ``next()``.
+    /// Adds bytes. ``next()`` decodes them.
     mutating func append(_ bytes: ByteBuffer) {
         pending.append(bytes)
     }
 
-    /// The next event, or `nil` when more bytes are needed.
+    /// The next event, or `nil` if more bytes are needed.
     mutating func next() throws(MessageRefusal) -> Event? {
         do throws(MessageRefusal) {
             return try decode()
@@ -82,23 +81,22 @@ struct RequestDecoder {
         }
     }
 
-    /// The next request's head, or `nil` when more bytes are needed. The request before must be
-    /// decoded to its end.
+    /// The next request's head, or `nil` if more bytes are needed. The request before it must be
+    /// completely decoded.
     mutating func nextHead() throws(MessageRefusal) -> RequestHead? {
         guard case .head(let head) = try next() else { return nil }
         return head
     }
 
-    /// Some of the content of the request whose head was decoded last, or that it has ended.
+    /// A part of the content of the request whose head was decoded last, or its end.
     enum Content: Hashable {
         case body(ByteBuffer)
         case end
     }
 
-    /// The present request's content; `nil` when more bytes are needed.
+    /// The current request's content; `nil` if more bytes are needed.
     ///
-    /// Behind the end it says `end` again, however often it is asked: what follows is the next
-    /// request.
+    /// After the end it returns `end` again and again. The bytes that follow are the next request.
     mutating func nextContent() throws(MessageRefusal) -> Content? {
         switch state {
         case .startLine, .fields: return .end
@@ -120,7 +118,7 @@ struct RequestDecoder {
                 state = .startLine(cutter, isAfterEmptyLine: isAfterEmptyLine)
                 guard let line else { return nil }
                 if line.readableBytes == 0 {
-                    // RFC 9112 §2.2: some clients end a request with a CRLF too many.
+                    // RFC 9112 §2.2: some clients send one CRLF too many after a request.
                     guard !isAfterEmptyLine else { throw MessageRefusal(.startLine) }
                     state = .startLine(LineCutter(), isAfterEmptyLine: true)
                 } else {
@@ -136,7 +134,8 @@ struct RequestDecoder {
                     state = .fields(line, block)
                 }
             case .fields(let line, var block):
-                // In one place only while it grows: what is held twice is copied.
+                // The block is stored in one place only while it grows: a second reference would
+                // make it copy.
                 state = .end
                 let (bytes, isWhole) = (pending, block.isEmpty)
                 let isComplete = try block.read(&pending)
@@ -177,7 +176,7 @@ struct RequestDecoder {
 
 /// `method SP request-target SP HTTP-version`. RFC 9112 §3
 struct RequestLine: Hashable {
-    /// See RFC 9112 §3.2. CONNECT, the only user of the fourth, the authority-form, is refused.
+    /// The forms of RFC 9112 §3.2. The authority-form is only for CONNECT, which is rejected.
     enum Target: Hashable {
         case origin(String)
         case absolute(authority: String, pathAndQuery: String)
@@ -199,20 +198,21 @@ struct RequestLine: Hashable {
         else { throw MessageRefusal(.startLine) }
         guard let method = Self.method(bytes.part(0..<methodEnd)) else { throw MessageRefusal(.method) }
         self.minorVersion = try Self.minorVersion(bytes.part((targetEnd + 1)..<bytes.count), status: 505)
-        // A tunnel to wherever the client says is not what a gateway is for.
+        // A gateway opens no tunnels to destinations that clients choose.
         guard method.rawValue != "CONNECT" else { throw MessageRefusal(.method, status: 501) }
         self.method = method
         self.target = try Self.target(bytes.part((methodEnd + 1)..<targetEnd), method)
     }
 
-    /// - Returns: `nil` where it is no token. RFC 9110 §9.1
+    /// - Returns: `nil` if it is not a token. RFC 9110 §9.1
     private static func method(_ bytes: UnsafeRawBufferPointer) -> HTTPRequest.Method? {
         if bytes.elementsEqual("GET".utf8) { return .get }
         guard !bytes.isEmpty, bytes.allSatisfy(\.isTokenByte) else { return nil }
         return HTTPRequest.Method(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// `HTTP/1.` and a digit; another major version is refused with the status, anything else with
+    /// `HTTP/1.` and a digit. Another major version is rejected with `status`, anything else with
+    /// 400. RFC 9110 §2.5
     /// 400. RFC 9110 §2.5
     static func minorVersion(_ bytes: UnsafeRawBufferPointer, status: Int) throws(MessageRefusal) -> Int {
         guard bytes.count == 8, bytes.starts(with: "HTTP/".utf8), bytes[5].isDigit, bytes[6] == UInt8(ascii: "."),
@@ -226,8 +226,8 @@ struct RequestLine: Hashable {
         _ bytes: UnsafeRawBufferPointer,
         _ method: HTTPRequest.Method
     ) throws(MessageRefusal) -> Target {
-        // A fragment is never sent (RFC 9112 §3.2.1 has no place for it), and a byte outside ASCII
-        // is read differently by everybody.
+        // Clients never send a fragment (RFC 9112 §3.2.1 has no place for it). Programs read bytes
+        // outside ASCII differently.
         guard !bytes.isEmpty, bytes.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "#") }) else {
             throw MessageRefusal(.target)
         }
@@ -256,8 +256,7 @@ struct RequestLine: Hashable {
 }
 
 extension RequestHead {
-    /// Puts the line and the fields together, and refuses what cannot be told apart by everyone in
-    /// the same way.
+    /// Combines the line and the fields, and rejects requests that programs read differently.
     init(_ line: RequestLine, _ fields: HTTPFields) throws(MessageRefusal) {
         var authority: String?
         var hasHost = false
@@ -286,7 +285,7 @@ extension RequestHead {
         guard expectations.allSatisfy({ $0 == "100-continue" }) else {
             throw MessageRefusal(.expectation, status: 417)
         }
-        // RFC 9110 §10.1.1: it means nothing in HTTP/1.0.
+        // RFC 9110 §10.1.1: it has no meaning in HTTP/1.0.
         self.expectsContinue = !expectations.isEmpty && line.minorVersion > 0 && framing != .none
     }
 
@@ -304,7 +303,7 @@ extension RequestHead {
 }
 
 extension ByteBuffer {
-    /// Puts bytes behind these; without a copy where there are none.
+    /// Appends bytes; without a copy if the buffer is empty.
     mutating func append(_ bytes: ByteBuffer) {
         if readableBytes == 0 {
             self = bytes

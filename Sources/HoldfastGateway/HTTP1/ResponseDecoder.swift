@@ -1,25 +1,25 @@
 import HTTPTypes
 import NIOCore
 
-/// A response's head as it came over HTTP/1, checked.
+/// A response's head as received over HTTP/1, after the checks.
 struct ResponseHead: Hashable {
     /// Status, reason phrase and fields, byte for byte.
     var response: HTTPResponse
-    /// 0 or 1.
+    /// The minor version, 0 or 1.
     var minorVersion: Int
-    /// How the content is delimited, the request's method considered.
+    /// How the content is delimited. It depends on the request's method, too.
     var framing: Framing
     /// Whether the connection may take another request. RFC 9112 §9.3
     var isKeptAlive: Bool
 }
 
-/// One HTTP/1 response with the interim ones before it: bytes in, events out. RFC 9112
+/// Decodes one HTTP/1 response and the interim ones before it: bytes in, events out. RFC 9112
 ///
-/// As strict as ``RequestDecoder``, for the same reason: what two programs read differently poisons
-/// a cache.
+/// It is as strict as ``RequestDecoder``, for the same reason: a message that two programs read
+/// differently can poison a cache.
 struct ResponseDecoder {
     enum Event: Hashable {
-        /// 1xx but 101. RFC 9110 §15.2
+        /// An interim response: 1xx but 101. RFC 9110 §15.2
         case interim(HTTPResponse)
         case head(ResponseHead)
         case body(ByteBuffer)
@@ -44,28 +44,29 @@ struct ResponseDecoder {
     private let isHead: Bool
     private let limits: MessageLimits
 
-    /// - Parameter method: the request's, since there is no content in an answer to HEAD.
+    /// - Parameter method: the request's method: a response to HEAD has no content.
     init(method: HTTPRequest.Method, limits: MessageLimits = MessageLimits()) {
         self.isHead = method == .head
         self.limits = limits
         self.restOfInterim = limits.interimResponses
     }
 
-    /// Bytes behind what was decoded: after the end they belong to nothing that was asked for.
+    /// The number of bytes after the last event. After the end of the response, no request asked
+    /// for them.
     var undecodedCount: Int { pending.readableBytes }
 
-    /// Takes bytes; decode them with ``next()``.
+    /// Adds bytes. ``next()`` decodes them.
     mutating func append(_ bytes: ByteBuffer) {
         pending.append(bytes)
     }
 
-    /// The origin has closed its side, cleanly. What ``next()`` then has not to the end is
-    /// truncated, and refused as such.
+    /// Records that the origin has closed its side cleanly. If the response is incomplete then,
+    /// ``next()`` rejects it as truncated.
     mutating func closeInput() {
         isInputClosed = true
     }
 
-    /// The next event, or `nil` when more bytes are needed, or after the end.
+    /// The next event; `nil` if more bytes are needed, or after the end.
     mutating func next() throws(MessageRefusal) -> Event? {
         do throws(MessageRefusal) {
             if let event = try decode() { return event }
@@ -93,7 +94,8 @@ struct ResponseDecoder {
                 let block = FieldBlock(limit: limits.fieldBlock, count: limits.fieldCount, tooLarge: tooLarge)
                 state = .fields(try StatusLine(line), block)
             case .fields(let line, var block):
-                // In one place only while it grows: what is held twice is copied.
+                // The block is stored in one place only while it grows: a second reference would
+                // make it copy.
                 state = .end
                 let isComplete = try block.read(&pending)
                 state = .fields(line, block)
@@ -133,7 +135,7 @@ struct ResponseDecoder {
         let response = HTTPResponse(status: line.status, headerFields: fields)
         let stated = try Framing(fields, minorVersion: line.minorVersion)
         if response.status.kind == .informational {
-            // Nothing that is forwarded asks for another protocol.
+            // No forwarded request asks for another protocol.
             guard response.status.code != 101 else { throw MessageRefusal(.switchedProtocols) }
             guard restOfInterim > 0 else { throw MessageRefusal(.tooManyInterimResponses) }
             restOfInterim -= 1
@@ -164,7 +166,7 @@ struct ResponseDecoder {
 
 /// `HTTP-version SP status-code SP [ reason-phrase ]`. RFC 9112 §4
 ///
-/// The second space may be missing with the phrase: many servers leave it out.
+/// The second space may be missing together with the phrase, because many servers leave it out.
 struct StatusLine: Hashable {
     var status: HTTPResponse.Status
     var minorVersion: Int
@@ -183,14 +185,14 @@ struct StatusLine: Hashable {
         self.status = HTTPResponse.Status(code: code, reasonPhrase: Self.phrase(bytes.dropFirst(13)))
     }
 
-    /// Whether a message begins with 408: a server that waits no longer for a request may say so
-    /// before it closes. RFC 9110 §15.5.9
+    /// Whether a message begins with 408. A server may send it before it closes an idle connection.
+    /// RFC 9110 §15.5.9
     static func isRequestTimeout(_ message: ByteBuffer) -> Bool {
         let beginning = message.readableBytesView.prefix(13)
         return beginning.starts(with: "HTTP/1.".utf8) && beginning.dropFirst(8).elementsEqual(" 408 ".utf8)
     }
 
-    /// HTTPTypes keeps the phrase as ISO 8859-1: one scalar for a byte.
+    /// HTTPTypes stores the phrase as ISO 8859-1: one scalar for each byte.
     private static func phrase(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
         var phrase = ""

@@ -1,7 +1,7 @@
 import HTTPTypes
 import NIOCore
 
-/// How one answer's content is delimited, which its head announces. RFC 9112 §6
+/// How the content of one response to a client is delimited. Its head announces that. RFC 9112 §6
 struct ResponseFraming {
     private enum Delimiting {
         case nothing
@@ -11,18 +11,18 @@ struct ResponseFraming {
     }
 
     private var delimiting: Delimiting
-    /// `Content-Length` as it came, of an answer without content: it says what there would be. RFC
-    /// 9110 §8.6
+    /// Whether `Content-Length` is written for a response without content: it states the length
+    /// that a GET would have. RFC 9110 §8.6
     private let passesLength: Bool
-    /// Whether the connection ends with this answer.
+    /// Whether the connection ends with this response.
     let closes: Bool
     private let minorVersion: Int
 
     /// - Parameters:
-    ///   - code: the answer's status.
-    ///   - method: the request's; `nil` where no request could be made out.
-    ///   - minorVersion: the request's.
-    ///   - length: bytes of the content, where they are known.
+    ///   - code: the response's status.
+    ///   - method: the request's method; `nil` if no request could be read.
+    ///   - minorVersion: the request's minor version.
+    ///   - length: the length of the content, if it is known.
     ///   - isKeptAlive: whether the connection may take another request.
     init(_ code: Int, to method: HTTPRequest.Method?, minorVersion: Int, length: Int64?, isKeptAlive: Bool) {
         self.minorVersion = minorVersion
@@ -41,7 +41,7 @@ struct ResponseFraming {
         if case .close = delimiting { closes = true } else { closes = !isKeptAlive }
     }
 
-    /// The bytes of the head.
+    /// The head as bytes.
     func bytes(of head: GatewayResponseHead) -> ByteBuffer {
         .head { bytes in
             bytes.writeStatusLine(head.response.status)
@@ -50,7 +50,7 @@ struct ResponseFraming {
         }
     }
 
-    /// The fields that delimit content and connection, and the head's end.
+    /// Writes the fields that delimit content and connection, and the end of the head.
     func writeEnd(_ bytes: inout HeadWriter) {
         switch delimiting {
         case .length(let rest): bytes.writeField("Content-Length", String(rest))
@@ -65,13 +65,13 @@ struct ResponseFraming {
         bytes.writeEndOfHead()
     }
 
-    /// Whether the client takes all that comes before the connection's end for the whole, however
-    /// much it is. RFC 9112 §8
+    /// Whether the end of the connection is the end of the content. Then a client cannot notice
+    /// missing content. RFC 9112 §8
     var endsWithConnection: Bool { if case .close = delimiting { true } else { false } }
 
-    /// What is written for some content: nothing of an answer that has none.
+    /// The bytes that are written for a piece of content; `nil` for a response without content.
     ///
-    /// - Throws: ``Overrun`` where it is more than was announced.
+    /// - Throws: ``Overrun`` if the content is longer than announced.
     mutating func bytes(of content: ByteBuffer) throws(Overrun) -> ByteBuffer? {
         switch delimiting {
         case .nothing:
@@ -89,9 +89,9 @@ struct ResponseFraming {
 
     struct Overrun: Error {}
 
-    /// Whether nothing is missing of what was announced.
+    /// Whether all announced content was written.
     var isComplete: Bool { if case .length(let rest) = delimiting { rest == 0 } else { true } }
 
-    /// What is written behind the content.
+    /// The bytes that are written after the content.
     var end: ByteBuffer? { if case .chunked = delimiting { .lastChunk } else { nil } }
 }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A response's head in which only the seconds of `Age` and of `ttl` are to be filled in.
+/// A response's head in which only the seconds of `Age` and `ttl` are filled in.
 struct HeadTemplate {
     private let start: ByteBuffer
     private let middle: ByteBuffer
@@ -8,8 +8,8 @@ struct HeadTemplate {
     private let isAgeFirst: Bool
 
     /// - Parameters:
-    ///   - head: as it was written for this age and time to live, in seconds.
-    /// - Returns: `nil` where they are not where they should be.
+    ///   - head: the bytes of the head for this age and time to live, in seconds.
+    /// - Returns: `nil` if the numbers are not in their expected places.
     init?(_ head: ByteBuffer, age: Int64, timeToLive: Int64) {
         var ages: Range<Int>?
         var times: Range<Int>?
@@ -18,7 +18,7 @@ struct HeadTemplate {
         while let end = bytes[start...].firstIndex(of: .lineFeed) {
             let line = bytes[start..<end]
             if line.starts(with: Self.age) { ages = Self.digits(in: line, after: start + Self.age.count, age) }
-            // The gateway's own line is the last of its name.
+            // The gateway's own line is the last one of this name.
             if line.starts(with: Self.hit) { times = Self.digits(in: line, after: start + Self.hit.count, timeToLive) }
             start = end + 1
         }
@@ -37,19 +37,19 @@ struct HeadTemplate {
     private static let age = Array("Age: ".utf8)
     private static let hit = Array("Cache-Status: holdfast; hit; ttl=".utf8)
 
-    /// Where a number's digits are; `nil` where there is another.
+    /// The place of a number's digits; `nil` if another number is there.
     private static func digits(in line: ByteBufferView, after index: Int, _ number: Int64) -> Range<Int>? {
         let digits = line[index...].prefix { $0.isDigit }
         guard digits.elementsEqual(String(number).utf8) else { return nil }
         return digits.startIndex..<digits.endIndex
     }
 
-    /// Bytes of the head without the two numbers.
+    /// The bytes of the head without the two numbers.
     var count: Int { start.readableBytes + middle.readableBytes + end.readableBytes }
 
-    /// The head with these seconds.
+    /// The head with the given seconds.
     ///
-    /// - Parameter room: bytes to be written behind it.
+    /// - Parameter room: the bytes to reserve for what is written after the head.
     func bytes(age: Int64, timeToLive: Int64, room: Int) -> ByteBuffer {
         var bytes = ByteBuffer()
         bytes.reserveCapacity(count + 24 + room)

@@ -3,13 +3,13 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// An answer from memory as bytes, kept for the next request of the same bytes.
+/// The bytes of a response from memory, kept for the next request with the same bytes.
 ///
-/// Nothing is decided here: the cache says whether it still holds, and how old it is; that and what
-/// follows from it is all that is written anew.
+/// It decides nothing: the cache decides whether the response is still valid, and how old it is.
+/// Only the numbers that depend on its age are written anew.
 final class HotResponse {
-    /// The request's head, every byte of it: what is equal in all of them is decoded, keyed and
-    /// selected in the same way.
+    /// All bytes of the request's head. Requests with equal heads are decoded, keyed and matched
+    /// alike.
     let request: ByteBuffer
     let hash: Int
     private let conditions: ResidentHit.Conditions
@@ -18,23 +18,23 @@ final class HotResponse {
     private let template: HeadTemplate
     private let content: ByteBuffer
     private let isContentInline: Bool
-    /// The head (and a short content) as it is written at these ages in milliseconds.
+    /// The head (with a short content) as it is written for the ages in ``ages``, in milliseconds.
     private var bytes: ByteBuffer
     private var ages: Range<Int64>
 
-    /// Content up to this many bytes is written with the head, in one piece. 16 KiB: copied at most
-    /// twice in a second.
+    /// The longest content that is written with the head, in one piece. 16 KiB: it is copied at
+    /// most twice a second.
     static let inlineLimit = 16 << 10
 
     /// - Parameters:
-    ///   - head: the answer's, as it was written for `hit`.
-    /// - Returns: `nil` where the answer cannot be made for another time.
+    ///   - head: the response's head as it was written for `hit`.
+    /// - Returns: `nil` if the response cannot be written for another time.
     init?(request: ByteBuffer, hash: Int, head: ByteBuffer, hit: ResidentHit, method: HTTPRequest.Method) {
         let age = hit.response.age
         guard let conditions = hit.conditions,
             let template = HeadTemplate(head, age: age / 1000, timeToLive: (conditions.lifetime - age) / 1000)
         else { return nil }
-        // What it is a part of is the connection's, and much larger.
+        // A copy: the request is a slice of the connection's buffer, which is much larger.
         self.request = ByteBuffer(bytes: request.readableBytesView)
         self.hash = hash
         self.conditions = conditions
@@ -47,21 +47,22 @@ final class HotResponse {
         ages = 0..<0
     }
 
-    /// About what it takes in memory, what it keeps of the store's memory included.
+    /// The approximate bytes that it takes in memory, including the memory of the store that it
+    /// keeps alive.
     var cost: Int {
         512 + request.readableBytes + template.count * 2 + content.readableBytes * (isContentInline ? 2 : 1)
     }
 
-    /// The head and what follows it, or a part of that: then the rest is ``rest``.
+    /// The head and the content, or the head alone: then ``rest`` is the content.
     ///
-    /// - Returns: `nil` where it does not hold any more.
+    /// - Returns: `nil` if the response is no longer valid.
     func bytes(at now: Timestamp, _ engine: CacheEngine) -> ByteBuffer? {
         guard let age = engine.hitAgain(conditions, status: status, method: method, at: now) else { return nil }
         if !ages.contains(age) { write(age) }
         return bytes
     }
 
-    /// What is written after ``bytes(at:_:)``; `nil` where nothing is.
+    /// The bytes that are written after ``bytes(at:_:)``; `nil` if there are none.
     var rest: ByteBuffer? { isContentInline ? nil : content }
 
     private func write(_ age: Int64) {
@@ -72,7 +73,7 @@ final class HotResponse {
             room: isContentInline ? content.readableBytes : 0
         )
         if isContentInline { bytes.writeImmutableBuffer(content) }
-        // Both numbers stay the same from and to these ages.
+        // Both numbers stay the same for these ages.
         ages =
             max(
                 seconds * 1000,

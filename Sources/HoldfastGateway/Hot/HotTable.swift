@@ -1,35 +1,37 @@
 import NIOCore
 
-/// The answers that one event loop gives at once, found by the bytes of the request's head. Used on
-/// that loop alone, so there is no lock.
+/// The responses that one event loop serves at once, by the bytes of the request's head. Only that
+/// loop uses it, so it needs no lock.
 ///
-/// Bounded in number and bytes. An answer comes in when its request is seen for the second time,
-/// and goes when its place is needed and nobody has asked since the last time that it was.
+/// Its number of responses and its bytes are limited. A response is added when its request is seen
+/// for the second time. It is evicted when its place is needed, if it was not used since the last
+/// time that its place was needed.
 final class HotTable {
-    /// Requests whose hashes fall together.
+    /// The number of slots for requests with the same place.
     private static let ways = 4
 
     private struct Slot {
-        var answer: HotResponse
+        var response: HotResponse
         var wasUsed: Bool
     }
 
     private var slots: [Slot?]
-    /// The hash of a request that was seen, by a part of it: one in a place.
+    /// Hashes of requests that were seen, each at a place that a part of it determines. A newer
+    /// hash replaces the one at its place.
     private var seen: [Int]
     private let mask: Int
     private let limit: Int
     private var bytes = 0
-    /// Requests that were answered from here.
-    var answerCount = 0
+    /// The number of requests served from this table.
+    var responseCount = 0
     private var hand = 0
 
-    /// Bytes of all answers of a loop together. 16 MiB
+    /// The most bytes of all responses of a loop. 16 MiB
     static let standardLimit = 16 << 20
 
     /// - Parameters:
-    ///   - sets: a power of two; four times as many answers are kept at most.
-    ///   - limit: bytes of all answers together.
+    ///   - sets: a power of two. The table holds at most four times as many responses.
+    ///   - limit: the most bytes of all responses.
     init(sets: Int = 1024, limit: Int = HotTable.standardLimit) {
         slots = Array(repeating: nil, count: sets * Self.ways)
         seen = Array(repeating: 0, count: sets * Self.ways)
@@ -37,10 +39,11 @@ final class HotTable {
         self.limit = limit
     }
 
-    /// How many answers there are.
+    /// The number of responses.
     var count: Int { slots.count { $0 != nil } }
 
-    /// Seeded for each process, so that nobody makes requests meet in one place.
+    /// The hash of a head. It is seeded for each process, so that clients cannot choose requests
+    /// that collide.
     static func hash(_ head: ByteBuffer) -> Int {
         head.withUnsafeReadableBytes { bytes in
             var hasher = Hasher()
@@ -49,29 +52,32 @@ final class HotTable {
         }
     }
 
-    /// The answer to a request of these bytes.
-    func answer(to head: ByteBuffer, hash: Int) -> HotResponse? {
+    /// The response to a request with these bytes.
+    func response(to head: ByteBuffer, hash: Int) -> HotResponse? {
         let first = (hash & mask) * Self.ways
         for index in first..<first + Self.ways {
-            guard let answer = slots[index]?.answer, answer.hash == hash, answer.request == head else { continue }
+            guard let response = slots[index]?.response, response.hash == hash, response.request == head else {
+                continue
+            }
             slots[index]?.wasUsed = true
-            return answer
+            return response
         }
         return nil
     }
 
-    /// Whether a request has been here before, lately; it has from now on.
-    func isSeenAgain(hash: Int) -> Bool {
+    /// Records that a request was seen, and returns whether it had been seen before, as far as is
+    /// remembered.
+    func markSeen(hash: Int) -> Bool {
         let place = Int(truncatingIfNeeded: UInt(bitPattern: hash) >> 20) & (seen.count - 1)
         if seen[place] == hash { return true }
         seen[place] = hash
         return false
     }
 
-    /// Keeps an answer, unless it is too large.
-    func keep(_ answer: HotResponse) {
-        guard answer.cost <= limit / 8 else { return }
-        let first = (answer.hash & mask) * Self.ways
+    /// Adds a response, unless it is too large.
+    func keep(_ response: HotResponse) {
+        guard response.cost <= limit / 8 else { return }
+        let first = (response.hash & mask) * Self.ways
         var place = first
         for index in first..<first + Self.ways {
             guard let slot = slots[index] else {
@@ -82,8 +88,8 @@ final class HotTable {
             slots[index]?.wasUsed = false
         }
         empty(place)
-        slots[place] = Slot(answer: answer, wasUsed: true)
-        bytes += answer.cost
+        slots[place] = Slot(response: response, wasUsed: true)
+        bytes += response.cost
         while bytes > limit {
             hand = (hand + 1) % slots.count
             if slots[hand]?.wasUsed == true {
@@ -94,14 +100,14 @@ final class HotTable {
         }
     }
 
-    /// Forgets an answer that does not hold any more.
-    func forget(_ answer: HotResponse) {
-        let first = (answer.hash & mask) * Self.ways
-        for index in first..<first + Self.ways where slots[index]?.answer === answer { empty(index) }
+    /// Removes a response that is no longer valid.
+    func forget(_ response: HotResponse) {
+        let first = (response.hash & mask) * Self.ways
+        for index in first..<first + Self.ways where slots[index]?.response === response { empty(index) }
     }
 
     private func empty(_ index: Int) {
         guard let slot = slots[index].take() else { return }
-        bytes -= slot.answer.cost
+        bytes -= slot.response.cost
     }
 }

@@ -5,21 +5,21 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// One request on its way to its origin: takes a connection or makes one, sends, and sends once
-/// more where that is safe.
+/// One request to an origin. It takes a kept connection or opens one, sends the request, and sends
+/// it once more if that is safe.
 ///
-/// All of it happens on one event loop; ``cancel()`` may be called anywhere.
+/// Everything happens on one event loop; only ``cancel()`` may be called from anywhere.
 final class OriginCall: TransportCall {
     typealias Completion = @Sendable (Result<CallbackResponse, any Error>) -> Void
 
     private struct State {
-        /// `nil` where the answer's head has been handed over.
+        /// `nil` once the response's head has been handed over.
         var completion: Completion?
         var isCancelled = false
-        /// Where it is under way.
+        /// The connection on which it is under way.
         var connection: OriginConnection?
-        /// That one was kept from an exchange before: it may turn out dead, and the request is then
-        /// sent once more where that is safe.
+        /// Whether that connection was kept from an earlier exchange. It may turn out dead; then
+        /// the request is sent once more if that is safe.
         var isOnKept = false
         var upload: Task<Void, Never>?
     }
@@ -36,7 +36,7 @@ final class OriginCall: TransportCall {
         self.onInterim = onInterim
     }
 
-    /// Begins, wherever the caller runs. `completion` is called once, on some event loop.
+    /// Starts the request from any thread. `completion` is called once, on an event loop.
     func begin(_ completion: @escaping Completion) {
         let current = MultiThreadedEventLoopGroup.currentEventLoop
         let kept = transport.pool.take(message.endpoint, near: current)
@@ -45,7 +45,7 @@ final class OriginCall: TransportCall {
         eventLoop.execute { self.begin(on: eventLoop, kept, completion) }
     }
 
-    /// Begins on the calling event loop, and calls `completion` there, once.
+    /// Starts the request on the calling event loop, and calls `completion` there, once.
     func begin(on eventLoop: any EventLoop, _ kept: OriginConnection?, _ completion: @escaping Completion) {
         state.withLock { state in
             state.completion = completion
@@ -57,8 +57,8 @@ final class OriginCall: TransportCall {
     private func connect(on eventLoop: any EventLoop) {
         guard !isCancelled else { return fail(CancellationError()) }
         if let end = message.connectEnd, end <= .now() {
-            // The time is over before anything was tried: that says nothing of how the origin takes
-            // connections.
+            // The time is over before a connection was tried. That does not show whether the origin
+            // accepts connections.
             let message = "'\(message.endpoint)' sent no response in time."
             return fail(TransportError(code: .timeout, message: message))
         }
@@ -82,37 +82,38 @@ final class OriginCall: TransportCall {
         do throws(OriginFailure) {
             try connection.begin(number, message, for: self)
         } catch {
-            return failed(error)
+            return retryOrFail(error)
         }
         guard let body = message.body else { return }
-        // A task of its own: an origin may answer before it has read everything.
+        // The content has a task of its own, because an origin may respond before it has read all
+        // of it.
         let (isChunked, number) = (message.isChunked, number)
         let upload = Task { await connection.upload(body, isChunked: isChunked, number) }
         state.withLock { $0.upload = upload }
     }
 
-    // MARK: What the connection says, on its event loop
+    // MARK: Called by the connection, on its event loop
 
-    func informed(_ interim: HTTPResponse) { onInterim?(interim) }
+    func receiveInterim(_ interim: HTTPResponse) { onInterim?(interim) }
 
-    /// The head of the final response has come, or will not; said once by each connection that took
-    /// the request.
-    func ended(_ result: Result<OriginResponse, OriginFailure>) {
+    /// Called when the head of the final response has come, or cannot come any more; once by each
+    /// connection that took the request.
+    func finish(_ result: Result<OriginResponse, OriginFailure>) {
         switch result {
-        case .success(let answer):
-            answered(answer)
+        case .success(let response):
+            deliver(response)
         case .failure(let failure):
             state.withLock { $0.upload.take() }?.cancel()
-            if isCancelled { fail(CancellationError()) } else { failed(failure) }
+            if isCancelled { fail(CancellationError()) } else { retryOrFail(failure) }
         }
     }
 
-    private func answered(_ answer: OriginResponse) {
+    private func deliver(_ response: OriginResponse) {
         let (completion, upload, connection) = state.withLock { state in
             (state.completion.take(), state.upload.take(), state.connection)
         }
         guard let completion, let connection else { return }
-        switch answer {
+        switch response {
         case .relayed(let response):
             completion(.success(.relayed(response)))
         case .message(let head, let whole, let boundary):
@@ -129,13 +130,13 @@ final class OriginCall: TransportCall {
         }
     }
 
-    /// No head came, and nobody has given up.
-    private func failed(_ failure: OriginFailure) {
+    /// Handles a failure before the head, of a call that was not cancelled.
+    private func retryOrFail(_ failure: OriginFailure) {
         let kept = state.withLock { state -> OriginConnection? in
             defer { state.isOnKept = false }
             return state.isOnKept ? state.connection : nil
         }
-        guard let kept, failure.isUnsent || failure.isBeforeAnswer && message.isRepeatable,
+        guard let kept, failure.isUnsent || failure.isBeforeResponse && message.isRepeatable,
             failure.error.code == .connectionClosed
         else { return fail(failure.error) }
         transport.logger.debug("Kept connection was dead", metadata: ["origin.authority": "\(message.endpoint)"])
@@ -148,8 +149,8 @@ final class OriginCall: TransportCall {
 
     private var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Ends it on the wire, unless the answer's head has come: then it is for whoever reads the
-    /// content to end it.
+    /// Ends the exchange, unless the response's head has come: then the reader of the content ends
+    /// it.
     func cancel() {
         let connection = state.withLock { state -> OriginConnection? in
             guard state.completion != nil || state.connection == nil else { return nil }

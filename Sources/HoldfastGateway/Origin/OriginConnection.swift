@@ -3,38 +3,39 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// How exchanges, in their tasks, reach a connection to an origin, on its event loop.
+/// A connection to an origin, as the tasks of exchanges use it. It passes their calls to the
+/// connection's event loop.
 ///
-/// Each exchange has a number; what comes late, from an exchange that is over, does nothing.
+/// Each exchange has a number. A late call from an exchange that is over has no effect.
 ///
-/// A class, of which a connection has one: it is handed on many times.
+/// It is a class with one instance for each connection, because it is passed on many times.
 final class OriginConnection: Sendable {
     private let handler: NIOLoopBound<OriginConnectionHandler>
     private let channel: any Channel
-    /// Where it is served.
+    /// The event loop that serves it.
     let eventLoop: any EventLoop
 
     private static let numbers = Atomic<UInt64>(0)
 
     static func nextNumber() -> UInt64 { numbers.add(1, ordering: .relaxed).newValue }
 
-    /// To be called on the channel's event loop.
+    /// Must be called on the channel's event loop.
     init(handler: OriginConnectionHandler, channel: any Channel) {
         self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
         self.channel = channel
         eventLoop = channel.eventLoop
     }
 
-    /// Sends a head. To be called on the event loop; see
+    /// Sends a head. Must be called on the event loop; see
     /// ``OriginConnectionHandler/begin(_:_:for:)``.
     ///
-    /// Content is not begun before this returns: where nothing was sent, nothing of it must have
-    /// been read.
+    /// No content may be read before this returns: if nothing was sent, the request may be sent on
+    /// another connection, which needs all of the content.
     func begin(_ number: UInt64, _ request: OriginRequest, for call: OriginCall) throws(OriginFailure) {
         try handler.value.begin(number, request, for: call)
     }
 
-    /// Sends the content, as fast as the origin takes it.
+    /// Sends the content as fast as the origin reads it.
     func upload(_ body: BodyStream, isChunked: Bool, _ number: UInt64) async {
         do {
             for try await chunk in body {
@@ -43,14 +44,16 @@ final class OriginConnection: Sendable {
             }
             eventLoop.execute { self.handler.value.endUpload(isChunked ? .lastChunk : nil, number) }
         } catch {
-            // The origin must not take what it has for the whole.
+            // The origin must not treat the part that it has as the whole content.
             eventLoop.execute { self.handler.value.uploadFailed(error, number) }
         }
     }
 
-    /// The next bytes of the content. Fails with ``OriginFailure``.
+    /// The next bytes of the content.
+    ///
+    /// - Throws: ``OriginFailure``
     func next(_ number: UInt64) async throws -> OriginPiece {
-        if eventLoop.inEventLoop, let piece = handler.value.nextAtOnce(number) { return piece }
+        if eventLoop.inEventLoop, let piece = handler.value.nextIfReady(number) { return piece }
         return try await withTaskCancellationHandler {
             if eventLoop.inEventLoop { return try await handler.value.next(number).get() }
             return try await eventLoop.flatSubmit { self.handler.value.next(number) }.get()
@@ -59,7 +62,7 @@ final class OriginConnection: Sendable {
         }
     }
 
-    /// Ends the exchange on the wire, unless it is over.
+    /// Ends the exchange, unless it is over.
     func abandon(_ number: UInt64) {
         eventLoop.execute { self.handler.value.abandon(number) }
     }
@@ -68,12 +71,11 @@ final class OriginConnection: Sendable {
         try? await channel.close()
     }
 
-    /// Closes it without waiting for that.
+    /// Closes it, without waiting until it is closed.
     func close() { channel.close(promise: nil) }
 }
 
-/// The content of one answer; when nobody holds it any more before its end, the exchange is
-/// abandoned.
+/// The content of one response. If it is released before its end, the exchange is abandoned.
 final class OriginBody: Sendable {
     private let connection: OriginConnection
     private let number: UInt64
@@ -89,7 +91,8 @@ final class OriginBody: Sendable {
 
     deinit {
         upload?.cancel()
-        // What is read to its end is over, and its connection may be another's already.
+        // A response that was read to its end is over, and another exchange may use its connection
+        // already.
         if !isEnded.load(ordering: .relaxed) { connection.abandon(number) }
     }
 

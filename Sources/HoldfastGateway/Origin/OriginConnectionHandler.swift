@@ -3,47 +3,47 @@ import HTTPTypes
 import NIOCore
 import NIOSSL
 
-/// One connection to an origin, one exchange at a time. Everything here runs on the channel's event
-/// loop.
+/// One connection to an origin, with one exchange at a time. Everything here runs on the channel's
+/// event loop.
 ///
-/// It reads only what is asked for: nothing but the head until somebody pulls the content. While it
-/// waits for a next request it reads to learn that the origin hung up, or sent what nobody asked
-/// for.
+/// It reads only as much as is needed: the head, and then the content as far as it is pulled. While
+/// it waits for its next request it reads, so that it notices if the origin closes the connection
+/// or sends bytes that belong to no request.
 final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// A class: it changes with all that comes, and in its place. What a copy of the decoder holds
-    /// as well would be copied when it grows.
+    /// It is a class, so that it is changed in place. A copy of the decoder would make its buffers
+    /// copy when they grow.
     private final class Exchange {
         let number: UInt64
         var decoder: ResponseDecoder
-        /// Who waits for the head; `nil` when it has been delivered.
+        /// The call that waits for the head; `nil` once the head was delivered.
         var caller: OriginCall?
-        /// There while somebody waits for content.
+        /// The promise of a caller that waits for content; `nil` if none does.
         var piece: EventLoopPromise<OriginPiece>?
         var isUploaded: Bool
         let hasContent: Bool
-        var hasAnswerBegun = false
-        /// Which time runs.
+        var hasResponseBegun = false
+        /// The timeouts of the exchange.
         var wait: OriginWait
-        /// Bytes that the origin's system had not taken when the time began that runs.
+        /// The bytes that the origin's system had not confirmed when the current timeout began.
         var untaken = 0
-        /// By when the head must have come, while that time runs.
+        /// The time by which the head must have come, while that timeout runs.
         var headEnd: NIODeadline?
-        /// The same for a request without content, from the beginning.
+        /// The same for a request without content. It runs from the beginning of the call.
         let earlyHeadEnd: NIODeadline?
         var isKeptAlive = false
-        /// There once the head has come, unless nothing of the response can be stored.
+        /// Set when the head has come, unless the response is relayed and so cannot be stored.
         var boundary: MessageBoundary?
         let mayBeRelayed: Bool
         /// See ``OriginRequest/headTime``.
         let headTime: TimeAmount?
-        /// Decoded, and not asked for yet.
+        /// Content that is decoded but not asked for yet.
         var ahead: ByteBuffer?
-        /// Nothing more comes, and nobody has asked yet.
+        /// Whether the response has ended, and no caller has asked for more yet.
         var isEnded = false
-        /// What the next to ask is told.
+        /// The failure that the next caller gets.
         var failure: OriginFailure?
 
         init(_ number: UInt64, _ request: OriginRequest, limits: MessageLimits, for call: OriginCall) {
@@ -64,25 +64,25 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     private let pool: OriginPool
     private let eventLoop: any EventLoop
     private var context: ChannelHandlerContext?
-    /// How exchanges reach it; `nil` outside of a pipeline.
+    /// The connection as exchanges use it; `nil` outside of a pipeline.
     private(set) var connection: OriginConnection?
     private var exchange: Exchange?
     private var writability: EventLoopPromise<Void>?
     private let round: LoopRound
     private let writer = SocketWriter()
     private var peek = SocketPeek()
-    /// Of the response before, until the connection is looked at for its next request.
+    /// The boundary of the previous response, until the connection is checked for its next request.
     private var boundary: MessageBoundary?
-    /// The channel was asked for bytes, and has brought none since.
+    /// Whether the channel was asked for bytes and has brought none since.
     private var isReadWanted = false
     private let deadline = Deadline()
     private let times: Times
     private var connectionError: (any Error)?
     private var isKept = false
-    /// A head that is to be handed over when all else is done: who takes it may begin anything, the
-    /// next exchange here too.
+    /// A head that is handed over when everything else is done. The caller may start any action
+    /// then, even the next exchange on this connection.
     private var delivery: (call: OriginCall, result: Result<OriginResponse, OriginFailure>)?
-    /// Set when the channel is closed, by whichever side.
+    /// Whether the channel is closed, by either side.
     private var isClosed = false
 
     init(
@@ -99,13 +99,13 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         times = Times(configuration)
     }
 
-    /// What is waited for, in NIO's terms.
+    /// The timeouts as NIO's durations.
     private struct Times {
         let send: TimeAmount
         let firstByte: TimeAmount
         let read: TimeAmount
         let idle: TimeAmount
-        /// How long an origin that said that it closes may take to do so.
+        /// The time in which an origin that announced the close of the connection must close it.
         let closing: TimeAmount
 
         init(_ configuration: OriginTransport.Configuration) {
@@ -124,21 +124,21 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         connection = OriginConnection(handler: self, channel: context.channel)
         writer.open(context.channel, isDirect: !endpoint.isSecure)
         peek.open(context.channel)
-        deadline.whenPassed { [unowned self] in passed() }
+        deadline.whenPassed { [unowned self] in handleTimeout() }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        disconnected()
+        handleClose()
         self.context = nil
         connection = nil
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
-        guard let exchange, exchange.failure == nil else { return spokeUnasked(bytes) }
+        guard let exchange, exchange.failure == nil else { return receiveUnexpected(bytes) }
         isReadWanted = false
-        let isFirst = !exchange.hasAnswerBegun
-        exchange.hasAnswerBegun = true
+        let isFirst = !exchange.hasResponseBegun
+        exchange.hasResponseBegun = true
         apply(exchange.wait.beginResponse())
         if isFirst, exchange.mayBeRelayed,
             let response = RelayedResponse(bytes, limits: configuration.messageLimits)
@@ -149,20 +149,20 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         advance()
     }
 
-    /// The origin sent bytes that no request asked for. The next request would take them for its
-    /// response, and what came before them did not end where it said.
-    private func spokeUnasked(_ bytes: ByteBuffer) {
+    /// Handles bytes that belong to no request. The next request would take them for its response,
+    /// and the response before them did not end where it stated.
+    private func receiveUnexpected(_ bytes: ByteBuffer) {
         if !StatusLine.isRequestTimeout(bytes) { boundary.take()?.cross() }
         context?.close(promise: nil)
     }
 
-    /// The whole answer came at once, and nobody wants it otherwise than it came.
+    /// Hands over a response that came in one piece and is relayed.
     private func relay(_ response: RelayedResponse, _ exchange: Exchange) {
         let call = exchange.caller.take()
         exchange.isKeptAlive = response.isKeptAlive
-        // The connection is free before the answer is looked at.
+        // The connection is free before the caller handles the response.
         finish()
-        call?.ended(.success(.relayed(response)))
+        call?.finish(.success(.relayed(response)))
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -179,11 +179,11 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        disconnected()
+        handleClose()
         context.fireChannelInactive()
     }
 
-    private func disconnected() {
+    private func handleClose() {
         guard !isClosed else { return }
         isClosed = true
         deadline.release()
@@ -193,23 +193,24 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         writability.take()?.fail(CancellationError())
         if isKept, let connection { pool.remove(connection, endpoint) }
         isKept = false
-        // After a reset, or an end of TLS that was not announced, what has come is not the whole of
-        // what only the end delimits.
+        // After a reset, or after TLS ended without a close alert, a response that only the close
+        // delimits is incomplete.
         if connectionError == nil { exchange?.decoder.closeInput() }
         advance()
     }
 
-    // MARK: An exchange's doings, by way of its connection
+    // MARK: Called by exchanges, through their connection
 
-    /// Sends a head, and takes the answer's.
+    /// Sends a head, and waits for the head of the response.
     ///
-    /// - Throws: where nothing was sent; ``OriginCall/ended(_:)`` is not called then.
+    /// - Throws: ``OriginFailure`` if nothing was sent. Then ``OriginCall/finish(_:)`` is not
+    ///   called.
     func begin(_ number: UInt64, _ request: OriginRequest, for call: OriginCall) throws(OriginFailure) {
         let wasKept = isKept
         isKept = false
         stopWaiting()
         guard context != nil, !isClosed, exchange == nil, !wasKept || isQuiet() else {
-            throw OriginFailure(error: hungUp(connectionError), isBeforeAnswer: true, isUnsent: true)
+            throw OriginFailure(error: closedError(connectionError), isBeforeResponse: true, isUnsent: true)
         }
         boundary.take()?.seal()
         let exchange = Exchange(number, request, limits: configuration.messageLimits, for: call)
@@ -226,13 +227,14 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         if let exchange, context.channel.isWritable { apply(exchange.wait.take()) }
     }
 
-    /// Whether nothing has come on a kept connection since its last response. Where something has,
-    /// it takes no request.
+    /// Whether no bytes have come on a kept connection since its last response. If some have, it
+    /// takes no further request.
     private func isQuiet() -> Bool {
-        switch peek.look() {
+        switch peek.peek() {
         case .nothing: return true
         case .ended: context?.close(promise: nil)
-        // It is read before the connection closes: it may be a farewell, TLS's or the origin's.
+        // The bytes are read before the connection closes: they may be a close alert of TLS, or a
+        // 408 of the origin.
         case .bytes: waitForClose()
         }
         return false
@@ -243,7 +245,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         read()
     }
 
-    /// - Returns: when more can be taken.
+    /// - Returns: a future that completes when more can be written.
     func write(_ bytes: ByteBuffer, _ number: UInt64) -> EventLoopFuture<Void> {
         guard let context, !isClosed, exchange?.number == number, exchange?.failure == nil else {
             return eventLoop.makeFailedFuture(CancellationError())
@@ -271,7 +273,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     func uploadFailed(_ error: any Error, _ number: UInt64) {
-        // A connection that ended while content was sent may have brought the answer to it.
+        // A connection that closed during the upload may have brought the response already.
         guard !isClosed, exchange?.number == number else { return }
         let message = "The content of a request to '\(endpoint)' broke off; the request was not completed."
         fail(TransportError(code: .cancelled, message: message, cause: error))
@@ -294,9 +296,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         return promise.futureResult
     }
 
-    /// The next bytes of the content where they are there already; `nil` where ``next(_:)`` has to
-    /// be asked.
-    func nextAtOnce(_ number: UInt64) -> OriginPiece? {
+    /// The next bytes of the content, if they are decoded already; `nil` if the caller must use
+    /// ``next(_:)``.
+    func nextIfReady(_ number: UInt64) -> OriginPiece? {
         guard let exchange, exchange.number == number, exchange.caller == nil, exchange.piece == nil,
             exchange.failure == nil, let bytes = exchange.ahead
         else { return nil }
@@ -306,14 +308,14 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     func abandon(_ number: UInt64) {
         guard exchange?.number == number else { return }
-        fail(TransportError(code: .cancelled, message: "The exchange with '\(endpoint)' was given up."))
+        fail(TransportError(code: .cancelled, message: "The exchange with '\(endpoint)' was abandoned."))
         exchange = nil
         deliver()
     }
 
-    // MARK: The answer
+    // MARK: The response
 
-    /// Delivers what is there and asked for, and asks for more where something is missing.
+    /// Delivers decoded content that a caller waits for, and reads more if something is missing.
     private func advance() {
         receive()
         deliver()
@@ -321,7 +323,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     private func deliver() {
         guard let delivery = delivery.take() else { return }
-        delivery.call.ended(delivery.result)
+        delivery.call.finish(delivery.result)
     }
 
     private func receive() {
@@ -336,11 +338,11 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             do throws(MessageRefusal) {
                 switch try exchange?.decoder.next() {
                 case .interim(let interim):
-                    exchange?.caller?.informed(interim)
+                    exchange?.caller?.receiveInterim(interim)
                     if let exchange {
                         apply(exchange.wait.receiveInterim())
                         if exchange.decoder.undecodedCount > 0 { apply(exchange.wait.beginResponse()) }
-                        // The origin is at work.
+                        // The interim response shows that the origin is working.
                         if exchange.wait.running == .head { waitForHead(until: exchange.headEnd) }
                     }
                 case .head(let head):
@@ -349,12 +351,12 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
                     let boundary = MessageBoundary()
                     exchange?.boundary = boundary
                     let hasContent = head.framing != .none && head.framing != .length(0)
-                    // There is nothing to wait for: the connection is free before the head is
-                    // looked at.
+                    // There is no content to wait for, so the connection is free before the caller
+                    // handles the head.
                     if !hasContent { _ = try exchange?.decoder.next() }
                     guard let call = exchange?.caller.take() else { return }
                     if !hasContent { finish() }
-                    let content = hasContent ? whole() : ByteBuffer()
+                    let content = hasContent ? wholeContent() : ByteBuffer()
                     delivery = (call, .success(.message(head, whole: content, boundary)))
                 case .body(let bytes):
                     exchange?.ahead = bytes
@@ -366,24 +368,24 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
                     finish()
                     promise.succeed(OriginPiece(bytes: nil, isLast: true))
                 case nil:
-                    if isClosed { return fail(hungUp(connectionError)) }
+                    if isClosed { return fail(closedError(connectionError)) }
                     if exchange?.caller != nil || exchange?.piece != nil { read() }
                     return
                 }
             } catch {
-                return fail(refused(error))
+                return fail(rejection(error))
             }
         }
     }
 
     private var isReceiving: Bool { exchange.map { $0.failure == nil && !$0.isEnded } ?? false }
 
-    /// All of the content, where it came with the head: the connection is free then, and nobody has
-    /// to ask for it.
-    private func whole() -> ByteBuffer? {
+    /// The whole content, if it came with the head. Then the connection is free, and the caller
+    /// need not ask for content.
+    private func wholeContent() -> ByteBuffer? {
         guard let exchange, exchange.isUploaded else { return nil }
-        // A copy: where this look leads nowhere, or to a refusal, whoever asks for the content
-        // finds it as it was.
+        // A copy: if the content is incomplete or malformed, a later reader finds the decoder
+        // unchanged.
         var decoder = exchange.decoder
         var bytes = ByteBuffer()
         while let event = try? decoder.next() {
@@ -400,8 +402,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         return nil
     }
 
-    /// A piece to be handed over, with whether it is the last, so that the connection need not wait
-    /// for somebody to ask once more.
+    /// A piece to hand over. It states whether it is the last one, so that the connection need not
+    /// wait until the caller asks again.
     private func piece(_ bytes: ByteBuffer, _ exchange: Exchange) -> OriginPiece {
         var isLast = false
         do throws(MessageRefusal) {
@@ -412,13 +414,13 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             }
             if isLast { finish() }
         } catch {
-            // What came before it is delivered all the same; the next to ask is told.
-            fail(refused(error))
+            // The content before the fault is delivered. The next caller gets the failure.
+            fail(rejection(error))
         }
         return OriginPiece(bytes: bytes, isLast: isLast)
     }
 
-    /// The answer is complete: the connection is kept where nothing speaks against it.
+    /// Ends a complete response. The connection is kept if it can be reused.
     private func finish() {
         stopWaiting()
         guard let exchange = exchange.take() else { return }
@@ -431,8 +433,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         guard exchange.isUploaded, connectionError == nil, exchange.decoder.undecodedCount == 0, let connection
         else { return close() }
         guard exchange.isKeptAlive else {
-            // What the origin sends before it closes shows whether the response ended where it
-            // said.
+            // The bytes that the origin sends before it closes show whether the response ended
+            // where it stated.
             return boundary == nil ? close() : waitForClose()
         }
         guard pool.keep(connection, endpoint) else { return close() }
@@ -441,14 +443,15 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         read()
     }
 
-    /// Closes the connection behind a response. What has come behind it by now is read before.
+    /// Closes the connection after a response. Bytes that have come after the response are read
+    /// before.
     private func close() {
-        if boundary != nil, case .bytes = peek.look() { return waitForClose() }
+        if boundary != nil, case .bytes = peek.peek() { return waitForClose() }
         context?.close(promise: nil)
     }
 
-    /// Asks the channel for bytes; once until it has brought some, where nothing stands between
-    /// that takes bytes for itself.
+    /// Asks the channel for bytes. It asks only once until some have come, unless TLS stands
+    /// between, which consumes bytes itself.
     private func read() {
         guard !isReadWanted || endpoint.isSecure else { return }
         isReadWanted = true
@@ -458,32 +461,32 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     private func fail(_ error: TransportError) {
         guard let exchange, exchange.failure == nil else { return }
         stopWaiting()
-        let failure = OriginFailure(error: error, isBeforeAnswer: !exchange.hasAnswerBegun)
+        let failure = OriginFailure(error: error, isBeforeResponse: !exchange.hasResponseBegun)
         exchange.failure = failure
         if let call = exchange.caller.take() { delivery = (call, .failure(failure)) }
         exchange.piece.take()?.fail(failure)
         context?.close(promise: nil)
     }
 
-    private func refused(_ refusal: MessageRefusal) -> TransportError {
-        if refusal.reason == .truncated { return hungUp(nil) }
+    private func rejection(_ refusal: MessageRefusal) -> TransportError {
+        if refusal.reason == .truncated { return closedError(nil) }
         return TransportError(
             code: .protocolViolation,
-            message: "The answer of '\(endpoint)' was refused for its "
+            message: "The response of '\(endpoint)' was rejected for its "
                 + "\(refusal.reason.rawValue.split(separator: "-").joined(separator: " ")).",
             cause: refusal
         )
     }
 
-    private func hungUp(_ cause: (any Error)?) -> TransportError {
+    private func closedError(_ cause: (any Error)?) -> TransportError {
         if cause is NIOSSLError || cause is BoringSSLError || cause is NIOSSLExtraError,
-            exchange?.hasAnswerBegun != true
+            exchange?.hasResponseBegun != true
         {
             return TransportError(code: .tls, message: "TLS with '\(endpoint)' failed.", cause: cause)
         }
         return TransportError(
             code: .connectionClosed,
-            message: "'\(endpoint)' hung up before its answer was complete.",
+            message: "'\(endpoint)' closed the connection before its response was complete.",
             cause: cause
         )
     }
@@ -514,7 +517,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         deadline.set(min(.now() + times.firstByte, end ?? .distantFuture), on: eventLoop)
     }
 
-    /// Bytes of the request that the origin's system has not taken.
+    /// The bytes of the request that the origin's system has not confirmed.
     private var untaken: Int {
         let buffered = (try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
         return buffered + peek.unsentCount()
@@ -524,22 +527,24 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         deadline.stop()
     }
 
-    private func passed() {
+    private func handleTimeout() {
         guard let exchange, let running = exchange.wait.running else {
-            // It may be on its way to a request that is not here yet; that one finds it closed, and
-            // takes another.
+            // The connection may be taken from the pool at this moment. Its next request then finds
+            // it closed, and takes another one.
             context?.close(promise: nil)
             return
         }
         let untaken = untaken
         switch running {
         case .taking where untaken < exchange.untaken:
-            // A slow origin takes what was written in one piece in many.
+            // A slow origin reads a large piece in many small ones.
             return waitForTaking()
         case .taking:
-            fail(TransportError(code: .timeout, message: "'\(endpoint)' took no more of the request's content."))
-        case .head where !exchange.hasAnswerBegun && untaken < exchange.untaken:
-            // The end of the content is on its way still: the time for the head begins behind it.
+            fail(
+                TransportError(code: .timeout, message: "'\(endpoint)' read no more of the request's content in time.")
+            )
+        case .head where !exchange.hasResponseBegun && untaken < exchange.untaken:
+            // The end of the content is still on its way. The time for the head begins after it.
             return apply(.begin(.head))
         case .head:
             fail(TransportError(code: .timeout, message: "'\(endpoint)' sent no response in time."))
@@ -550,17 +555,17 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     }
 }
 
-/// The beginning of an answer, or all of it.
+/// The start of a response, or all of it.
 enum OriginResponse: Sendable {
-    /// - Parameter whole: the content, where all of it came with the head; the connection may be
-    ///   another's already.
+    /// - Parameter whole: the content, if all of it came with the head. Then another exchange may
+    ///   use the connection already.
     case message(ResponseHead, whole: ByteBuffer?, MessageBoundary)
     case relayed(RelayedResponse)
 }
 
-/// Some content of an answer.
+/// A piece of a response's content.
 struct OriginPiece: Sendable {
-    /// `nil` where nothing came before the end.
+    /// The bytes; `nil` if none came before the end.
     var bytes: ByteBuffer?
     var isLast: Bool
 }

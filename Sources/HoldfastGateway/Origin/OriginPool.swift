@@ -1,15 +1,15 @@
 import NIOCore
 import Synchronization
 
-/// Connections that wait for their next request, the latest used first.
+/// Connections that wait for their next request. The most recently used one is taken first.
 final class OriginPool: Sendable {
     private struct State {
         var idle: [OriginEndpoint: [OriginConnection]] = [:]
         var isClosed = false
-        /// Connections of other loops that were taken so far.
+        /// The number of connections of other loops that were taken so far.
         var borrowedCount = 0
 
-        /// Of few endpoints the empty places stay, for the connections that come back to them.
+        /// With few endpoints, empty lists stay for the connections that come back.
         mutating func forgetIfEmpty(_ place: Dictionary<OriginEndpoint, [OriginConnection]>.Index) {
             if idle.values[place].isEmpty, idle.count > 64 { idle.remove(at: place) }
         }
@@ -22,15 +22,15 @@ final class OriginPool: Sendable {
         self.limit = limit
     }
 
-    /// What there is for a caller who can use connections of its own loop alone.
-    enum Own {
+    /// The result for a caller that can only use connections of its own loop.
+    enum OwnConnection {
         case connection(OriginConnection)
-        /// Other loops have some.
+        /// Only other loops have connections.
         case others
         case none
     }
 
-    func takeOwn(_ endpoint: OriginEndpoint, of eventLoop: any EventLoop) -> Own {
+    func takeOwn(_ endpoint: OriginEndpoint, of eventLoop: any EventLoop) -> OwnConnection {
         state.withLock { state in
             guard let place = state.idle.index(forKey: endpoint), !state.idle.values[place].isEmpty else {
                 return .none
@@ -43,12 +43,12 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// The connection of another loop costs two changes of threads each time, and a new one is made
-    /// once: of so many times, one is for a new one.
+    /// A connection of another loop costs two thread changes for each request, a new connection is
+    /// opened once. So one in this many requests opens a new one.
     private static let borrowing = 8
 
-    /// - Parameter eventLoop: where the caller runs: a connection that is served there is better
-    ///   than another, because nobody changes the thread then.
+    /// - Parameter eventLoop: the loop on which the caller runs. A connection on the same loop is
+    ///   preferred, because it needs no change of threads.
     func take(_ endpoint: OriginEndpoint, near eventLoop: (any EventLoop)?) -> OriginConnection? {
         state.withLock { state in
             guard let place = state.idle.index(forKey: endpoint), !state.idle.values[place].isEmpty else { return nil }
@@ -62,7 +62,7 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// Keeps a connection; `false` when there are enough.
+    /// Keeps a connection. Returns `false` if there are enough.
     func keep(_ connection: OriginConnection, _ endpoint: OriginEndpoint) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -70,7 +70,7 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// Forgets a connection that was closed.
+    /// Removes a connection that was closed.
     func remove(_ connection: OriginConnection, _ endpoint: OriginEndpoint) {
         state.withLock { state in
             guard let place = state.idle.index(forKey: endpoint) else { return }
@@ -79,7 +79,7 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// Keeps nothing any more.
+    /// Closes the pool: it keeps no more connections. Returns those that it kept.
     func close() -> [OriginConnection] {
         state.withLock { state in
             state.isClosed = true
@@ -90,7 +90,7 @@ final class OriginPool: Sendable {
 }
 
 extension [OriginConnection] {
-    /// - Returns: `false` when there are enough.
+    /// - Returns: `false` if there are enough.
     fileprivate mutating func append(_ connection: OriginConnection, upTo limit: Int) -> Bool {
         guard count < limit else { return false }
         append(connection)

@@ -3,10 +3,10 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// Where a connection goes. RFC 9110 §4.3
+/// The address of an origin to connect to. RFC 9110 §4.3
 struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
     var isSecure: Bool
-    /// An IPv6 address in brackets.
+    /// The host; an IPv6 address is in brackets.
     var host: String
     var port: UInt16
 
@@ -14,46 +14,46 @@ struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
 
     var connectHost: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
 
-    /// The name for TLS (RFC 6066 §3 knows no addresses there); for an address, the certificate
-    /// must name that.
+    /// The name for TLS. RFC 6066 §3 allows no addresses there; then the certificate must name the
+    /// address.
     var serverName: String? { (try? SocketAddress(ipAddress: connectHost, port: 0)) == nil ? host : nil }
 }
 
-/// A request as it goes to the wire.
+/// A request as it is sent.
 struct OriginRequest: Sendable {
     let endpoint: OriginEndpoint
     let method: HTTPRequest.Method
-    /// Request line and fields.
+    /// The request line and the fields.
     let head: ByteBuffer
-    /// What follows the head; `nil` where nothing does.
+    /// The content; `nil` if there is none.
     private(set) var body: BodyStream?
     let isChunked: Bool
-    /// Whether it may be sent again: idempotent (RFC 9110 §9.2.2; QUERY by RFC 10008), and its
-    /// content is in memory.
+    /// Whether it may be sent again: its method is idempotent (RFC 9110 §9.2.2; QUERY by RFC
+    /// 10008), and its content is in memory.
     let isRepeatable: Bool
-    /// How long the head of a response may take; `nil`: the transport's own limits count alone.
+    /// How long the origin may take to send the head; `nil`: only the transport's own limits apply.
     let headTime: TimeAmount?
-    /// When ``headTime`` begins for a request without content, and for every request the time for a
-    /// connection.
+    /// The start of ``headTime`` for a request without content, and of the time to connect for
+    /// every request.
     private(set) var start: NIODeadline
     /// See `TransportRequest`.
     let mayBeRelayed: Bool
 
-    /// Bytes up to which content is read into memory before it is sent, so that it can be sent
-    /// again.
+    /// The longest content that is read into memory before it is sent, so that it can be sent
+    /// again; in bytes.
     private static let repeatableLimit: Int64 = 64 << 10
 
-    /// No initialiser, which would take a copy of the request.
+    /// This is not an initialiser, because an initialiser would copy the request.
     ///
-    /// - Throws: ``TransportError`` (`invalidRequest`).
-    static func of(_ request: TransportRequest, routes: RoutesInUse.Shared?) throws -> OriginRequest {
+    /// - Throws: `TransportError` (`invalidRequest`).
+    static func make(_ request: TransportRequest, routes: RoutesInUse.Shared?) throws -> OriginRequest {
         guard let target = request.target ?? TargetURI(request: request.head), let path = request.head.path,
             let authority = request.head.authority
         else {
             throw TransportError(
                 code: .invalidRequest,
                 message:
-                    "A request for no http or https target cannot be sent. Give it a scheme, an authority and a path."
+                    "A request without an http or https target cannot be sent. Give it a scheme, an authority and a path."
             )
         }
         let endpoint: OriginEndpoint
@@ -88,7 +88,7 @@ struct OriginRequest: Sendable {
             } else if hasContent {
                 bytes.writeField("Transfer-Encoding", "chunked")
             } else if method.hasContent {
-                // RFC 9110 §8.6: these mean to have content, if only of no bytes.
+                // RFC 9110 §8.6: these methods expect content, even if it is empty.
                 bytes.writeField("Content-Length", "0")
             }
             bytes.writeEndOfHead()
@@ -107,23 +107,22 @@ struct OriginRequest: Sendable {
         )
     }
 
-    /// Reads content that is short into memory, so that it is still there where the request has to
-    /// be sent again.
+    /// Reads short content into memory, so that the request can be sent again.
     ///
-    /// - Throws: what reading it throws.
+    /// - Throws: the errors of reading it.
     mutating func collectContent() async throws {
         guard let content = body, let length = content.length, length <= Self.repeatableLimit else { return }
         body = BodyStream(try await content.collect(upTo: Int(length)))
-        // The time that the client took is not the origin's.
+        // The time that the client took must not shorten the origin's.
         start = .now()
     }
 
-    /// By when a connection must be there.
+    /// The time by which the connection must be open.
     var connectEnd: NIODeadline? { headTime.map { start + $0 } }
 }
 
 extension HTTPRequest.Method {
-    /// It means to have content. RFC 9110 §8.6
+    /// Whether the method expects content. RFC 9110 §8.6
     fileprivate var hasContent: Bool {
         switch rawValue {
         case "POST", "PUT", "PATCH": true

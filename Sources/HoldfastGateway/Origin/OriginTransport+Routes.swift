@@ -2,10 +2,10 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// The routes that requests may go by: those of now and, for requests that were begun before the
-/// last change, those of then.
+/// The routes that requests may use: the current ones, and the previous ones for requests that were
+/// begun before the last change.
 struct RoutesInUse: Sendable {
-    /// Routes that are handed out for each request: one reference, and not one for each of their
+    /// A reference to routes. Each request takes one, which is cheaper than to retain each of their
     /// parts.
     final class Shared: Sendable {
         private let routes: GatewayRoutes
@@ -25,9 +25,11 @@ struct RoutesInUse: Sendable {
         current = Shared(routes)
     }
 
-    /// The routes that lead to a request's target: the present ones where they do.
+    /// The routes that lead to a request's target: the current ones if they do, else the previous
+    /// ones.
     func routes(for head: HTTPRequest) -> Shared? {
-        // Nearly always there is one set: then nobody asks it twice.
+        // Usually there are no previous routes. Then the current ones are not searched here and
+        // again later.
         guard previous != nil, let target = TargetURI(request: head), current?.endpoint(for: target) == nil else {
             return current
         }
@@ -36,9 +38,9 @@ struct RoutesInUse: Sendable {
 }
 
 extension OriginTransport {
-    /// Takes other routes in place of those it has; for a transport that was made with some.
+    /// Replaces the routes of a transport that was created with routes.
     ///
-    /// Requests that are under way still reach the origins of the routes before.
+    /// Requests under way still reach the origins of the previous routes.
     public func reconfigure(routes: GatewayRoutes) {
         routesInUse.withLock { $0.change(to: routes) }
     }

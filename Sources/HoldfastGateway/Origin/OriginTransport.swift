@@ -7,36 +7,37 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// The gateway's way to its origins: HTTP/1.1 over SwiftNIO, bytes as they came, connections to
-/// each kept for its next request.
+/// The gateway's transport to its origins: HTTP/1.1 over SwiftNIO. It sends bytes unchanged, and
+/// keeps connections to each origin for further requests.
 ///
-/// A request goes to the wire once. Only where a kept connection turns out dead before any byte of
-/// an answer is it sent again, once and on a new connection, and only with an idempotent method
-/// (RFC 9110 §9.2.2) and content that is still there. A connection on which anything unexpected
-/// happened takes no other request.
+/// A request is sent once. It is sent again only if a kept connection turns out dead before any
+/// byte of a response: once, on a new connection, with an idempotent method (RFC 9110 §9.2.2) and
+/// with content that is in memory. A connection on which anything unexpected happened takes no
+/// other request.
 public final class OriginTransport: Transport {
-    /// What a transport is made with. Every limit has a default.
+    /// The settings of a transport. Every limit has a default.
     public struct Configuration: Sendable {
-        /// Whose origins requests may go to, and to no others; with one origin every request goes
-        /// there, whatever its authority. `nil` to go where the request's authority says.
+        /// The routes whose origins requests may go to, and no others. With one origin every
+        /// request goes there, whatever its authority. `nil`: requests go to their own authority.
         public var routes: GatewayRoutes?
-        /// See ``MessageLimits``; for responses.
+        /// The limits of responses. See ``MessageLimits``.
         public var messageLimits = MessageLimits()
-        /// For a connection. 10 s
+        /// The time to open a connection. 10 s
         public var connectTimeout = Duration.seconds(10)
-        /// For the origin to take more of a request's content. 60 s
+        /// The time for the origin to read more of a request's content. 60 s
         public var sendTimeout = Duration.seconds(60)
-        /// From the last byte sent to the first of an answer. 60 s
+        /// The time from the last byte sent to the first byte of a response. 60 s
         public var firstByteTimeout = Duration.seconds(60)
-        /// Between bytes of an answer that are waited for. 60 s
+        /// The time between bytes of a response that a caller waits for. 60 s
         public var readTimeout = Duration.seconds(60)
         /// How long a connection is kept without a request. 30 s
         public var idleTimeout = Duration.seconds(30)
-        /// How long a connection is looked at whose origin said that it closes it.
+        /// How long a connection is read after its origin announced that it closes it.
         var closingTimeout = Duration.seconds(1)
-        /// Connections kept for each origin; one more is closed after its exchange. 64
+        /// The most connections kept for each origin. A further one is closed after its exchange.
+        /// 64
         public var maximumIdleConnections = 64
-        /// A PEM file of the certificates that are trusted in place of the system's.
+        /// A PEM file of trusted certificates. They replace the system's.
         public var trustRootsFile: String?
 
         /// The defaults.
@@ -50,8 +51,8 @@ public final class OriginTransport: Transport {
     let routesInUse: Mutex<RoutesInUse>
     private let tls: NIOSSLContext
 
-    /// - Parameter group: connections are spread over its event loops.
-    /// - Throws: what NIOSSL says of a trust roots file that cannot be read.
+    /// - Parameter group: the event loops over which connections are distributed.
+    /// - Throws: the error of NIOSSL if the trust roots file cannot be read.
     public init(configuration: Configuration = Configuration(), group: any EventLoopGroup, logger: Logger) throws {
         self.configuration = configuration
         self.group = group
@@ -64,12 +65,12 @@ public final class OriginTransport: Transport {
         self.tls = try NIOSSLContext(configuration: tls)
     }
 
-    /// Closes the connections that are kept, and keeps none any more. Exchanges under way go on.
+    /// Closes the kept connections, and keeps no more. Exchanges under way continue.
     public func shutDown() async {
         for connection in pool.close() { await connection.close() }
     }
 
-    /// See `Transport`: with the timers of its loops.
+    /// See `Transport`. Event loop timers enforce the timeouts.
     public var keepsTimeouts: Bool { true }
 
     /// See `Transport`.
@@ -79,7 +80,7 @@ public final class OriginTransport: Transport {
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         var request = request
         request.mayBeRelayed = false
-        var message = try OriginRequest.of(request, routes: routes(for: request.head))
+        var message = try OriginRequest.make(request, routes: routes(for: request.head))
         try await message.collectContent()
         let call = OriginCall(self, message, onInterim: request.onInformational)
         return try await withTaskCancellationHandler {
@@ -91,7 +92,7 @@ public final class OriginTransport: Transport {
         }
     }
 
-    /// A new connection, ready for its first exchange; fails with ``OriginFailure``.
+    /// Opens a connection for a first exchange; fails with ``OriginFailure``.
     func connect(to message: OriginRequest, on eventLoop: any EventLoop) -> EventLoopFuture<OriginConnection> {
         let endpoint = message.endpoint
         let (tls, configuration, pool) = (tls, configuration, pool)
@@ -121,19 +122,19 @@ public final class OriginTransport: Transport {
                 return handler.connection ?? OriginConnection(handler: handler, channel: channel)
             }
             .flatMapErrorThrowing { error in
-                throw OriginFailure(error: TransportError(connecting: endpoint, error), isBeforeAnswer: true)
+                throw OriginFailure(error: TransportError(connecting: endpoint, error), isBeforeResponse: true)
             }
     }
 }
 
 extension OriginTransport: CallbackTransport {
-    /// See `CallbackTransport`; on one of its event loops.
+    /// See `CallbackTransport`. It must be called on one of the group's event loops.
     package func begin(
         _ request: TransportRequest,
         _ completion: @escaping @Sendable (Result<CallbackResponse, any Error>) -> Void
     ) -> (any TransportCall)? {
         guard request.body == nil, let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop,
-            let message = try? OriginRequest.of(request, routes: routes(for: request.head))
+            let message = try? OriginRequest.make(request, routes: routes(for: request.head))
         else { return nil }
         let kept: OriginConnection?
         switch pool.takeOwn(message.endpoint, of: eventLoop) {
@@ -154,19 +155,19 @@ extension OriginRequest {
 }
 
 extension CallbackResponse {
-    /// - Throws: `TransportError` for an answer as it came, which only a request gets that may.
+    /// - Throws: `TransportError` for a relayed response, which only requests that allow it get.
     fileprivate func message() throws -> TransportResponse {
         if case .response(let response) = self { return response }
-        throw TransportError(code: .other, message: "An answer was handed over as it came to who cannot take it so.")
+        throw TransportError(code: .other, message: "A relayed response reached a caller that cannot handle it.")
     }
 }
 
-/// A failure on a connection, and whether the origin can have seen the request and answered.
+/// A failure on a connection, and whether the origin can have received the request.
 struct OriginFailure: Error {
     var error: TransportError
-    /// No byte of an answer had come.
-    var isBeforeAnswer: Bool
-    /// No byte of the request had gone: it is anybody's to send.
+    /// Whether no byte of a response had come.
+    var isBeforeResponse: Bool
+    /// Whether no byte of the request was sent. Then it may be sent on another connection.
     var isUnsent = false
 }
 
@@ -181,16 +182,24 @@ extension TransportError {
         case let error as NIOConnectionError where error.connectionErrors.isEmpty:
             self.init(code: .nameResolution, message: "The name in '\(endpoint)' does not resolve.", cause: error)
         case ChannelError.connectTimeout:
-            self.init(code: .connectTimeout, message: "'\(endpoint)' did not take a connection in time.", cause: error)
+            self.init(
+                code: .connectTimeout,
+                message: "'\(endpoint)' did not accept a connection in time.",
+                cause: error
+            )
         case let error as NIOConnectionError
         where error.connectionErrors.allSatisfy {
             if case ChannelError.connectTimeout = $0.error { true } else { false }
         }:
-            self.init(code: .connectTimeout, message: "'\(endpoint)' did not take a connection in time.", cause: error)
+            self.init(
+                code: .connectTimeout,
+                message: "'\(endpoint)' did not accept a connection in time.",
+                cause: error
+            )
         case is NIOSSLError, is BoringSSLError:
             self.init(code: .tls, message: "TLS cannot be used with '\(endpoint)'.", cause: error)
         default:
-            self.init(code: .connect, message: "'\(endpoint)' could not be connected to.", cause: error)
+            self.init(code: .connect, message: "'\(endpoint)' could not be reached.", cause: error)
         }
     }
 

@@ -8,30 +8,31 @@ import NIOCore
     import Darwin
 #endif
 
-/// Looks what a connection's socket has to be read and to be sent, with one system call each, and
-/// takes nothing of it. Used on the connection's event loop alone.
+/// Checks which bytes a connection's socket has to read and to send, with one system call each,
+/// without consuming any. Only the connection's event loop uses it.
 struct SocketPeek {
-    /// What a socket has to be read.
-    enum Sight: Hashable {
+    /// The state of a socket's input.
+    enum Input: Hashable {
         case nothing
         case bytes
-        /// The other side has closed it, or it failed.
+        /// The peer has closed it, or it failed.
         case ended
     }
 
-    /// `nil` where the channel has no socket.
+    /// The socket; `nil` if the channel has none.
     private var socket: (any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>)?
 
     mutating func open(_ channel: any Channel) {
-        // The channel's core, and not its descriptor: it knows when that is closed, and another's.
+        // The channel's core and not its descriptor: the core knows when the descriptor is closed
+        // and reused.
         socket = channel._channelCore as? any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>
     }
 
-    /// Lets go of the socket.
+    /// Releases the socket.
     mutating func release() { socket = nil }
 
-    /// Bytes that were written to the socket and that the other side's system has not confirmed. 0
-    /// where the system does not tell.
+    /// The bytes that were written to the socket and that the peer's system has not confirmed. 0 if
+    /// the system does not report it.
     func unsentCount() -> Int {
         guard let socket else { return 0 }
         let count = try? socket.withUnsafeTransport { handle -> Int in
@@ -46,15 +47,15 @@ struct SocketPeek {
         return count ?? 0
     }
 
-    func look() -> Sight {
-        // A channel without a socket is looked at by what it reads.
+    func peek() -> Input {
+        // A channel without a socket notices these states when it reads.
         guard let socket else { return .nothing }
-        let sight = try? socket.withUnsafeTransport { handle -> Sight in
+        let input = try? socket.withUnsafeTransport { handle -> Input in
             var byte: UInt8 = 0
             let count = recv(handle, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
             if count > 0 { return .bytes }
             return count < 0 && [EAGAIN, EWOULDBLOCK, EINTR].contains(errno) ? .nothing : .ended
         }
-        return sight ?? .ended
+        return input ?? .ended
     }
 }

@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// Where a gateway's responses come from.
+/// An origin server of a gateway.
 public struct GatewayOrigin: Sendable, Hashable {
     /// `http` or `https`.
     public let scheme: String
@@ -8,20 +8,21 @@ public struct GatewayOrigin: Sendable, Hashable {
     public let host: String
     /// The port, explicit or the scheme's.
     public let port: UInt16
-    /// `host`, and the port where it is not the scheme's: what is sent as `Host`.
+    /// `host`, and the port if it is not the scheme's default. This is sent as `Host`.
     public let authority: String
-    /// What stands before every request's path; empty, or begins with a slash and ends without one.
+    /// The path that is put before every request's path. It is empty, or begins with a slash and
+    /// does not end with one.
     public let pathPrefix: String
 
-    /// Why a text names no origin.
+    /// Why a text is not an origin.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
-        /// What is wrong with it, and what is expected.
+        /// A sentence that states what is wrong and what is expected.
         public let description: String
     }
 
     /// - Parameter url: an absolute `http` or `https` URL without query, user information or
     ///   fragment. Its path is put before every request's path.
-    /// - Throws: ``Refusal``
+    /// - Throws: ``Refusal`` if the text is not an origin.
     public init(_ url: String) throws {
         let target: TargetURI
         do {

@@ -1,72 +1,72 @@
 package import HTTPCacheSemantics
 
-/// Where clients ask, and where that is at the origin.
+/// Maps the requests for a host and a path to an origin.
 ///
-/// Host and path tell whether a request goes this way. The path is taken from what the client asked
-/// for, and the origin's put in its place: with the path `/v1` and the origin
-/// `https://api.example.com/api`, a request for `/v1/feed?page=2` is one for
-/// `https://api.example.com/api/feed?page=2`. The bytes of the rest are not touched. Where the
-/// origin's path is the route's, the whole target stays as it came.
+/// Host and path decide if a request takes this route. The route's path is removed from the target,
+/// and the origin's path takes its place. With the path `/v1` and the origin
+/// `https://api.example.com/api`, a request for `/v1/feed?page=2` becomes one for
+/// `https://api.example.com/api/feed?page=2`. The other bytes do not change. If the origin's path
+/// is the route's, the whole target stays as received.
 ///
-/// Paths are compared in normal form: `//v%31;x/feed` is below `/v1`, too. Where a route or its
-/// origin has a path, requests with dot segments are refused.
+/// Paths are compared in normal form: `//v%31;x/feed` is below `/v1`, too. If a route or its origin
+/// has a path, requests with dot segments are rejected.
 ///
-/// Answers pass as they came: a `Location`, a `Content-Location` or a link speaks of the origin's
-/// paths (and, where ``preservesHost`` is `false`, of its host), and is not translated back. An
-/// origin that writes such references as clients know them (by `Host` and a path of the same name)
-/// needs no translation.
+/// Responses pass unchanged. A `Location`, a `Content-Location` or a link names the origin's paths
+/// (and its host, if ``preservesHost`` is `false`), and is not translated back. An origin that
+/// writes references as clients know them (from `Host`, and with the same paths) needs no
+/// translation.
 public struct GatewayRoute: Sendable, Hashable {
-    /// What messages call it.
+    /// The name in messages.
     public let name: String?
-    /// The host that clients ask for, as it was given; `nil`: any.
+    /// The host that clients request, as it was given; `nil`: any.
     public let host: String?
-    /// What requests' paths begin with, up to a slash or their end; `/` where it is any.
+    /// The start of the request's path, up to a slash or the end; `/` for any path.
     public let path: String
-    /// Where the requests go.
+    /// The origin to which requests are sent.
     public let origin: GatewayOrigin
-    /// Sends the client's `Host` to the origin, and keys by it; for origins that serve several
-    /// names.
+    /// Sends the client's `Host` to the origin, and makes it part of the key. For origins that
+    /// serve several names.
     public let preservesHost: Bool
 
-    /// What becomes of request fields of which nothing is known. They pass.
+    /// How request fields that the gateway does not know are handled. Default: they pass
     public var unknownFields = UnknownFields.pass
 
-    /// What becomes of request fields that no origin is known to read as target, method, identity
-    /// or credential, and that no standard names.
+    /// How request fields are handled that no standard names, and that no origin is known to read
+    /// as target, method, identity or credential.
     ///
-    /// They are in no key: an origin that builds a page from one, and names it in no `Vary`, has
-    /// built it for everybody.
+    /// They are part of no key. If an origin builds a page from such a field and does not name it
+    /// in `Vary`, every client gets that page.
     public enum UnknownFields: String, Sendable, Hashable, CaseIterable {
         /// They pass, and the response is stored.
         case pass
         /// They are dropped.
         case drop
-        /// They pass. A request that has one goes past the store: nothing of it is stored, and
-        /// nothing stored answers it.
+        /// They pass. A request that has one bypasses the store: its response is not stored, and no
+        /// stored response serves it.
         case bypass
     }
 
     let pattern: HostPattern
     let prefix: PathPrefix
     let originPrefix: PathPrefix
-    /// Whether targets stay as they came, because the origin has the route's path.
+    /// Whether targets stay as received, because the origin's path is the route's.
     private let keepsTargets: Bool
 
-    /// Why host or path are none.
+    /// Why a host or a path is invalid.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
-        /// What is wrong, and what is expected.
+        /// A sentence that states what is wrong and what is expected.
         public let description: String
     }
 
-    /// A route; without conditions one for all requests.
+    /// A route. Without a host and a path it takes all requests.
     ///
     /// - Parameters:
-    ///   - host: compared without regard to case; with a port where only requests to that one are
-    ///     meant (one that names none means 80); `*.example.com` for all hosts of one more label.
-    ///     `nil`: any.
-    ///   - path: begins with a slash; compared in normal form, up to a slash or the end of the
-    ///     request's path. It has neither dot segments nor path parameters (`;`).
-    /// - Throws: ``Refusal``
+    ///   - host: the host, compared without regard to case. With a port it stands for that port
+    ///     only; a request that names no port means 80. `*.example.com` stands for all hosts with
+    ///     one more label. `nil`: any.
+    ///   - path: the path. It begins with a slash, and is compared in normal form, up to a slash or
+    ///     the end of the request's path. It has neither dot segments nor path parameters (`;`).
+    /// - Throws: ``Refusal`` if the host or the path is invalid.
     public init(
         name: String? = nil,
         host: String? = nil,
@@ -78,7 +78,7 @@ public struct GatewayRoute: Sendable, Hashable {
             guard let pattern = HostPattern(host) else {
                 throw Refusal(
                     description:
-                        "'\(host)' is no host. Write a name or an address, with a port if only that is meant, or '*.' before a name."
+                        "'\(host)' is not a host. Write a name or an address, with a port if only that is meant, or '*.' before a name."
                 )
             }
             self.pattern = pattern
@@ -87,7 +87,7 @@ public struct GatewayRoute: Sendable, Hashable {
         }
         guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0.isVisible && !"?#".utf8.contains($0) }) else {
             throw Refusal(
-                description: "'\(path)' is no path. It begins with a slash, and has neither query nor spaces."
+                description: "'\(path)' is not a path. A path begins with a slash, and has neither query nor spaces."
             )
         }
         guard !PathNormalForm.hasDotSegment(path), !path.contains(";") else {
@@ -105,7 +105,7 @@ public struct GatewayRoute: Sendable, Hashable {
         keepsTargets = prefix == originPrefix
     }
 
-    /// All requests, to one origin.
+    /// A route for all requests.
     init(toAll origin: GatewayOrigin, preservesHost: Bool) {
         name = nil
         host = nil
@@ -118,26 +118,26 @@ public struct GatewayRoute: Sendable, Hashable {
         keepsTargets = prefix == originPrefix
     }
 
-    /// Whether there are requests that it is not for.
+    /// Whether some requests do not take it.
     var isConditional: Bool { pattern != .any || !prefix.isEmpty }
 
-    /// Whether it or its origin has a path, which no request may leave.
+    /// Whether it or its origin has a path. No request may leave that path.
     var hasPath: Bool { !prefix.isEmpty || !originPrefix.isEmpty }
 
-    /// Path and query at the origin of a request; `nil` where its path is not this route's.
+    /// The path and query of a request at the origin; `nil` if its path does not match.
     ///
-    /// - Parameter target: path and query as they came.
+    /// - Parameter target: path and query as received.
     func path(for target: String) -> String? {
         guard let rest = prefix.rest(of: target) else { return nil }
         return keepsTargets ? target : originPrefix.path(before: rest)
     }
 
-    /// Whether a request for a target at the origin may have come this way; several routes may be
-    /// meant.
-    package func mayHaveAsked(for target: TargetURI) -> Bool {
+    /// Whether a request on this route may have the given target at the origin. Several routes may
+    /// lead there.
+    package func mayLead(to target: TargetURI) -> Bool {
         guard target.scheme == origin.scheme, originPrefix.rest(of: target.path) != nil else { return false }
         if preservesHost, pattern.includes(target) { return true }
-        // Also where the host is preserved: HTTP/1.0 knows requests without one.
+        // This is also true if the host is preserved: HTTP/1.0 has requests without a host.
         return target.host == origin.host && target.port == origin.port
     }
 

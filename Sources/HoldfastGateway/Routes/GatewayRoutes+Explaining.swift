@@ -2,28 +2,28 @@ package import HTTPCacheSemantics
 import HTTPTypes
 
 extension GatewayRoutes {
-    /// A URL as the gateway's cache would be asked for it.
+    /// The request that the gateway would make of a URL.
     package struct Mapping: Sendable {
         /// The target at the origin.
         package var target: TargetURI
-        /// The way it went; `nil` where it is an origin's already.
+        /// The route; `nil` if the URL already names an origin.
         package var route: GatewayRoute?
     }
 
-    /// Where a URL leads that is an origin's, or that a client would ask the gateway for; for
-    /// people.
+    /// Maps a URL to its target at an origin, for tools. The URL may name an origin, or be one that
+    /// a client would request from the gateway.
     ///
-    /// A URL of one of the routes' origins is taken as it stands, whatever a route would make of it
-    /// as a client's.
+    /// A URL that names an origin of a route is used unchanged, even if a route would match it as a
+    /// client's URL.
     ///
-    /// - Returns: `nil` where no route takes it.
+    /// - Returns: `nil` if no route matches.
     package func mapping(of url: TargetURI) -> Mapping? {
         let isOrigins = routes.contains { route in
             route.origin.scheme == url.scheme && route.origin.host == url.host && route.origin.port == url.port
                 && route.originPrefix.rest(of: url.requestTarget) != nil
         }
         if isOrigins { return Mapping(target: url) }
-        guard let (route, path) = way(authority: url.authority, target: url.requestTarget) else { return nil }
+        guard let (route, path) = self.route(authority: url.authority, target: url.requestTarget) else { return nil }
         let head = HTTPRequest(
             method: .get,
             scheme: route.origin.scheme,

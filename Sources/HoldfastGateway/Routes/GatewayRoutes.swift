@@ -1,38 +1,46 @@
 import HTTPCacheSemantics
 
-/// A gateway's routes, and with them all origins that it ever asks: no request names another.
+/// The routes of a gateway. Requests go to no other origins than theirs.
 ///
 /// ```swift
 /// let routes = try GatewayRoutes([
-///     GatewayRoute(host: "api.local", path: "/v1", origin: GatewayOrigin("https://api.example.com/v1")),
-///     GatewayRoute(host: "images.local", origin: GatewayOrigin("http://10.0.0.7:8080"), preservesHost: true),
+///     GatewayRoute(
+///         host: "api.local",
+///         path: "/v1",
+///         origin: GatewayOrigin("https://api.example.com/v1")
+///     ),
+///     GatewayRoute(
+///         host: "images.local",
+///         origin: GatewayOrigin("http://10.0.0.7:8080"),
+///         preservesHost: true
+///     ),
 /// ])
 /// ```
 ///
-/// Of the routes that a request's host and path belong to, the first takes it; a request that no
-/// route takes is answered 404, and nothing is sent anywhere. One route without conditions costs a
-/// request nothing; among many, one look into a table of hosts and paths finds it.
+/// The first route whose host and path match serves a request. A request that matches no route gets
+/// 404, and is not forwarded. One route without conditions costs nothing; with several routes, a
+/// request costs one lookup in a table of hosts and paths.
 public struct GatewayRoutes: Sendable {
-    /// In the order in which they are tried; at least one.
+    /// The routes in the order in which they are tried; at least one.
     public let routes: [GatewayRoute]
-    /// Whether all requests go the way of the first.
+    /// Whether all requests take the first route.
     private let isUnconditional: Bool
     private let havePaths: Bool
-    /// The routes' places, by the hosts and paths they are for.
-    private let table: WayTable
+    /// The indices of the routes, by host and path.
+    private let table: RouteTable
     private let endpoints: OriginTable
 
-    /// Why routes cannot stand beside each other.
+    /// Why routes cannot be used together.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
-        /// The route that cannot be used, counted from 0; `nil` where there is none.
+        /// The index of the unusable route, from 0; `nil` if there are no routes.
         public let route: Int?
-        /// What is wrong, and what to do about it.
+        /// A sentence that states what is wrong and what to do about it.
         public let description: String
     }
 
-    /// Where a request goes.
+    /// The route and the path that were chosen for a request.
     struct Choice {
-        /// The route's place: routes are large, and every request has one chosen.
+        /// The index of the route. Routes are large, and one is chosen for each request.
         var route: Int
         /// Path and query at the origin.
         var path: String
@@ -40,8 +48,8 @@ public struct GatewayRoutes: Sendable {
 
     /// One origin for all requests.
     ///
-    /// - Parameter preservesHost: sends the client's `Host` to the origin, and keys by it; for
-    ///   origins that serve several names.
+    /// - Parameter preservesHost: sends the client's `Host` to the origin, and makes it part of the
+    ///   key. For origins that serve several names.
     public init(origin: GatewayOrigin, preservesHost: Bool = false) {
         let route = GatewayRoute(toAll: origin, preservesHost: preservesHost)
         routes = [route]
@@ -51,9 +59,10 @@ public struct GatewayRoutes: Sendable {
         endpoints = OriginTable(routes)
     }
 
-    /// - Throws: ``Refusal``: no routes, or one whose requests could not be told from those of an
-    ///   earlier one with another origin. That is so where the client's host is preserved: then
-    ///   host and path are all that tells where a request goes, and what is stored for it.
+    /// - Throws: ``Refusal`` if there are no routes, or if the requests of a route cannot be told
+    ///   from those of an earlier route with another origin. That can happen if the client's host
+    ///   is preserved: then host and path alone decide where a request goes and which stored
+    ///   responses it uses.
     public init(_ routes: [GatewayRoute]) throws {
         guard let first = routes.first else {
             throw Refusal(route: nil, description: "There is no route. Name an origin, or at least one route to one.")
@@ -73,22 +82,22 @@ public struct GatewayRoutes: Sendable {
         )
     }
 
-    private static func table(_ routes: [GatewayRoute]) -> WayTable {
-        WayTable(routes.map { ($0.pattern.name, $0.prefix, $0.pattern.port) })
+    private static func table(_ routes: [GatewayRoute]) -> RouteTable {
+        RouteTable(routes.map { ($0.pattern.name, $0.prefix, $0.pattern.port) })
     }
 
-    /// The way of a request; `nil` where no route takes it.
+    /// The route of a request; `nil` if none matches.
     ///
     /// - Parameters:
-    ///   - authority: what the client calls the host; `nil` where it does not.
+    ///   - authority: the host that the client requests; `nil` if it names none.
     ///   - target: path and query.
     func choose(authority: String?, target: String) -> Choice? {
-        // Targets begin with a slash, so the bytes can stay where they are.
+        // Targets begin with a slash, so the bytes need not be normalized here.
         if isUnconditional {
             return routes[0].path(for: target).map { Choice(route: 0, path: $0) }
         }
         let host = authority.map { RequestedHost($0) }
-        // A gateway speaks http, whose port is 80 where none is named. RFC 9110 §4.2.1
+        // A gateway uses http, whose default port is 80. RFC 9110 §4.2.1
         let index = table.first(host: host?.name, path: PathNormalForm.path(target.utf8)) {
             routes[$0].pattern.includes(port: host?.port, standard: 80)
         }
@@ -97,24 +106,23 @@ public struct GatewayRoutes: Sendable {
         }
     }
 
-    /// Whether a request is refused because it might leave the path of a route, or of an origin,
-    /// with a dot segment.
+    /// Whether a request is rejected because a dot segment might lead it out of the path of a route
+    /// or an origin.
     ///
     /// - Parameters:
     ///   - target: path and query.
-    ///   - rulesHavePaths: whether rules go by paths, which a dot segment could evade.
+    ///   - rulesHavePaths: whether rules match paths. A dot segment could evade them.
     package func refuseDotSegments(of target: String, rulesHavePaths: Bool) -> Bool {
         (havePaths || rulesHavePaths) && PathNormalForm.hasDotSegment(target)
     }
 
-    /// The way of a request, for whoever wants to know beforehand: its route, and path and query at
-    /// the origin.
-    package func way(authority: String?, target: String) -> (route: GatewayRoute, path: String)? {
+    /// The route of a request, and its path and query at the origin, for tools.
+    package func route(authority: String?, target: String) -> (route: GatewayRoute, path: String)? {
         choose(authority: authority, target: target).map { (routes[$0.route], $0.path) }
     }
 
-    /// Where a request goes that is made already, whoever made it: no further than to one of the
-    /// routes' origins.
+    /// The endpoint of a complete request. It always belongs to one of the routes' origins; `nil`
+    /// if none matches.
     func endpoint(for target: TargetURI) -> OriginEndpoint? { endpoints.endpoint(for: target) }
 
     /// Whether requests of one route may look like those of another.

@@ -1,14 +1,14 @@
 import HTTPCacheSemantics
 
-/// Which hosts a route is about.
+/// The hosts that a route matches.
 struct HostPattern: Sendable, Hashable {
     /// The names, in lower case.
     enum Name: Sendable, Hashable {
-        /// This one.
+        /// Exactly this name.
         case exact(String)
-        /// Those of one more label before this name.
+        /// All names with one more label before this name.
         case label(before: String)
-        /// All of them, and none (HTTP/1.0 knows requests without a host).
+        /// Any name, and none: HTTP/1.0 has requests without a host.
         case any
     }
 
@@ -23,8 +23,8 @@ struct HostPattern: Sendable, Hashable {
         self.port = port
     }
 
-    /// - Parameter text: a host, with its port where only that one is meant; `*.example.com` for
-    ///   all hosts of one more label.
+    /// - Parameter text: a host, with a port to match only that one; `*.example.com` for all hosts
+    ///   with one more label.
     init?(_ text: String) {
         let isLabel = text.hasPrefix("*.")
         let authority = isLabel ? String(text.dropFirst(2)) : text
@@ -35,7 +35,7 @@ struct HostPattern: Sendable, Hashable {
         port = RequestedHost(authority).port
     }
 
-    /// Whether this is the pattern of a target's host, where that is the client's.
+    /// Whether it matches the host of a target that preserves the client's host.
     func includes(_ target: TargetURI) -> Bool {
         switch name {
         case .exact(let host): guard target.host == host else { return false }
@@ -46,30 +46,29 @@ struct HostPattern: Sendable, Hashable {
             else { return false }
         case .any: break
         }
-        // A client that names no port means 80, and its request to an https origin then has that
-        // scheme's.
+        // A client that names no port means 80. Its request to an https origin then has port 443.
         return port == nil || port == target.port || port == 80 && target.port == (target.scheme == "https" ? 443 : 80)
     }
 
-    /// Whether requests to a port may be meant.
+    /// Whether it matches requests to a port.
     ///
-    /// - Parameter standard: the port of those that name none.
+    /// - Parameter standard: the port of requests that name none.
     func includes(port requested: UInt16?, standard: UInt16) -> Bool {
         port == nil || (port ?? standard) == (requested ?? standard)
     }
 }
 
-/// What a client calls the host that it asks: an authority that is known to be one.
+/// The host that a client requests, from a valid authority.
 struct RequestedHost: Sendable, Hashable {
     /// In lower case; an IPv6 address in brackets.
     let name: String
-    /// `nil` where none is named.
+    /// The port; `nil` if none is named.
     let port: UInt16?
 
     init(_ authority: String) {
         let bytes = authority.utf8
         let colon = bytes.lastIndex(of: UInt8(ascii: ":")).flatMap { colon in
-            // Not one within the brackets of an IPv6 address.
+            // A colon within the brackets of an IPv6 address is not a port's.
             bytes[colon...].contains(UInt8(ascii: "]")) ? nil : colon
         }
         let host = authority[..<(colon ?? authority.endIndex)]

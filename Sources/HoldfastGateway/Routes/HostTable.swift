@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// What is said about hosts, found by host.
+/// A table of elements by host.
 struct HostTable<Element: Sendable>: Sendable {
     private let exact: [String: Element]
     private let labels: [String: Element]
@@ -21,8 +21,8 @@ struct HostTable<Element: Sendable>: Sendable {
         any = elements[.any]
     }
 
-    /// Calls `body` with what is said of a host: of it, of all hosts of one more label than its
-    /// parent, and of all.
+    /// Calls `body` with the elements that match a host: that of the host itself, that of all hosts
+    /// with one more label than its parent, and that of any host.
     ///
     /// - Parameter host: in lower case; `nil` for a request that names none.
     func forEach(about host: String?, _ body: (Element) -> Void) {
@@ -35,7 +35,8 @@ struct HostTable<Element: Sendable>: Sendable {
         if let any { body(any) }
     }
 
-    /// The name without its first label; `nil` where it has but one, or an empty one.
+    /// The name without its first label; `nil` if it has only one label, or if the first label is
+    /// empty.
     private static func parent(of host: String) -> Substring? {
         guard let dot = host.utf8.firstIndex(of: UInt8(ascii: ".")), dot > host.startIndex,
             !host.hasPrefix("[")
@@ -46,32 +47,32 @@ struct HostTable<Element: Sendable>: Sendable {
     }
 }
 
-/// Places in a list, found by hosts and paths: the first of those that a request belongs to counts,
-/// and no others are looked at.
-struct WayTable: Sendable {
+/// A table of indices by host and path. It finds the first index whose host and path match a
+/// request, without trying the others.
+struct RouteTable: Sendable {
     private let table: HostTable<PrefixTable<[Int]>>
 
-    /// No places.
+    /// An empty table.
     init() { table = HostTable([:]) }
 
-    /// - Parameter ways: in their order. Of a host's and a path's, those that differ in nothing
-    ///   else (`identity`) may be left out but for the first.
+    /// - Parameter routes: the routes in their order. Of those with the same host, path and
+    ///   `identity`, only the first is kept.
     init<Identity: Hashable>(
-        _ ways: [(name: HostPattern.Name, prefix: PathPrefix, identity: Identity)]
+        _ routes: [(name: HostPattern.Name, prefix: PathPrefix, identity: Identity)]
     ) {
-        var known: Set<Way<Identity>> = []
+        var known: Set<RouteConditions<Identity>> = []
         var places: [HostPattern.Name: [[UInt8]: [Int]]] = [:]
-        for (place, way) in ways.enumerated() {
-            let path = way.prefix.normalForm
-            guard known.insert(Way(name: way.name, path: path, identity: way.identity)).inserted else {
+        for (place, route) in routes.enumerated() {
+            let path = route.prefix.normalForm
+            guard known.insert(RouteConditions(name: route.name, path: path, identity: route.identity)).inserted else {
                 continue
             }
-            places[way.name, default: [:]][path, default: []].append(place)
+            places[route.name, default: [:]][path, default: []].append(place)
         }
         table = HostTable(places.mapValues { PrefixTable($0) })
     }
 
-    /// The first place of a host and a path that is the right one.
+    /// The first index that matches a host and a path and meets a condition.
     ///
     /// - Parameters:
     ///   - host: in lower case; `nil` for a request that names none.
@@ -80,7 +81,8 @@ struct WayTable: Sendable {
         var first: Int?
         table.forEach(about: host) { paths in
             paths.forEach(startOfPath: path) { places in
-                // In order, so that the first that is right is enough.
+                // The indices are in ascending order, so the first one that meets the condition is
+                // enough.
                 for place in places {
                     if let first, first < place { break }
                     guard isRight(place) else { continue }
@@ -93,8 +95,8 @@ struct WayTable: Sendable {
     }
 }
 
-/// What tells one way from another.
-private struct Way<Identity: Hashable>: Hashable {
+/// The properties by which two routes are the same.
+private struct RouteConditions<Identity: Hashable>: Hashable {
     var name: HostPattern.Name
     var path: [UInt8]
     var identity: Identity

@@ -1,35 +1,35 @@
 import HTTPCacheSemantics
 
-/// Which origin a request goes to, told from nothing but the request: the engine asks anew for what
-/// it refreshes, and knows of no routes.
+/// Finds the origin of a request from the request alone. The engine makes requests of its own to
+/// revalidate responses, and knows no routes.
 ///
-/// A request carries its origin's authority, or, where that is preserved, the client's. What is
-/// stored is keyed by the same; so what tells where a request goes also keeps what came from
-/// different origins apart.
+/// A request carries its origin's authority, or the client's if that is preserved. Stored responses
+/// have the same authority in their keys. So the properties that decide the origin also keep
+/// responses of different origins apart.
 struct OriginTable: Sendable {
     private struct Entry {
-        /// Its place among the routes.
+        /// The index of its route.
         var route: Int
         var scheme: String
         var prefix: PathPrefix
         /// The authority that the route's requests carry.
         var pattern: HostPattern
         var endpoint: OriginEndpoint
-        /// Requests without a host are the few of a route that preserves it.
+        /// Whether it is for requests without a host, on a route that preserves the host.
         var isForMissingHosts: Bool
     }
 
-    /// What tells whether a request may be an entry's, apart from its name and path.
+    /// The conditions of an entry apart from its name and its path.
     private struct Conditions: Hashable {
         var scheme: String
         var port: UInt16?
     }
 
-    /// Where all requests go to one place, whatever they are.
+    /// The endpoint of all requests, if there is only one.
     private let only: OriginEndpoint?
     private let entries: [Entry]
-    private let table: WayTable
-    /// Whether a request of one route may look like one of another with another origin.
+    private let table: RouteTable
+    /// Whether a request of one route may equal a request of another route with another origin.
     let isAmbiguous: Bool
 
     init(_ routes: [GatewayRoute]) {
@@ -38,7 +38,7 @@ struct OriginTable: Sendable {
         isAmbiguous = endpoints.count > 1 && routes.contains(where: \.preservesHost)
         guard only == nil else {
             entries = []
-            table = WayTable()
+            table = RouteTable()
             return
         }
         let all = routes.enumerated().flatMap { index, route -> [Entry] in
@@ -55,22 +55,23 @@ struct OriginTable: Sendable {
             var preserved = own
             preserved.pattern = route.pattern
             preserved.isForMissingHosts = false
-            // A request that names no host carries the origin's.
+            // A request without a host carries the origin's.
             return route.host == nil ? [preserved, own] : [preserved]
         }
-        // A host that is named goes before those that are meant as well. Sorting is not stable.
+        // Entries with an exact host come first. Sorting is not stable, so the index decides
+        // between equal ranks.
         let entries = all.indices.sorted { (Self.rank(all[$0]), $0) < (Self.rank(all[$1]), $1) }.map {
             all[$0]
         }
         self.entries = entries
-        table = WayTable(
+        table = RouteTable(
             entries.map {
                 ($0.pattern.name, $0.prefix, Conditions(scheme: $0.scheme, port: $0.pattern.port))
             }
         )
     }
 
-    /// Where a request goes; `nil` where it is none of a route's.
+    /// The endpoint of a request; `nil` if no route leads to its target.
     func endpoint(for target: TargetURI) -> OriginEndpoint? {
         if let only { return only }
         let place = table.first(host: target.host, path: PathNormalForm.path(target.path.utf8)) {
@@ -79,10 +80,10 @@ struct OriginTable: Sendable {
         return place.map { entries[$0].endpoint }
     }
 
-    /// The first route all of whose requests another route's origin would get, and that one; `nil`
-    /// where each origin gets some.
+    /// The first route whose requests would all go to another route's origin, and that other route;
+    /// `nil` if each route gets some of its own.
     var shadowed: (route: Int, by: Int)? {
-        /// The first entry of a kind, and the first of them that goes elsewhere.
+        /// The first entry of a kind, and the first one of that kind with another endpoint.
         struct First {
             var entry: Int
             var other: Int?
@@ -106,7 +107,7 @@ struct OriginTable: Sendable {
         for (place, entry) in entries.enumerated()
         where !entry.isForMissingHosts && entry.route < found?.route ?? .max {
             var first = place
-            // An entry without a port is about all of them.
+            // An entry without a port matches all ports.
             for port in Set([nil, entry.pattern.port]) {
                 tables[kind(entry, port: port)]?.forEach(startOfPath: entry.prefix.normalForm) {
                     candidate in

@@ -1,7 +1,7 @@
 public import Holdfast
 import Synchronization
 
-/// Keeps what callbacks were told, in the order in which they were called.
+/// Records the callbacks of a request, in the order in which they are called.
 ///
 /// ```swift
 /// let recorder = CallbackRecorder<Feed>()
@@ -23,10 +23,10 @@ public final class CallbackRecorder<Value: Sendable>: Sendable {
 
     private let state = Mutex<[Event]>([])
 
-    /// A recorder that was told nothing yet.
+    /// A recorder without events.
     public init() {}
 
-    /// What it was told, in order.
+    /// The recorded calls, in order.
     public var events: [Event] { state.withLock { $0 } }
 
     /// ``events`` in words: `stored`, `next store`, `next network`, `error` with its code,
@@ -61,10 +61,10 @@ public final class CallbackRecorder<Value: Sendable>: Sendable {
     /// For `onCompleted`.
     public func completed() { append(.completed) }
 
-    /// Begins a request whose callbacks are all recorded.
+    /// Begins a request and records all its callbacks.
     ///
-    /// - Returns: the subscription; letting go of it cancels the request. Once
-    ///   ``Subscription/finished()`` returns, everything is recorded.
+    /// - Returns: the subscription; releasing it cancels the request. Once
+    ///   `Subscription.finished()` returns, everything is recorded.
     public func subscribe(
         to stream: EmissionStream<Value>,
         on executor: CallbackExecutor = .concurrent

@@ -1,7 +1,7 @@
 public import HTTPCache
 public import Holdfast
 
-/// What a stream emitted, and how it ended.
+/// The emissions of a stream, and how it ended.
 ///
 /// ```swift
 /// let recorded = await client.startWith(FeedEndpoint()).recorded()
@@ -14,7 +14,7 @@ public struct RecordedEmissions<Value: Sendable>: Sendable {
         case completed
         /// It threw this.
         case failed(any Error)
-        /// The recording had as many as it was to have, or its task was cancelled.
+        /// The recording reached its limit, or its task was cancelled.
         case cancelled
     }
 
@@ -23,13 +23,13 @@ public struct RecordedEmissions<Value: Sendable>: Sendable {
     /// See ``Ending``.
     public var ending: Ending
 
-    /// What was emitted, in its order.
+    /// The emitted values, in order.
     public var values: [Value] { emissions.map(\.value) }
-    /// Where it came from.
+    /// The source of each emission.
     public var sources: [CacheResponse.Source] { emissions.map(\.source) }
     /// Whether it completed.
     public var isComplete: Bool { if case .completed = ending { true } else { false } }
-    /// What it threw, where that was an error of the request layer.
+    /// The error that the stream threw, if it is one of the request layer.
     public var failure: HoldfastError? { if case .failed(let error) = ending { error as? HoldfastError } else { nil } }
 
     /// A recording.
@@ -40,10 +40,10 @@ public struct RecordedEmissions<Value: Sendable>: Sendable {
 }
 
 extension EmissionStream {
-    /// Runs the request and keeps what it emits.
+    /// Runs the request and records its emissions.
     ///
-    /// - Parameter limit: after so many emissions it is let go of, and cancelled: for a stream that
-    ///   follows the store. It goes to its end unless told otherwise.
+    /// - Parameter limit: the recording cancels the stream after this number of emissions: for a
+    ///   stream that follows the store. Unlimited by default.
     public func recorded(upTo limit: Int = .max) async -> RecordedEmissions<Value> {
         var recorded = RecordedEmissions<Value>(emissions: [], ending: .cancelled)
         guard limit > 0 else { return recorded }

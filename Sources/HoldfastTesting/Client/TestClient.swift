@@ -8,30 +8,30 @@ public struct TestClient: Sendable {
     public let client: CachingClient
     /// Its network.
     public let transport: ScriptedTransport
-    /// Its store: a real one, in a folder that goes when the test ends. It is on a file system in
-    /// memory where there is one (`/dev/shm`), otherwise on disk.
+    /// Its store: a real one, in a folder that is removed when the test ends. The folder is on a
+    /// file system in memory if there is one (`/dev/shm`), otherwise on disk.
     public let store: CacheManager
-    /// Tells dates and ages; 2026-01-01T00:00:00Z until it is moved.
+    /// The source of dates and ages; 2026-01-01T00:00:00Z until it is moved.
     public let clock: ManualClock
-    /// What timeouts, waits between retries and delayed replies are timed by.
+    /// The clock of timeouts, of waits between retries and of delayed replies.
     public let sleeper: ManualDurationClock
 }
 
-/// Requests that no script answered.
+/// Requests without a script.
 public struct UnscriptedCalls: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What was asked for, in order. Parameters whose names tell of a secret are redacted.
+    /// The targets of the requests, in order. Parameters with the name of a secret are redacted.
     public var targets: [String]
 
-    /// Targets that were asked for.
+    /// An error that names these targets.
     public init(targets: [String]) { self.targets = targets }
 
-    /// What was asked for, and what to do.
+    /// The targets, and how to script them.
     public var description: String {
-        "No answer is scripted for \(targets.map { "'\($0)'" }.joined(separator: ", ")). Tell the transport with 'script'."
+        "No response is scripted for \(targets.map { "'\($0)'" }.joined(separator: ", ")). Add one with the transport's 'script'."
     }
 }
 
-/// Runs a test with a client that asks nobody.
+/// Runs a test with a client that has no network but a script.
 ///
 /// ```swift
 /// try await withTestClient { test in
@@ -40,16 +40,15 @@ public struct UnscriptedCalls: Error, Sendable, Hashable, CustomStringConvertibl
 /// }
 /// ```
 ///
-/// The client is also that of the task, ``CachingClient/current``. Client, store and folder are
-/// gone when this returns. For tests of an engine, without files, there is
-/// ``InMemoryResponseStore``.
+/// The client is also that of the task, `CachingClient.current`. Client, store and folder are
+/// removed when this returns. Tests of an engine need no files: use ``InMemoryResponseStore``.
 ///
 /// - Parameters:
 ///   - configuration: the client's.
-///   - logger: silent unless told otherwise.
-/// - Returns: what `body` does.
-/// - Throws: what `body` throws; otherwise ``UnscriptedCalls`` where a request found no script,
-///   also one whose failure nobody noticed, because what was stored stood in for it.
+///   - logger: silent by default.
+/// - Returns: the result of `body`.
+/// - Throws: the error of `body`; otherwise ``UnscriptedCalls`` if a request had no script. That
+///   includes requests whose failure was hidden, because a stored response was served instead.
 public func withTestClient<Value>(
     _ configuration: CachingClient.Configuration = CachingClient.Configuration(),
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },

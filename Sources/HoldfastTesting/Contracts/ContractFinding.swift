@@ -4,14 +4,14 @@ import Synchronization
 public struct ContractFinding: Sendable, Hashable, CustomStringConvertible {
     /// The sentence.
     public let rule: String
-    /// What was done, what was to be expected, what came.
+    /// The operation, the expected result and the actual one.
     public let detail: String
 
     /// Both in one line.
     public var description: String { "\(rule) — \(detail)" }
 }
 
-/// Collects what a check finds.
+/// Collects the findings of a check.
 final class Findings: Sendable {
     let rule: String
     private let found = Mutex<[ContractFinding]>([])
@@ -20,7 +20,7 @@ final class Findings: Sendable {
 
     var all: [ContractFinding] { found.withLock { $0 } }
 
-    /// Notes a breach; a rule that is broken in very many places is told of a few times.
+    /// Records a breach. Further breaches of a rule that is broken often are left out.
     func add(_ detail: String) {
         found.withLock { if $0.count < 5 { $0.append(ContractFinding(rule: rule, detail: detail)) } }
     }
@@ -43,10 +43,10 @@ final class Findings: Sendable {
     }
 }
 
-/// Ends a check that has noted why.
+/// Ends a check that has recorded its finding.
 struct CheckEnded: Error {}
 
-/// Runs a check; what it throws and that it does not end in time are findings too.
+/// Runs a check and returns its findings, including a thrown error and a timeout.
 func findings(
     of rule: String,
     timeout: Duration,
@@ -60,7 +60,7 @@ func findings(
             } catch { findings.add("an error was thrown: \(error)") }
         }
         group.addTask {
-            // Only whoever breaks the contract is waited for so long.
+            // Only an implementation that breaks the contract takes this long.
             if (try? await Task.sleep(for: timeout)) != nil { findings.add("it did not end within \(timeout)") }
         }
         await group.next()

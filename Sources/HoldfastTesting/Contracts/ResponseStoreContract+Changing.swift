@@ -7,7 +7,7 @@ extension ResponseStoreContract {
     /// `changes`.
     static let changing: [Rule] = [
         Rule(
-            "Whoever watches is told of what was stored, freshened and invalidated, in this order, after a lookup knows it."
+            "A watcher receives what was stored, freshened and invalidated, in this order, after a lookup finds it."
         ) {
             bench in
             let key = try bench.key("/x")
@@ -37,7 +37,7 @@ extension ResponseStoreContract {
                 bench.findings.equal(try await bench.mark(key), true, "the mark after the change by \(scope.word)")
             }
         },
-        Rule("A change is told after its commit: whoever hears of it finds it.") { bench in
+        Rule("A change is reported after its commit: a watcher that receives it finds it.") { bench in
             let key = try bench.key("/x")
             let changes = bench.store.changes.changes(of: .key(key))
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -64,7 +64,7 @@ extension ResponseStoreContract {
                 try await group.waitForAll()
             }
         },
-        Rule("Whoever watches one key, target, prefix or tag hears of it, and not of others.") { bench in
+        Rule("A watcher of one key, target, prefix or tag receives its changes, and no others.") { bench in
             let (x, y) = (try bench.key("/x"), try bench.key("/y"))
             let interests: [InvalidationScope] = [
                 .key(y), .target(y.components.target), .prefix(try bench.prefix("/y")), .tag("y"),
@@ -93,7 +93,7 @@ extension ResponseStoreContract {
             let next = try await again.invalidate(.all, soft: true)
             bench.findings.expect(next > last, "the next number is \(next.number) after \(last.number)")
         },
-        Rule("What was invalidated is invalidated after a restart.") { bench in
+        Rule("An invalidated response is still invalidated after a restart.") { bench in
             let names = ["key", "target", "prefix", "tag"]
             for soft in [true, false] {
                 for name in names {
@@ -117,7 +117,7 @@ extension ResponseStoreContract {
             }
             bench.findings.equal(try await again.mark(try again.key("/other")), false, "the mark of another one")
         },
-        Rule("Why something was invalidated is known after a restart.") { bench in
+        Rule("The cause of an invalidation is known after a restart.") { bench in
             let keys = try ["/key", "/target", "/tag", "/other"].map { try bench.key($0) }
             for key in keys {
                 try await bench.mustPut(bench.draft(key, tags: [key.components.target.path]), bench.body("x"))
@@ -143,7 +143,7 @@ extension ResponseStoreContract {
             let late = try await again.put(again.draft(try again.key("/x"), tags: ["t"]), again.body("late"), fence)
             bench.findings.expect(late == nil, "it was stored")
         },
-        Rule("What was stored is found after a restart with its body and its tags, and no number is used again.") {
+        Rule("A stored response is found after a restart with its body and its tags, and no number is used again.") {
             bench in
             let key = try bench.key("/x")
             let body = bench.noise(StoreBench.large)
@@ -156,7 +156,7 @@ extension ResponseStoreContract {
             try await again.invalidate(.tag("t"), soft: true)
             bench.findings.equal(try await again.mark(key), true, "the mark after its tag was invalidated")
         },
-        Rule("What was not finished is not there after a restart.") { bench in
+        Rule("An unfinished response does not exist after a restart.") { bench in
             let key = try bench.key("/x")
             do {
                 let writer = try await bench.begin(bench.draft(key))

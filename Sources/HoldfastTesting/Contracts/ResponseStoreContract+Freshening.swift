@@ -18,14 +18,14 @@ extension ResponseStoreContract {
             bench.findings.equal(
                 try await bench.store.lookup(key),
                 [freshened],
-                "the lookup, beside what 'freshen' returned"
+                "the lookup, compared with the result of 'freshen'"
             )
             bench.findings.expect(freshened.head == renewal.head, "the head is another one: \(freshened.head)")
             bench.findings.equal(freshened.id, stored.id, "the number")
             bench.findings.equal(freshened.storedAt, stored.storedAt, "the time of storing")
             bench.findings.equal(try await bench.texts(key), ["x"], "the bodies")
         },
-        Rule("A pin keeps a response from no replacing, freshening or invalidation.") { bench in
+        Rule("A pin prevents no replacement, freshening or invalidation of a response.") { bench in
             let key = try bench.key("/x")
             var draft = bench.draft(key)
             draft.isPinned = true
@@ -38,7 +38,7 @@ extension ResponseStoreContract {
             try await bench.invalidate(.key(key), soft: false)
             bench.findings.equal(try await bench.texts(key), [], "the bodies after a pinned one was removed")
         },
-        Rule("A response that was marked before the request was sent answers again once it is freshened.") { bench in
+        Rule("A response that was marked before the request was sent is served again once it is freshened.") { bench in
             let key = try bench.key("/x")
             let scopes: [InvalidationScope] = [
                 .key(key), .target(key.components.target), .prefix(try bench.prefix("/x")), .tag("t"), .all,
@@ -52,7 +52,7 @@ extension ResponseStoreContract {
                 bench.findings.equal(try await bench.mark(key), false, "\(scope.word): the mark")
             }
         },
-        Rule("What was invalidated after the fence is not freshened.") { bench in
+        Rule("A response that was invalidated after the fence is not freshened.") { bench in
             let key = try bench.key("/x")
             let scopes: [InvalidationScope] = [
                 .key(key), .target(key.components.target), .prefix(try bench.prefix("/x")), .tag("had"), .tag("gets"),
@@ -69,7 +69,7 @@ extension ResponseStoreContract {
                 bench.findings.equal(try await bench.mark(key), isMarked, "\(scope): the mark")
             }
         },
-        Rule("What is gone is not freshened, and does not come back.") { bench in
+        Rule("A removed response is not freshened, and does not return.") { bench in
             let key = try bench.key("/x")
             let old = try await bench.mustPut(bench.draft(key), bench.body("old"))
             try await bench.mustPut(bench.draft(key, tags: ["t"]), bench.body("new"))

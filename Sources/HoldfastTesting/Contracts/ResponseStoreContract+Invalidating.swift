@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 extension ResponseStoreContract {
-    /// What concerns the key `/x` with the tag `t`.
+    /// The scopes that contain the key `/x` with the tag `t`.
     private static func scopes(_ bench: StoreBench) throws -> [InvalidationScope] {
         [
             .key(try bench.key("/x")), .target(try bench.target("/x")), .prefix(try bench.prefix("/x")), .tag("t"),
@@ -15,7 +15,7 @@ extension ResponseStoreContract {
     /// `invalidate`, the sequence and the fence.
     static let invalidating: [Rule] = [
         Rule(
-            "Every invalidation has a larger number than the one before, and 'invalidationSequence' is at it when it returns."
+            "Every invalidation has a larger number than the one before, and 'invalidationSequence' has reached it when it returns."
         ) {
             bench in
             var last = bench.sequence
@@ -35,7 +35,7 @@ extension ResponseStoreContract {
             bench.findings.equal(bench.sequence, before, "the sequence")
         },
         Rule(
-            "A response whose fill began before an invalidation of its key, target, prefix, tag or of everything is not stored."
+            "A response whose fill began before an invalidation of its key, target, prefix, tag or of all responses is not stored."
         ) {
             bench in
             let key = try bench.key("/x")
@@ -54,7 +54,7 @@ extension ResponseStoreContract {
                 }
             }
         },
-        Rule("A fill that began after an invalidation is stored, and so is one that the invalidation was not about.") {
+        Rule("A fill that began after an invalidation is stored, and so is one that the invalidation does not cover.") {
             bench in
             let key = try bench.key("/x")
             for scope in try scopes(bench) {
@@ -64,7 +64,7 @@ extension ResponseStoreContract {
                 bench.findings.equal(
                     try await bench.mark(key),
                     false,
-                    "\(scope.word): the mark of what was stored later"
+                    "\(scope.word): the mark of the response that was stored later"
                 )
             }
             let fence = bench.sequence
@@ -76,7 +76,7 @@ extension ResponseStoreContract {
             let other = try await bench.put(bench.draft(try bench.key("/y"), tags: ["u"]), bench.body("y"), fence)
             bench.findings.expect(other != nil, "a response with another key, target and tag was not stored")
         },
-        Rule("'keepingForOffline' marks what is stored and keeps it; without it, it is removed.") { bench in
+        Rule("'keepingForOffline' marks a response and keeps it; otherwise the response is removed.") { bench in
             let key = try bench.key("/x")
             for scope in try scopes(bench) {
                 try await bench.mustPut(bench.draft(key, tags: ["t"]), bench.body("x"))
@@ -87,7 +87,7 @@ extension ResponseStoreContract {
                 bench.findings.equal(try await bench.store.lookup(key).count, 0, "\(scope.word), hard: responses")
                 bench.findings.expect(
                     bench.store.resident(key) ?? [] == [],
-                    "\(scope.word), hard: 'resident' has it still"
+                    "\(scope.word), hard: 'resident' still returns it"
                 )
             }
         },
@@ -141,7 +141,7 @@ extension ResponseStoreContract {
                     let resident = bench.store.resident(key)?.first?.head.invalidation
                     bench.findings.expect(
                         resident ?? .unsafeMethod == .unsafeMethod,
-                        "\(scope.word): 'resident' says \(resident.map { "\($0)" } ?? "nothing")"
+                        "\(scope.word): 'resident' returns \(resident.map { "\($0)" } ?? "nothing")"
                     )
                     let renewal = bench.renewal(stored, tags: ["t"])
                     _ = try await bench.store.freshen(stored, with: renewal, fence: bench.sequence)
@@ -155,7 +155,7 @@ extension ResponseStoreContract {
                 }
             }
         },
-        Rule("An invalidation of what is not stored is no error.") { bench in
+        Rule("An invalidation that covers no stored response is not an error.") { bench in
             for scope in try scopes(bench) {
                 for soft in [true, false] { try await bench.invalidate(scope, soft: soft) }
             }
@@ -164,7 +164,7 @@ extension ResponseStoreContract {
 
     /// Invalidation by tag.
     static let tagging: [Rule] = [
-        Rule("A tag is invalidated for everything that carries it, in all partitions, and for nothing else.") { bench in
+        Rule("A tag is invalidated for all responses that carry it, in all partitions, and for no others.") { bench in
             let carrying = [
                 try bench.key("/a"), try bench.key("/b"), try bench.key("/a", .principal("p")),
                 try bench.key("/a", .principal("q")),
@@ -186,7 +186,7 @@ extension ResponseStoreContract {
                 }
             }
         },
-        Rule("What takes the place of a response has its own tags, and not those of the one before.") { bench in
+        Rule("A response that replaces another has its own tags, and not those of the other.") { bench in
             let key = try bench.key("/x")
             try await bench.mustPut(bench.draft(key, tags: ["old"]), bench.body("x"))
             try await bench.mustPut(bench.draft(key, tags: ["new"]), bench.body("x"))

@@ -7,7 +7,7 @@ extension ResponseStoreContract {
     /// Invalidation by prefix.
     static let prefixing: [Rule] = [
         Rule(
-            "A prefix is invalidated for the targets that begin with it, in all partitions, method classes and variants, and for nothing else."
+            "A prefix is invalidated for the targets that begin with it, in all partitions, method classes and variants, and for no others."
         ) {
             bench in
             let content = CacheKey.Content(type: nil, coding: nil, sha256: [UInt8](repeating: 3, count: 32))
@@ -59,7 +59,7 @@ extension ResponseStoreContract {
             }
         },
         Rule(
-            "Of several prefixes that cover a response the strictest holds, and what is stored after them is left alone."
+            "Of several prefixes that cover a response the strictest applies, and responses that are stored later are not affected."
         ) {
             bench in
             for softs in [[true, false], [false, true], [true, true]] {
@@ -99,7 +99,7 @@ extension ResponseStoreContract {
                 }
             }
         },
-        Rule("Many prefixes at a time invalidate all that they cover, and remove nothing that none of them covers.") {
+        Rule("Many prefixes at a time invalidate all responses that they cover, and no others.") {
             bench in
             for index in 0..<100 {
                 try await bench.mustPut(bench.draft(try bench.key("/\(index)/")), bench.body("x"))

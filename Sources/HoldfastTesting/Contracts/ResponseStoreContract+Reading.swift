@@ -14,17 +14,17 @@ extension ResponseStoreContract {
                     0,
                     "responses of \(key.components.target)"
                 )
-                bench.findings.expect(bench.store.resident(key) ?? [] == [], "'resident' found some")
+                bench.findings.expect(bench.store.resident(key) ?? [] == [], "'resident' found responses")
             }
         },
-        Rule("A stored response comes back as it was drafted: key, head and times.") { bench in
+        Rule("A stored response is returned as it was drafted: key, head and times.") { bench in
             for (name, fields) in strangeFields {
                 let key = try bench.key("/" + name)
                 let draft = bench.draft(key, fields: fields, selecting: [.accept: "a", .accept: "b"])
                 let stored = try await bench.mustPut(draft, bench.body("x"))
                 let found = try bench.findings.unwrap(
                     try await bench.store.lookup(key).first,
-                    "\(name): nothing was found"
+                    "\(name): no response was found"
                 )
                 bench.findings.equal(found, stored, "\(name): what is looked up, beside what 'finish' returned")
                 bench.findings.equal(bytes(found.head.fields), bytes(fields), "\(name): the fields")
@@ -39,7 +39,7 @@ extension ResponseStoreContract {
                 bench.findings.equal(found.bodyLength, 1, "\(name): the length of the body")
             }
         },
-        Rule("A body comes back byte for byte, whatever its length and however it was cut.") { bench in
+        Rule("A body is returned byte for byte, for any length and any chunks.") { bench in
             var random = bench.random(1)
             let lengths = [0, 1, 65_535, 65_536, 65_537, 131_072, StoreBench.large]
             for length in lengths + (0..<4).map({ _ in Int.random(in: 0...200_000, using: &random) }) {
@@ -59,16 +59,16 @@ extension ResponseStoreContract {
                 )
                 bench.findings.expect(
                     stream.length ?? Int64(length) == Int64(length),
-                    "the stream of \(length) bytes says \(stream.length ?? -1)"
+                    "the stream of \(length) bytes has the length \(stream.length ?? -1)"
                 )
                 let whole = try await stream.collect(upTo: 1 << 24)
                 bench.findings.expect(
                     whole == body,
-                    "a body of \(length) bytes came back as others (\(whole.readableBytes))"
+                    "a body of \(length) bytes is returned differently (\(whole.readableBytes))"
                 )
             }
         },
-        Rule("A part of a body comes back byte for byte, and the stream's length is the part's.") { bench in
+        Rule("A part of a body is returned byte for byte, and the stream's length is the part's.") { bench in
             var random = bench.random(2)
             for length in [1, 65_536, 65_537, 400_003] {
                 let body = bench.noise(length)
@@ -134,7 +134,7 @@ extension ResponseStoreContract {
                 bench.findings.expect(body == nil || body == bench.noise(100_000, salt), "another body came")
             }
         },
-        Rule("'resident' holds all of a key's responses, or says nothing.") { bench in
+        Rule("'resident' returns all of a key's responses, or 'nil'.") { bench in
             let key = try bench.key("/x")
             for index in 0..<6 {
                 let selecting: HTTPFields = [.accept: "\(index % 4)"]
@@ -177,7 +177,7 @@ extension ResponseStoreContract {
         return [("none", [:]), ("order", order), ("bytes", bytes), ("many", many), ("empty", empty)]
     }()
 
-    /// Names and values as bytes: two values that differ in what is no UTF-8 are equal as text.
+    /// Names and values as bytes: as text, values that differ only in invalid UTF-8 are equal.
     private static func bytes(_ fields: HTTPFields) -> [[UInt8]] {
         fields.flatMap { [Array($0.name.rawName.utf8), $0.withUnsafeBytesOfValue { Array($0) }] }
     }

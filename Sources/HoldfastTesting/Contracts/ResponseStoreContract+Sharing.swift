@@ -74,7 +74,7 @@ extension ResponseStoreContract {
                 }
                 bench.findings.expect(
                     try await bench.mark(key) != false,
-                    "round \(round): one answers as if nothing had been"
+                    "round \(round): one is served as if there had been no invalidation"
                 )
             }
         },

@@ -7,7 +7,7 @@ extension ResponseStoreContract {
     /// Keys and their variants.
     static let variants: [Rule] = [
         Rule(
-            "A new response takes the place of the one with the same key, the same Vary and the same selecting fields."
+            "A new response replaces the one with the same key, the same Vary and the same selecting fields."
         ) {
             bench in
             let key = try bench.key("/x")

@@ -29,7 +29,7 @@ extension ResponseStoreContract {
             _ = try await writer.finish()
             bench.findings.equal(try await bench.texts(key), ["new"], "the bodies after 'finish'")
         },
-        Rule("After 'abandon' nothing is visible, whatever is called then.") { bench in
+        Rule("After 'abandon' nothing is visible, even after further calls.") { bench in
             let key = try bench.key("/x")
             let writer = try await bench.begin(bench.draft(key))
             try await writer.append(bench.body("half"))
@@ -46,7 +46,7 @@ extension ResponseStoreContract {
             await writer.abandon()
             bench.findings.equal(try await bench.texts(key), ["whole"], "the bodies after 'finish' and 'abandon'")
         },
-        Rule("A writer that is dropped without 'finish' leaves nothing.") { bench in
+        Rule("A writer that is dropped without 'finish' leaves nothing behind.") { bench in
             let key = try bench.key("/x")
             do {
                 let writer = try await bench.begin(bench.draft(key))

@@ -1,10 +1,10 @@
 public import HTTPCache
 import HTTPCacheSemantics
 
-/// What every `ResponseStore` promises, as a suite that tries it out and returns what it finds.
+/// The contract of every `ResponseStore`, as a suite that tests a store and returns its findings.
 ///
 /// Every sentence of the protocol's documentation that can be observed from outside is a rule. The
-/// suite knows no test framework: expect that the findings are empty, in whichever one you use.
+/// suite depends on no test framework: in yours, expect that the findings are empty.
 ///
 /// ```swift
 /// @Test func myStoreKeepsTheContract() async {
@@ -13,10 +13,10 @@ import HTTPCacheSemantics
 /// }
 /// ```
 public struct ResponseStoreContract: Sendable {
-    /// Makes an empty store, which nobody else uses. It accepts bodies of 2 MiB, and keeps some
-    /// dozens of responses of that size.
+    /// Makes an empty store for one rule alone. It accepts bodies of 2 MiB, and keeps some dozens
+    /// of responses of that size.
     let makeStore: @Sendable () async throws -> any ResponseStore
-    /// Closes a store and opens what it left.
+    /// Closes a store and opens it again.
     let reopen: (@Sendable (any ResponseStore) async throws -> any ResponseStore)?
     let seed: UInt64
     let timeout: Duration
@@ -24,11 +24,11 @@ public struct ResponseStoreContract: Sendable {
     /// The suite for one kind of store.
     ///
     /// - Parameters:
-    ///   - seed: of everything that is drawn: lengths, contents, ranges, the order of things. It is
-    ///     part of no finding; print it.
-    ///   - timeout: for one rule; reached only by a store that breaks it by hanging.
-    ///   - reopen: closes the store and opens it again, as after a restart; `nil` leaves out the
-    ///     rules about restarts.
+    ///   - seed: of all random choices: lengths, contents, ranges, orders. Findings do not contain
+    ///     it; print it.
+    ///   - timeout: for one rule; only a store that breaks it by hanging reaches it.
+    ///   - reopen: closes the store and opens it again, as after a restart; `nil` omits the rules
+    ///     about restarts.
     ///   - makeStore: makes an empty store that accepts bodies of 2 MiB.
     public init(
         seed: UInt64 = 1,
@@ -42,7 +42,7 @@ public struct ResponseStoreContract: Sendable {
         self.makeStore = makeStore
     }
 
-    /// One rule, tried on a store of its own.
+    /// One rule, tested with its own store.
     struct Rule: Sendable {
         var sentence: String
         var check: @Sendable (StoreBench) async throws -> Void
@@ -59,13 +59,13 @@ public struct ResponseStoreContract: Sendable {
             + Self.changing + (reopen == nil ? [] : Self.reopening)
     }
 
-    /// The sentences that ``run()`` checks.
+    /// The sentences that ``run(where:)`` checks.
     public var rules: [String] { allRules.map(\.sentence) }
 
-    /// Tries the rules, each on a store of its own.
+    /// Tests the rules, each with its own store.
     ///
-    /// - Parameter isIncluded: whether to try a sentence; all of them unless told otherwise.
-    /// - Returns: what is broken; nothing when the store keeps the contract.
+    /// - Parameter isIncluded: whether to test a rule, by its sentence; all rules by default.
+    /// - Returns: the breaches; empty if the store keeps the contract.
     public func run(where isIncluded: (String) -> Bool = { _ in true }) async -> [ContractFinding] {
         var found: [ContractFinding] = []
         for rule in allRules where isIncluded(rule.sentence) {

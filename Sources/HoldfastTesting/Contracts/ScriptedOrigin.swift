@@ -2,16 +2,16 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A socket on loopback that answers one request after the other with bytes it was told, and notes
-/// what it was sent.
+/// A socket on loopback that responds to one request after the other with scripted bytes, and
+/// records what it receives.
 final class ScriptedOrigin: Sendable {
-    /// What is done about one request.
-    struct Answer: Sendable {
+    /// The reaction to one request.
+    struct Response: Sendable {
         var bytes: String
-        /// Sent when the check says ``ScriptedOrigin/goOn()``.
+        /// Sent when the check calls ``ScriptedOrigin/sendRest()``.
         var later: String?
         var closes = false
-        /// So many bytes more, as fast as they are taken.
+        /// This number of further bytes, as fast as the peer reads them.
         var flood = 0
 
         init(_ bytes: String, then later: String? = nil, closes: Bool = false, flooding flood: Int = 0) {
@@ -21,23 +21,23 @@ final class ScriptedOrigin: Sendable {
             self.flood = flood
         }
 
-        /// The connection is closed without a word.
-        static let hangUp = Answer("", closes: true)
-        /// Nothing comes.
-        static let silence = Answer("")
+        /// The connection is closed without a response.
+        static let hangUp = Response("", closes: true)
+        /// No response.
+        static let silence = Response("")
     }
 
     private struct State {
-        var answers: [Answer]
+        var responses: [Response]
         var requests: [String] = []
         var channels: [any Channel] = []
         var closed = 0
         var waiting: [(condition: @Sendable (Int, Int) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
         var later: (channel: any Channel, bytes: String)?
-        var flooded = 0
+        var floodedBytes = 0
         var isStalled = false
         var stallWaiter: CheckedContinuation<Void, Never>?
-        var isGivenUp = false
+        var isAborted = false
     }
 
     private let state: Mutex<State>
@@ -46,11 +46,11 @@ final class ScriptedOrigin: Sendable {
     var authority: String { "127.0.0.1:\(port.load(ordering: .relaxed))" }
     private let port = Atomic(0)
 
-    private init(_ answers: [Answer]) { state = Mutex(State(answers: answers)) }
+    private init(_ responses: [Response]) { state = Mutex(State(responses: responses)) }
 
     /// Begins to listen on a port that is free.
-    static func start(_ answers: [Answer]) async throws -> ScriptedOrigin {
-        let origin = ScriptedOrigin(answers)
+    static func start(_ responses: [Response]) async throws -> ScriptedOrigin {
+        let origin = ScriptedOrigin(responses)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -73,11 +73,10 @@ final class ScriptedOrigin: Sendable {
         for channel in state.withLock({ $0.channels }) { try? await channel.close() }
     }
 
-    /// Lets everybody who waits go on, and closes every connection, so that the other side does
-    /// too: the check took too long.
-    func giveUp() {
-        change { $0.isGivenUp = true }
-        stalled()
+    /// Resumes all waiting checks and closes every connection, because the check took too long.
+    func abort() {
+        change { $0.isAborted = true }
+        markStalled()
         for channel in state.withLock({ $0.channels }) { channel.close(promise: nil) }
     }
 
@@ -85,10 +84,10 @@ final class ScriptedOrigin: Sendable {
     var requests: [String] { state.withLock { $0.requests } }
 
     /// Bytes of the flood that have left the process.
-    var flooded: Int { state.withLock { $0.flooded } }
+    var floodedBytes: Int { state.withLock { $0.floodedBytes } }
 
-    /// Sends what was kept for later.
-    func goOn() {
+    /// Sends the rest of each response that has one.
+    func sendRest() {
         let later = state.withLock { state in
             defer { state.later = nil }
             return state.later
@@ -96,15 +95,15 @@ final class ScriptedOrigin: Sendable {
         if let later { later.channel.writeAndFlush(ByteBuffer(string: later.bytes), promise: nil) }
     }
 
-    /// Waits until so many requests have come.
-    func received(_ count: Int) async { await until { requests, _ in requests >= count } }
+    /// Waits for this number of requests.
+    func waitForRequests(_ count: Int) async { await waitUntil { requests, _ in requests >= count } }
 
-    /// Waits until so many connections have been closed.
-    func closed(_ count: Int) async { await until { _, closed in closed >= count } }
+    /// Waits until this number of connections have been closed.
+    func waitForClosed(_ count: Int) async { await waitUntil { _, closed in closed >= count } }
 
-    /// Waits until a flood gets no further: nothing has left for five seconds, longer than a busy
-    /// machine lets a reader wait, or everything has.
-    func stalls() async {
+    /// Waits until a flood stops: either all of it was sent, or no byte was for five seconds. A
+    /// busy machine delays a reader for less than that.
+    func waitForStall() async {
         await withCheckedContinuation { continuation in
             let isStalled = state.withLock { state in
                 if state.isStalled { return true }
@@ -115,10 +114,10 @@ final class ScriptedOrigin: Sendable {
         }
     }
 
-    private func until(_ condition: @escaping @Sendable (Int, Int) -> Bool) async {
+    private func waitUntil(_ condition: @escaping @Sendable (Int, Int) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isMet = state.withLock { state in
-                if state.isGivenUp || condition(state.requests.count, state.closed) { return true }
+                if state.isAborted || condition(state.requests.count, state.closed) { return true }
                 state.waiting.append((condition, continuation))
                 return false
             }
@@ -130,47 +129,47 @@ final class ScriptedOrigin: Sendable {
         let due = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             body(&state)
             let (requests, closed) = (state.requests.count, state.closed)
-            let isGivenUp = state.isGivenUp
-            let due = state.waiting.filter { isGivenUp || $0.condition(requests, closed) }.map(\.continuation)
-            state.waiting.removeAll { isGivenUp || $0.condition(requests, closed) }
+            let isAborted = state.isAborted
+            let due = state.waiting.filter { isAborted || $0.condition(requests, closed) }.map(\.continuation)
+            state.waiting.removeAll { isAborted || $0.condition(requests, closed) }
             return due
         }
         for continuation in due { continuation.resume() }
     }
 
-    fileprivate func opened(_ channel: any Channel) { change { $0.channels.append(channel) } }
+    fileprivate func addConnection(_ channel: any Channel) { change { $0.channels.append(channel) } }
 
-    fileprivate func ended() { change { $0.closed += 1 } }
+    fileprivate func countClosed() { change { $0.closed += 1 } }
 
-    /// Takes a whole request and answers it.
-    fileprivate func take(_ request: String, on channel: any Channel) {
-        var answer: Answer?
+    /// Records a whole request and responds to it.
+    fileprivate func receive(_ request: String, on channel: any Channel) {
+        var response: Response?
         change { state in
             state.requests.append(request)
-            answer = state.answers.isEmpty ? nil : state.answers.removeFirst()
-            if let later = answer?.later { state.later = (channel, later) }
+            response = state.responses.isEmpty ? nil : state.responses.removeFirst()
+            if let later = response?.later { state.later = (channel, later) }
         }
-        // Nothing is scripted for this one: that it came is what the check finds.
-        guard let answer else { return channel.close(promise: nil) }
-        if !answer.bytes.isEmpty { channel.writeAndFlush(ByteBuffer(string: answer.bytes), promise: nil) }
-        if answer.closes { channel.close(promise: nil) }
-        if answer.flood > 0 { pour(answer.flood, into: channel) }
+        // No response is scripted for this request: the check finds it among the recorded ones.
+        guard let response else { return channel.close(promise: nil) }
+        if !response.bytes.isEmpty { channel.writeAndFlush(ByteBuffer(string: response.bytes), promise: nil) }
+        if response.closes { channel.close(promise: nil) }
+        if response.flood > 0 { pour(response.flood, into: channel) }
     }
 
     /// Writes a piece when the one before it has left.
     private func pour(_ left: Int, into channel: any Channel) {
-        guard left > 0 else { return stalled() }
+        guard left > 0 else { return markStalled() }
         let piece = ByteBuffer(repeating: 7, count: min(left, 1 << 18))
-        let guardian = channel.eventLoop.scheduleTask(in: .seconds(5)) { self.stalled() }
+        let guardian = channel.eventLoop.scheduleTask(in: .seconds(5)) { self.markStalled() }
         channel.writeAndFlush(piece).whenComplete { result in
             guardian.cancel()
-            guard case .success = result else { return self.stalled() }
-            self.state.withLock { $0.flooded += piece.readableBytes }
+            guard case .success = result else { return self.markStalled() }
+            self.state.withLock { $0.floodedBytes += piece.readableBytes }
             self.pour(left - piece.readableBytes, into: channel)
         }
     }
 
-    private func stalled() {
+    private func markStalled() {
         let waiter = state.withLock { state in
             state.isStalled = true
             defer { state.stallWaiter = nil }
@@ -179,7 +178,7 @@ final class ScriptedOrigin: Sendable {
         waiter?.resume()
     }
 
-    /// Cuts what arrives into requests by `Content-Length`.
+    /// Splits the received bytes into requests by `Content-Length`.
     private final class RequestHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
@@ -188,9 +187,9 @@ final class ScriptedOrigin: Sendable {
 
         init(_ origin: ScriptedOrigin) { self.origin = origin }
 
-        func channelActive(context: ChannelHandlerContext) { origin.opened(context.channel) }
+        func channelActive(context: ChannelHandlerContext) { origin.addConnection(context.channel) }
 
-        func channelInactive(context: ChannelHandlerContext) { origin.ended() }
+        func channelInactive(context: ChannelHandlerContext) { origin.countClosed() }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
@@ -199,7 +198,7 @@ final class ScriptedOrigin: Sendable {
             while let end = endOfRequest {
                 let request = String(decoding: gathered[..<end], as: UTF8.self)
                 gathered.removeFirst(end)
-                origin.take(request, on: context.channel)
+                origin.receive(request, on: context.channel)
             }
         }
 

@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// A store on the bench, and what one does to it all the time.
+/// A store under test, with the operations that most rules need.
 struct StoreBench: Sendable {
     let store: any ResponseStore
     let findings: Findings
@@ -87,7 +87,7 @@ struct StoreBench: Sendable {
         )
     }
 
-    /// Stores in one go; `nil` when the store says that it did not.
+    /// Stores a whole response; `nil` if the store reports that it did not.
     @discardableResult
     func put(_ draft: ResponseDraft, _ body: ByteBuffer, _ fence: InvalidationSequence? = nil) async throws
         -> StoredResponse?
@@ -97,7 +97,7 @@ struct StoreBench: Sendable {
         return try await writer.finish()
     }
 
-    /// Stores what has to be stored.
+    /// Stores a response that must be stored.
     @discardableResult
     func mustPut(_ draft: ResponseDraft, _ body: ByteBuffer) async throws -> StoredResponse {
         try findings.unwrap(
@@ -122,12 +122,12 @@ struct StoreBench: Sendable {
         return texts.sorted { ($0 ?? "") < ($1 ?? "") }
     }
 
-    /// `nil` when there is none, else whether it is marked.
+    /// Whether the response is marked; `nil` if there is none.
     func mark(_ key: CacheKey) async throws -> Bool? {
         try await store.lookup(key).first?.head.isInvalidated
     }
 
-    /// Why the first response of a key was invalidated; `nil` where it was not, or there is none.
+    /// Why the first response of a key was invalidated; `nil` if it was not, or does not exist.
     func cause(_ key: CacheKey) async throws -> InvalidationCause? {
         try await store.lookup(key).first?.head.invalidation
     }
@@ -137,7 +137,7 @@ struct StoreBench: Sendable {
         try await store.invalidate(scope, keepingForOffline: soft, at: Self.now)
     }
 
-    /// What a 304 makes of a response.
+    /// The renewal that a 304 produces for a response.
     func renewal(_ response: StoredResponse, fields: HTTPFields? = nil, tags: [String] = []) -> ResponseDraft {
         var draft = draft(response.key, tags: tags)
         draft.head = response.head

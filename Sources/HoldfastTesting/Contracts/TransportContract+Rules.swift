@@ -4,11 +4,11 @@ import HTTPTypes
 import NIOCore
 
 extension TransportContract {
-    private static let hello = ScriptedOrigin.Answer("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello")
+    private static let hello = ScriptedOrigin.Response("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello")
 
-    /// What goes out.
+    /// Rules for the request.
     static let sending: [Rule] = [
-        Rule("One request is one request on the wire, and one answer.", [hello, hello, hello]) { bench in
+        Rule("One request is one request on the wire, and one response.", [hello, hello, hello]) { bench in
             for count in 1...3 {
                 let (head, body) = try await bench.exchange(bench.request("/\(count)"))
                 bench.findings.equal(head.status.code, 200, "the status")
@@ -30,7 +30,7 @@ extension TransportContract {
                 bench.findings.equal(line, "GET \(path) HTTP/1.1", "the request line")
             }
         },
-        Rule("Method, authority, fields and content arrive as they were given.", [hello]) { bench in
+        Rule("Method, authority, fields and content arrive unchanged.", [hello]) { bench in
             let fields: HTTPFields = [.accept: "text/plain", .acceptLanguage: "1", .acceptLanguage: "2"]
             let body = BodyStream(ByteBuffer(string: "content"))
             _ = try await bench.exchange(bench.request("/x", .put, fields: fields, body: body))
@@ -41,12 +41,12 @@ extension TransportContract {
             bench.findings.equal(
                 lines.filter { $0.hasPrefix("accept-language:") },
                 ["accept-language: 1", "accept-language: 2"],
-                "lines of a field that was given twice"
+                "lines of a field with two values"
             )
             bench.findings.equal(lines.filter { $0.hasPrefix("content-length:") }, ["content-length: 7"], "the length")
-            bench.findings.expect(text.hasSuffix("\r\n\r\ncontent"), "the content is not at the end of what was sent")
+            bench.findings.expect(text.hasSuffix("\r\n\r\ncontent"), "the request does not end with the content")
         },
-        Rule("Nothing that changes the answer is asked for that the request did not ask for.", [hello]) { bench in
+        Rule("No field that changes the response is added to the request.", [hello]) { bench in
             _ = try await bench.exchange(bench.request())
             let lines = (bench.origin.requests.last ?? "").split(separator: "\r\n").map { $0.lowercased() }
             for name in ["accept-encoding", "range", "if-", "cache-control", "cookie", "authorization"] {
@@ -56,7 +56,7 @@ extension TransportContract {
         },
     ]
 
-    /// What comes back.
+    /// Rules for the response.
     static let receiving: [Rule] = [
         Rule(
             "No redirect is followed.",
@@ -77,7 +77,7 @@ extension TransportContract {
             bench.findings.equal(body, "not gzip", "the content")
         },
         Rule(
-            "Nothing is retried: what the origin answered is the answer.",
+            "Nothing is retried: the origin's first response is returned.",
             [.init("HTTP/1.1 503 Service Unavailable\r\nretry-after: 0\r\ncontent-length: 4\r\n\r\nbusy"), hello]
         ) { bench in
             let (head, body) = try await bench.exchange(bench.request())
@@ -98,7 +98,7 @@ extension TransportContract {
             bench.findings.equal(fields.map(\.value), ["1", "a", "2", "b"], "the values")
         },
         Rule(
-            "A final response that has no content has an empty body, whatever its fields say.",
+            "A final response that has no content has an empty body, regardless of its fields.",
             [
                 .init("HTTP/1.1 304 Not Modified\r\ncontent-length: 10\r\netag: \"1\"\r\n\r\n"),
                 .init("HTTP/1.1 204 No Content\r\n\r\n"),
@@ -112,7 +112,7 @@ extension TransportContract {
             }
         },
         Rule(
-            "Interim responses are no answer.",
+            "Interim responses are not returned as the response.",
             [.init("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfinal")]
         ) { bench in
             let (head, body) = try await bench.exchange(bench.request())
@@ -124,29 +124,28 @@ extension TransportContract {
             [.init("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nfirst", then: "later")]
         ) { bench in
             let response = try await bench.transport.send(bench.request())
-            bench.findings.equal(response.head.status.code, 200, "the status while the body is not there yet")
+            bench.findings.equal(response.head.status.code, 200, "the status before the body has arrived")
             var iterator = response.body.makeAsyncIterator()
             var text = ""
             while text.utf8.count < 5, let chunk = try await iterator.next() { text += String(buffer: chunk) }
-            bench.findings.equal(text, "first", "what came before the origin went on")
-            bench.origin.goOn()
+            bench.findings.equal(text, "first", "the part before the pause")
+            bench.origin.sendRest()
             while let chunk = try await iterator.next() { text += String(buffer: chunk) }
             bench.findings.equal(text, "firstlater", "the content")
         },
         Rule(
-            "What nobody reads is not taken off the wire without end.",
+            "A body that is not read is not received without limit.",
             [.init("HTTP/1.1 200 OK\r\ncontent-length: \(Self.flood)\r\n\r\n", flooding: Self.flood)]
         ) { bench in
             let response = try await bench.transport.send(bench.request())
             var iterator = response.body.makeAsyncIterator()
             var received = try await iterator.next()?.readableBytes ?? 0
-            // The origin writes until the sockets are full. It must have stopped long before it is
-            // through.
-            await bench.origin.stalls()
-            let sent = bench.origin.flooded
+            // The origin writes until the sockets are full. It must stop long before the end.
+            await bench.origin.waitForStall()
+            let sent = bench.origin.floodedBytes
             bench.findings.expect(
                 sent < Self.flood,
-                "all of \(Self.flood) bytes were taken while \(received) were asked for"
+                "all of \(Self.flood) bytes were received while \(received) were read"
             )
             while let chunk = try await iterator.next() { received += chunk.readableBytes }
             bench.findings.equal(received, Self.flood, "bytes of the body, once it was read")
@@ -156,42 +155,45 @@ extension TransportContract {
     /// More than the buffers of two sockets and of a client hold.
     private static let flood = 96 << 20
 
-    /// What goes wrong.
+    /// Rules for failures.
     static let failing: [Rule] = [
-        Rule("A connection that is refused is 'connect', and unreachable.", []) { bench in
+        Rule("A refused connection is 'connect', and unreachable.", []) { bench in
             await bench.origin.stop()
             let code = await bench.failure(bench.request())
             bench.findings.equal(code, .connect, "the code")
         },
-        Rule("An origin that hangs up before the head is 'connectionClosed', and is asked once.", [.hangUp, hello]) {
+        Rule(
+            "An origin that closes the connection before the head is 'connectionClosed', and gets no second request.",
+            [.hangUp, hello]
+        ) {
             bench in
             let code = await bench.failure(bench.request())
             bench.findings.equal(code, .connectionClosed, "the code")
             bench.findings.equal(bench.origin.requests.count, 1, "requests on the wire")
         },
         Rule(
-            "A body that breaks off throws, and never ends quietly.",
+            "A body that breaks off throws; it does not end silently.",
             [
                 .init("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf", closes: true),
                 .init("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n", closes: true),
             ]
         ) { bench in
-            for what in ["by its length", "by its chunks"] {
+            for ending in ["by its length", "by its chunks"] {
                 let code = await bench.failure(bench.request())
-                bench.findings.equal(code, .connectionClosed, "the code of one that is incomplete \(what)")
+                bench.findings.equal(code, .connectionClosed, "the code of one that is incomplete \(ending)")
             }
         },
         Rule("Cancelling the calling task ends the exchange on the wire.", [.silence]) { bench in
             let exchange = Task { try await bench.transport.send(bench.request()) }
-            await bench.origin.received(1)
+            await bench.origin.waitForRequests(1)
             exchange.cancel()
-            await bench.origin.closed(1)
+            await bench.origin.waitForClosed(1)
             if case .success = await exchange.result {
-                bench.findings.add("an exchange that was cancelled was answered")
+                bench.findings.add("a cancelled exchange returned a response")
             }
         },
         Rule(
-            "Letting go of a body that has not ended ends the exchange on the wire.",
+            "Releasing a body before its end ends the exchange on the wire.",
             [.init("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nhalf")]
         ) { bench in
             let reader = Task {
@@ -199,9 +201,9 @@ extension TransportContract {
                 _ = try await iterator.next()
                 _ = try await iterator.next()
             }
-            await bench.origin.received(1)
+            await bench.origin.waitForRequests(1)
             reader.cancel()
-            await bench.origin.closed(1)
+            await bench.origin.waitForClosed(1)
             _ = await reader.result
         },
     ]

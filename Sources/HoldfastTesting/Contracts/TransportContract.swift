@@ -3,11 +3,11 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// What every `Transport` promises, as a suite that tries it out against an origin of its own and
-/// returns what it finds.
+/// The contract of every `Transport`, as a suite that tests a transport against its own origin and
+/// returns its findings.
 ///
-/// The origin is a socket on loopback that the suite scripts byte by byte, so that what is on the
-/// wire is known: nothing between the transport and the check is polite.
+/// The origin is a socket on loopback that the suite scripts byte by byte. So each byte on the wire
+/// is known, and no server in between corrects anything.
 ///
 /// ```swift
 /// @Test func myTransportKeepsTheContract() async throws {
@@ -21,25 +21,25 @@ public struct TransportContract: Sendable {
 
     /// The suite for one transport, which speaks HTTP/1.1 to `http` origins.
     ///
-    /// - Parameter timeout: for one rule; reached only by a transport that breaks it by hanging.
+    /// - Parameter timeout: for one rule; only a transport that breaks it by hanging reaches it.
     public init(_ transport: any Transport, timeout: Duration = .seconds(30)) {
         self.transport = transport
         self.timeout = timeout
     }
 
-    /// One rule, tried on an origin of its own.
+    /// One rule, tested with its own origin.
     struct Rule: Sendable {
         var sentence: String
-        var answers: [ScriptedOrigin.Answer]
+        var responses: [ScriptedOrigin.Response]
         var check: @Sendable (TransportBench) async throws -> Void
 
         init(
             _ sentence: String,
-            _ answers: [ScriptedOrigin.Answer],
+            _ responses: [ScriptedOrigin.Response],
             _ check: @escaping @Sendable (TransportBench) async throws -> Void
         ) {
             self.sentence = sentence
-            self.answers = answers
+            self.responses = responses
             self.check = check
         }
     }
@@ -49,20 +49,20 @@ public struct TransportContract: Sendable {
 
     private static let allRules = sending + receiving + failing
 
-    /// Tries the rules.
+    /// Tests the rules.
     ///
-    /// - Parameter isIncluded: whether to try a sentence; all of them unless told otherwise.
-    /// - Returns: what is broken; nothing when the transport keeps the contract.
+    /// - Parameter isIncluded: whether to test a rule, by its sentence; all rules by default.
+    /// - Returns: the breaches; empty if the transport keeps the contract.
     /// - Throws: when no socket can be opened on loopback.
     public func run(where isIncluded: (String) -> Bool = { _ in true }) async throws -> [ContractFinding] {
         var found: [ContractFinding] = []
         for rule in Self.allRules where isIncluded(rule.sentence) {
-            let origin = try await ScriptedOrigin.start(rule.answers)
+            let origin = try await ScriptedOrigin.start(rule.responses)
             found += await findings(of: rule.sentence, timeout: timeout) { findings in
                 try await withTaskCancellationHandler {
                     try await rule.check(TransportBench(transport: transport, origin: origin, findings: findings))
                 } onCancel: {
-                    origin.giveUp()
+                    origin.abort()
                 }
             }
             await origin.stop()
@@ -95,7 +95,7 @@ struct TransportBench: Sendable {
         )
     }
 
-    /// Sends and reads the whole answer.
+    /// Sends a request and reads the whole response.
     func exchange(_ request: TransportRequest) async throws -> (head: HTTPResponse, body: String) {
         let response = try await transport.send(request)
         return (response.head, String(buffer: try await response.body.collect(upTo: 1 << 24)))
@@ -106,11 +106,11 @@ struct TransportBench: Sendable {
     func failure(_ request: TransportRequest) async -> TransportError.Code? {
         do {
             let (head, body) = try await exchange(request)
-            findings.add("it was answered: \(head.status.code), \(body.utf8.count) bytes")
+            findings.add("it returned a response: \(head.status.code), \(body.utf8.count) bytes")
         } catch let error as TransportError {
             return error.code
         } catch {
-            findings.add("no 'TransportError' was thrown: \(error)")
+            findings.add("the error is not a 'TransportError': \(error)")
         }
         return nil
     }

@@ -5,15 +5,16 @@ import Logging
 import NIOCore
 
 extension ExpiryFixture {
-    /// Runs the fixture through an engine and a store: stores the response, moves the clock, asks.
+    /// Runs the fixture through an engine and a store: stores the response, moves the clock, sends
+    /// the requests.
     ///
-    /// What an engine does not show, the name of the lifetime's source for instance, is not looked
-    /// at. A fixture whose response no cache stores has no findings here.
+    /// Expectations that an engine does not show, such as the source of the lifetime, are not
+    /// checked. A fixture whose response no cache stores has no findings here.
     ///
     /// - Parameter makeStore: makes an empty store; called for each kind of cache.
-    /// - Returns: what is not as the fixture says; nothing where everything is.
-    /// - Throws: ``ExpiryFixtureError``: an instant is none. What the store throws, and what goes
-    ///   wrong while the response is stored.
+    /// - Returns: the differences from the fixture's expectations; empty if there are none.
+    /// - Throws: ``ExpiryFixtureError`` if an instant is invalid; errors of the store, and those
+    ///   while the response is stored.
     public func findings(in makeStore: () async throws -> any ResponseStore) async throws -> [ContractFinding] {
         guard storable ?? true else { return [] }
         var findings: [ContractFinding] = []
@@ -35,7 +36,7 @@ private struct ExpiryRun {
 
     static let url = "https://a.example/"
 
-    /// An engine knows nothing of what was before: the store alone remembers.
+    /// Each call makes a new engine: only the store remembers earlier calls.
     private func withEngine<Value>(
         _ transport: ScriptedTransport,
         _ body: (CacheEngine) async throws -> Value
@@ -83,40 +84,43 @@ private struct ExpiryRun {
             if !isSo { findings.append(fixture.finding("a \(cache) cache at \(instant.at)", what, expected, came)) }
         }
         let expected = instant.expect
-        let away = try await answer(to: instant, .failure(.connect))
-        let came = away.text ?? away.refusal ?? "nothing"
+        let unreachable = try await response(to: instant, .failure(.connect))
+        let came = unreachable.text ?? unreachable.refusal ?? "nothing"
         switch expected.verdict {
         case .fresh, .staleAllowed:
             expect(
-                away.requests == 0 && away.text == "stored",
+                unreachable.requests == 0 && unreachable.text == "stored",
                 "verdict",
                 "stored",
-                "\(came) after \(away.requests) requests"
+                "\(came) after \(unreachable.requests) requests"
             )
         // The validation in the background may have begun or not.
-        case .staleWhileRevalidate: expect(away.text == "stored", "verdict", "stored", came)
-        case .validate: expect(away.requests == 1, "verdict", "1 request", "\(away.requests) requests")
+        case .staleWhileRevalidate: expect(unreachable.text == "stored", "verdict", "stored", came)
+        case .validate: expect(unreachable.requests == 1, "verdict", "1 request", "\(unreachable.requests) requests")
         case nil: break
         }
-        if away.requests == 1, let staleUse = expected.staleUse {
-            let isSo = staleUse == "allowed" ? away.text == "stored" : away.refusal?.contains("'\(staleUse)'") == true
+        if unreachable.requests == 1, let staleUse = expected.staleUse {
+            let isSo =
+                staleUse == "allowed"
+                ? unreachable.text == "stored" : unreachable.refusal?.contains("'\(staleUse)'") == true
             expect(isSo, "stale_use", staleUse, came)
         }
-        if let response = away.response, let age = expected.age {
+        if let response = unreachable.response, let age = expected.age {
             expect(response.age == Int64((age * 1000).rounded()), "age", "\(age) s", "\(response.age) ms")
         }
-        if case .number(let ttl) = expected.ttl, let timeToLive = away.response?.outcome.timeToLive {
+        if case .number(let ttl) = expected.ttl, let timeToLive = unreachable.response?.outcome.timeToLive {
             expect(timeToLive == Int64(ttl.rounded(.down)), "ttl", "\(ttl)", "\(timeToLive)")
         }
-        guard expected.verdict != .staleWhileRevalidate, away.requests == 1, let isUsed = expected.staleOnError else {
+        guard expected.verdict != .staleWhileRevalidate, unreachable.requests == 1, let isUsed = expected.staleOnError
+        else {
             return findings
         }
-        let onError = try await answer(to: instant, .status(.internalServerError, "error"))
+        let onError = try await response(to: instant, .status(.internalServerError, "error"))
         expect(onError.text == (isUsed ? "stored" : "error"), "stale_on_error", "\(isUsed)", onError.text ?? "nothing")
         return findings
     }
 
-    private func answer(
+    private func response(
         to instant: ExpiryFixture.Instant,
         _ reply: ScriptedTransport.Reply
     ) async throws -> (text: String?, response: CacheResponse?, refusal: String?, requests: Int) {

@@ -4,18 +4,18 @@
     public import Foundation
 #endif
 
-/// What is wrong with a fixture's file.
+/// An error in a fixture's file.
 public struct ExpiryFixtureError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Which file, and what about it.
+    /// The file and the error.
     public var message: String
     /// The message.
     public var description: String { message }
 }
 
 extension ExpiryFixture {
-    /// A fixture.
+    /// Reads a fixture.
     ///
-    /// - Parameter name: for findings; its file's, say.
+    /// - Parameter name: used in findings, for example the name of its file.
     /// - Throws: ``ExpiryFixtureError``
     public static func decode(_ json: Data, name: String = "") throws -> ExpiryFixture {
         let decoder = JSONDecoder()
@@ -29,9 +29,9 @@ extension ExpiryFixture {
         }
     }
 
-    /// The fixtures of a folder, all its files that end in `.json`, by name.
+    /// Reads the fixtures of a folder: all files that end in `.json`, sorted by name.
     ///
-    /// - Throws: ``ExpiryFixtureError``: one is no fixture; or what the file system has to say.
+    /// - Throws: ``ExpiryFixtureError`` if a file is not a fixture; errors of the file system.
     public static func load(folder: String) throws -> [ExpiryFixture] {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted().map {
             file in
@@ -48,8 +48,7 @@ extension ExpiryFixture {
             else { throw ExpiryFixtureError(message: "'\(text)' is no offset such as '+61s'") }
             return base + Int64((number * factor).rounded())
         }
-        // Parsed by hand: the formatters of Foundation differ between platforms in what they let
-        // pass.
+        // Parsed by hand: Foundation's formatters accept different texts on different platforms.
         let parts = text.split(whereSeparator: { "-T:.Z".contains($0) }).compactMap { Int64($0) }
         guard text.hasSuffix("Z"), parts.count == 6 || parts.count == 7, text.count == (parts.count == 6 ? 20 : 24)
         else {

@@ -7,11 +7,11 @@ extension ExpiryFixture.Cache {
 }
 
 extension ExpiryFixture {
-    /// Asks policies alone, without a store or an engine.
+    /// Checks the fixture against policies alone, without a store or an engine.
     ///
-    /// - Parameter policy: the policy of a kind of cache; the standard ones unless told otherwise.
-    /// - Returns: what is not as the fixture says; nothing where everything is.
-    /// - Throws: ``ExpiryFixtureError``: an instant is none.
+    /// - Parameter policy: returns the policy for a kind of cache; the standard ones by default.
+    /// - Returns: the differences from the fixture's expectations; empty if there are none.
+    /// - Throws: ``ExpiryFixtureError`` if an instant is invalid.
     public func findings(_ policy: (Cache) -> CachePolicy = { $0.policy }) throws -> [ContractFinding] {
         var findings: [ContractFinding] = []
         for cache in caches {
@@ -31,7 +31,7 @@ extension ExpiryFixture {
                 let reuse = policy.reuse(of: head, for: Self.request(instant.request), at: now)
                 let place = "a \(cache) cache at \(instant.at)"
                 findings += self.findings(instant.expect, reuse, place)
-                // What a store indexes says the same, unless the clock was set back.
+                // The instant that a store indexes must agree, unless the clock was set back.
                 let (isFresh, until) = (reuse.freshness.isFresh, policy.freshUntil(head))
                 if now >= head.responseTime, (now < until) != isFresh {
                     findings.append(finding(place, "freshUntil", isFresh ? "later" : "earlier", "\(until)"))
@@ -60,7 +60,7 @@ extension ExpiryFixture {
         compare("lifetime", expected.lifetime?.milliseconds, reuse.freshness.lifetime.milliseconds)
         compare("source", expected.source, reuse.freshness.lifetime.source.rawValue)
         compare("age", expected.age.map { Int64(($0 * 1000).rounded()) }, reuse.freshness.age.milliseconds)
-        // Without end is what is further away than any clock goes.
+        // Beyond the reach of any clock is infinite.
         let timeToLive = reuse.freshness.timeToLive > 1 << 50 ? .max : reuse.freshness.timeToLive
         compare("ttl", expected.ttl?.milliseconds, timeToLive)
         if let staleUse = expected.staleUse {

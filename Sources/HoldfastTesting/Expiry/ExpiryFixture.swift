@@ -1,4 +1,4 @@
-/// What was stored when, and what must be true at which later time: one file of JSON.
+/// A stored response and the expectations at later instants: one file of JSON.
 ///
 /// ```swift
 /// for fixture in try ExpiryFixture.load(folder: "Fixtures/expiry") {
@@ -7,7 +7,7 @@
 /// ```
 ///
 /// Instants are text, `2026-03-01T12:00:00Z`, or offsets from the time of the response: `+61s`,
-/// `-5m`, `+1h`, `+2d`. Names are written with underscores: `response_time`. RFC 9111 §4.2
+/// `-5m`, `+1h`, `+2d`. Names use underscores: `response_time`. RFC 9111 §4.2
 public struct ExpiryFixture: Decodable, Sendable {
     /// Kinds of caches. RFC 9111 §1
     public enum Cache: String, Decodable, Sendable {
@@ -31,17 +31,17 @@ public struct ExpiryFixture: Decodable, Sendable {
         }
     }
 
-    /// What was stored.
+    /// The stored response.
     public struct Stored: Decodable, Sendable {
         /// The original request's fields.
         public var request: [Line]?
         /// 200 unless it is stated.
         public var status: Int?
-        /// The response's fields, in order; a name may come twice.
+        /// The response's fields, in order; a name may occur twice.
         public var response: [Line]
         /// When the request was sent. RFC 9111 §4.2.3
         public var requestTime: String
-        /// When the response's head came. RFC 9111 §4.2.3
+        /// When the response's head arrived. RFC 9111 §4.2.3
         public var responseTime: String
         /// `never`, an offset from `responseTime`, or an instant.
         public var explicitExpiry: String?
@@ -49,7 +49,7 @@ public struct ExpiryFixture: Decodable, Sendable {
         public var invalidated: Bool?
     }
 
-    /// What a cache does with it.
+    /// The cache's decision about the stored response.
     public enum Verdict: String, Decodable, Sendable {
         /// It is served.
         case fresh
@@ -57,20 +57,20 @@ public struct ExpiryFixture: Decodable, Sendable {
         case staleAllowed = "stale-allowed"
         /// It is served, and validated in the background.
         case staleWhileRevalidate = "stale-while-revalidate"
-        /// It is not served without asking the origin.
+        /// The origin must validate it before it is served.
         case validate
     }
 
-    /// What must be true; what is `nil` is not looked at.
+    /// The expectations; those that are `nil` are not checked.
     public struct Expectation: Decodable, Sendable {
         /// See ``Verdict``.
         public var verdict: Verdict?
-        /// What asks for validation: `stale`, `responseNoCache`, `invalidated`, `requestNoCache`,
-        /// `requestMaxAge`, `requestMinFresh`, `requestCredentials`.
+        /// The reason for the validation: `stale`, `responseNoCache`, `invalidated`,
+        /// `requestNoCache`, `requestMaxAge`, `requestMinFresh`, `requestCredentials`.
         public var reason: String?
         /// Seconds, or `never`.
         public var lifetime: Seconds?
-        /// What the lifetime comes from: `explicitExpiry`, `sMaxage`, `maxAge`, `expires`,
+        /// The source of the lifetime: `explicitExpiry`, `sMaxage`, `maxAge`, `expires`,
         /// `heuristic`, `none`.
         public var source: String?
         /// Seconds.
@@ -79,7 +79,7 @@ public struct ExpiryFixture: Decodable, Sendable {
         public var ttl: Seconds?
         /// `allowed`, or the name of the directive that forbids it.
         public var staleUse: String?
-        /// Whether it stands in for an answer of 500 and above.
+        /// Whether it is served in place of a response with a status of 500 and above.
         public var staleOnError: Bool?
     }
 
@@ -115,7 +115,7 @@ public struct ExpiryFixture: Decodable, Sendable {
         public var at: String
         /// The presented request's fields.
         public var request: [Line]?
-        /// What must be true then.
+        /// The expectations at that instant.
         public var expect: Expectation
     }
 
@@ -125,8 +125,7 @@ public struct ExpiryFixture: Decodable, Sendable {
     public var rfc: String
     /// In which caches it must hold.
     public var caches: [Cache]
-    /// `false`: a cache that follows the rules would not have stored it; only the policy can be
-    /// asked.
+    /// `false` if a conforming cache does not store the response; only the policy is checked then.
     public var storable: Bool?
     /// See ``Stored``.
     public var stored: Stored

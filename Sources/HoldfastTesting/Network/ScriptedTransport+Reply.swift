@@ -3,13 +3,13 @@ public import HTTPTypes
 public import NIOCore
 
 extension ScriptedTransport {
-    /// One answer.
+    /// One response.
     public struct Reply: Sendable {
-        /// What the origin does.
+        /// How the response ends.
         public enum Ending: Sendable {
             /// The body is complete.
             case complete
-            /// There is no head: this is thrown instead.
+            /// Without a head: this error is thrown instead.
             case failure(TransportError)
             /// The body breaks off after its chunks.
             case brokenOff(TransportError)
@@ -20,14 +20,14 @@ extension ScriptedTransport {
         public var chunks: [ByteBuffer]
         /// See ``Ending``.
         public var ending: Ending
-        /// How long the head, or the failure, is kept waiting, by the transport's clock.
+        /// How long the head, or the failure, is delayed, by the transport's clock.
         public var delay: Duration?
         /// Waits before the head is delivered.
         public var beforeHead: Gate?
         /// Waits before the body ends.
         public var beforeEnd: Gate?
 
-        /// An answer.
+        /// A response.
         public init(
             head: HTTPResponse,
             chunks: [ByteBuffer] = [],
@@ -68,13 +68,13 @@ extension ScriptedTransport {
             )
         }
 
-        /// A 304: what the cache has is what the origin has. Its fields are those that the stored
-        /// response gets. RFC 9111 §4.3.4
+        /// A 304: the cache has the current representation. The stored response gets these fields.
+        /// RFC 9111 §4.3.4
         public static func notModified(_ fields: HTTPFields = [:]) -> Reply {
             .status(.notModified, fields: fields)
         }
 
-        /// No answer.
+        /// No response.
         public static func failure(_ code: TransportError.Code, beforeHead: Gate? = nil) -> Reply {
             Reply(
                 head: HTTPResponse(status: .ok),
@@ -83,17 +83,17 @@ extension ScriptedTransport {
             )
         }
 
-        /// The same answer, later.
+        /// The same response, later.
         public func delayed(by duration: Duration) -> Reply {
             var reply = self
             reply.delay = duration
             return reply
         }
 
-        /// The same answer, which breaks off after so many bytes of its content. The origin hung
-        /// up, unless told otherwise.
+        /// The same response, which breaks off after this number of bytes of its content. By
+        /// default, the origin closed the connection.
         ///
-        /// A `Content-Length` that it has announced, or not, stays as it is.
+        /// Its `Content-Length`, if it has one, stays as it is.
         public func truncated(after bytes: Int, _ code: TransportError.Code = .connectionClosed) -> Reply {
             var reply = self
             var rest = bytes
@@ -107,9 +107,10 @@ extension ScriptedTransport {
             return reply
         }
 
-        /// The body, as it is read.
+        /// The stream of the body.
         ///
-        /// - Parameter failure: looked at before each part; what it answers breaks the body off.
+        /// - Parameter failure: called before each part; an error that it returns breaks off the
+        ///   body.
         func body(unless failure: @escaping @Sendable () -> TransportError?) -> BodyStream {
             BodyStream {
                 var rest = chunks[...]

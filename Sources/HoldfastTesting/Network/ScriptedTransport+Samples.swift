@@ -4,9 +4,9 @@ import HTTPTypes
 public import Holdfast
 import NIOCore
 
-/// What a script cannot be made of.
+/// An endpoint for which no script can be made.
 public struct ScriptError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is missing, and where.
+    /// The missing part, and the endpoint.
     public var message: String
     /// The message.
     public var description: String { message }
@@ -23,15 +23,17 @@ extension ScriptedTransport.Reply {
 }
 
 extension ScriptedTransport {
-    /// Tells it to answer an endpoint's requests, from then on, by its ``Endpoint/sampleResponse``.
+    /// Makes the transport respond to an endpoint's requests with its `Endpoint.sampleResponse`
+    /// from now on.
     ///
-    /// The request is told by method and target, so that what plugins add to fields does not count.
+    /// Requests are matched by method and target, so that fields that plugins add make no
+    /// difference.
     ///
     /// - Parameters:
     ///   - environment: the client's, for endpoints without a base URL of their own.
     ///   - defaults: the client's; its parameters are part of the target.
-    /// - Throws: ``ScriptError``: the endpoint, which it names, has no sample. ``HoldfastError``:
-    ///   it makes no request.
+    /// - Throws: ``ScriptError`` if the endpoint, which it names, has no sample. `HoldfastError`
+    ///   if the endpoint makes no request.
     public func script(
         samplesOf endpoint: some Endpoint,
         environment: ServerEnvironment? = nil,

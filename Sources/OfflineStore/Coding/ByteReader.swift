@@ -1,8 +1,7 @@
-/// Reads what ``ByteWriter`` wrote.
+/// Reads the encoding that ``ByteWriter`` writes.
 ///
-/// Whatever it is given, it answers with a value or `nil`; it never traps.
-///
-/// It is used inside the closure that lends the bytes, and not beyond.
+/// For any input it returns a value or `nil`; it never traps. It must not outlive the closure that
+/// lends it the bytes.
 struct ByteReader {
     private let bytes: UnsafeRawBufferPointer
     private(set) var offset = 0
@@ -13,7 +12,7 @@ struct ByteReader {
 
     var remaining: Int { bytes.count - offset }
 
-    /// What was read since an offset.
+    /// The bytes that were read since an offset.
     func bytes(from start: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<offset]) }
 
     mutating func read<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
@@ -29,8 +28,8 @@ struct ByteReader {
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(count)])
     }
 
-    /// Text; what is not UTF-8 in it is replaced. (Refusing it costs four times as much, and a
-    /// checksum was verified before.)
+    /// Reads text, and replaces bytes that are not UTF-8. (Rejecting them costs four times as much,
+    /// and a checksum was verified before.)
     mutating func readPrefixedText() -> String? {
         guard let bytes = readPrefixed() else { return nil }
         return String(decoding: bytes, as: UTF8.self)

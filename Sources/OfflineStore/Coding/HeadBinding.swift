@@ -1,9 +1,9 @@
-/// Where a head belongs: the numbers of its row, which its checksum covers too.
+/// The numbers of the row that a head belongs to. The head's checksum covers them.
 ///
-/// Damage to a row's body number would otherwise answer one request with another's body, each chunk
-/// of it intact.
+/// Otherwise a damaged body number in a row could return another request's body, with each of its
+/// chunks intact.
 package struct HeadBinding: Sendable, Hashable {
-    /// What a head describes; the second byte of every head.
+    /// The kind of thing that a head describes; the second byte of every head.
     package enum Kind: UInt8, Sendable {
         case response = 0
         case object = 1
@@ -29,14 +29,14 @@ package struct HeadBinding: Sendable, Hashable {
         }
     }
 
-    /// A head's content with the checksum that ties it to this place.
+    /// Returns a head's content with the checksum that ties it to its row.
     func sealing(_ content: consuming [UInt8]) -> [UInt8] {
         let checksum = XXHash64.hash(content, seed: seed)
         withUnsafeBytes(of: checksum.littleEndian) { content.append(contentsOf: $0) }
         return content
     }
 
-    /// The bytes before the checksum, when it is theirs.
+    /// Returns the bytes before the checksum, if the checksum matches.
     static func verified(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UnsafeRawBufferPointer? {
         guard bytes.count >= 8 else { return nil }
         let content = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - 8)])

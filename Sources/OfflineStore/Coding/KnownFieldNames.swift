@@ -8,29 +8,29 @@ import HTTPTypes
     import Darwin
 #endif
 
-/// Field names as they are mostly spelt, made once: making one checks and lower-cases it, which
-/// costs more than reading the field.
+/// The common spellings of field names, created once. Creating a name validates it and lower-cases
+/// it, which costs more than reading the field.
 enum KnownFieldNames {
-    /// The name that some bytes spell; `nil` where they spell none.
+    /// Returns the name that some bytes spell; `nil` if they are no valid name.
     static func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
         if let index = table.index(of: bytes) { return table.names[index] }
         return HTTPField.Name(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Found by bytes: no text is made of what is looked for.
+    /// A table that is searched by bytes, so that a search creates no string.
     final class Table: Sendable {
         private static let slotCount = 1024
 
         let names: [HTTPField.Name]
         /// All names, one after the other.
         private let spellings: [UInt8]
-        /// Where each begins in them, and where the last one ends.
+        /// The offset of each name's first byte, and of the last name's end.
         private let starts: [Int]
-        /// The number of a name plus one, at or after the place that its bytes give; 0 where there
-        /// is none.
+        /// For each slot, a name's number plus one, at or after the slot that its bytes hash to; 0
+        /// for an empty slot.
         private let slots: [UInt8]
 
-        /// - Parameter names: fewer than 128, each in the table as it is and in lower case.
+        /// - Parameter names: fewer than 128; each is added as it is and in lower case.
         init(_ names: [String]) {
             var made: [HTTPField.Name] = []
             var seen: Set<String> = []
@@ -49,7 +49,7 @@ enum KnownFieldNames {
             (self.names, self.spellings, self.starts, self.slots) = (made, spellings, starts, slots)
         }
 
-        /// Whether some bytes spell a name.
+        /// Returns whether some bytes are a valid name.
         func isName(_ bytes: UnsafeRawBufferPointer) -> Bool {
             index(of: bytes) != nil || HTTPField.Name(String(decoding: bytes, as: UTF8.self)) != nil
         }

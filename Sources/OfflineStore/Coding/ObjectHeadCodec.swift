@@ -1,8 +1,8 @@
-/// What is kept about a Codable object beside its bytes.
+/// The data kept with a Codable object's bytes.
 package struct ObjectHead: Sendable, Hashable {
     /// The coder's media type.
     package var contentType: String
-    /// The Swift type it was encoded from, for reports only.
+    /// The Swift type it was encoded from, used in messages only.
     package var typeName: String
 
     package init(contentType: String, typeName: String) {
@@ -11,17 +11,17 @@ package struct ObjectHead: Sendable, Hashable {
     }
 }
 
-/// An object's head on disk; made like ``StoredHeadCodec``.
+/// The encoding of an object's head on disk; built like ``StoredHeadCodec``.
 package enum ObjectHeadCodec {
     /// The version of the encoding; the first byte.
     package static let version: UInt8 = 1
 
-    /// Encodes a head for its place.
+    /// Encodes a head for its row.
     package static func encode(_ head: ObjectHead, binding: HeadBinding) -> [UInt8] {
         binding.sealing(content(of: head))
     }
 
-    /// What is encoded of a head whose place is not known yet.
+    /// Encodes the part of a head that does not depend on its row.
     static func content(of head: ObjectHead) -> [UInt8] {
         var writer = ByteWriter(reservingCapacity: 64)
         writer.write(version)
@@ -31,8 +31,8 @@ package enum ObjectHeadCodec {
         return writer.bytes
     }
 
-    /// Decodes a head read from its place; `nil` when it is damaged, of an unknown version, or
-    /// belongs elsewhere.
+    /// Decodes a head that was read from its row; `nil` if it is damaged, of an unknown version, or
+    /// belongs to another row.
     package static func decode(_ bytes: UnsafeRawBufferPointer, binding: HeadBinding) -> ObjectHead? {
         guard let content = HeadBinding.verified(bytes, seed: binding.seed) else { return nil }
         var reader = ByteReader(content)

@@ -1,28 +1,28 @@
 /// SipHash-2-4: the keyed hash under which keys and target URIs are indexed.
 ///
-/// Keyed with a secret of the store, so that nobody who chooses URLs can choose collisions. The
-/// index is never taken at its word: the whole key is compared.
+/// The key is a secret of the store, so that clients who choose URLs cannot choose collisions. A
+/// matching hash is never trusted: the whole key is compared.
 ///
 /// <https://www.aumasson.jp/siphash/siphash.pdf>
 package struct SipHash: Sendable, Hashable {
     private let key0: UInt64
     private let key1: UInt64
 
-    /// - Parameter secret: 16 bytes; `nil` comes back for any other number.
+    /// - Parameter secret: 16 bytes; any other number returns `nil`.
     package init?(secret: [UInt8]) {
         guard secret.count == 16 else { return nil }
         key0 = secret.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: 0, as: UInt64.self)) }
         key1 = secret.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)) }
     }
 
-    /// The hash of some bytes.
+    /// Returns the hash of some bytes.
     ///
-    /// - Parameter domain: keeps hashes of different things apart; 0 is plain SipHash.
+    /// - Parameter domain: separates the hashes of different things; 0 is plain SipHash.
     package func hash(_ bytes: [UInt8], domain: UInt64 = 0) -> UInt64 {
         bytes.withUnsafeBytes { hash($0, domain: domain) }
     }
 
-    /// The hash of some bytes.
+    /// Returns the hash of some bytes.
     package func hash(_ bytes: UnsafeRawBufferPointer, domain: UInt64 = 0) -> UInt64 {
         var state = State(key0: key0 ^ domain, key1: key1)
         let count = bytes.count

@@ -9,12 +9,12 @@ import HTTPTypes
     import Darwin
 #endif
 
-/// A stored response's head on disk: a version, its fields in wire order, each with its length, and
-/// a checksum.
+/// The encoding of a stored response's head on disk: a version, length-prefixed fields in wire
+/// order, and a checksum.
 ///
-/// The checksum's seed is the place where the head belongs (see ``HeadBinding``), so that a row
-/// whose numbers were damaged does not lend its head to another body. Decoding is pure, answers
-/// `nil` for anything that is not whole, and never traps.
+/// The numbers of the head's row are the checksum's seed (see ``HeadBinding``). So a row with
+/// damaged numbers cannot lend its head to another body. Decoding has no side effects, returns
+/// `nil` for damaged input, and never traps.
 package enum StoredHeadCodec {
     /// The version of the encoding; the first byte.
     package static let version: UInt8 = 1
@@ -22,14 +22,14 @@ package enum StoredHeadCodec {
     private static let invalidatedFlag: UInt8 = 1
     private static let explicitExpiryFlag: UInt8 = 2
 
-    /// Encodes a head for its place.
+    /// Encodes a head for its row.
     package static func encode(_ head: StoredResponseHead, binding: HeadBinding) -> [UInt8] {
         binding.sealing(content(of: head))
     }
 
-    /// What is encoded of a head whose place is not known yet.
+    /// Encodes the part of a head that does not depend on its row.
     static func content(of head: StoredResponseHead) -> [UInt8] {
-        // With the checksum that is added to it; most heads have room.
+        // Includes space for the checksum; most heads fit.
         var writer = ByteWriter(reservingCapacity: 512)
         writer.write(version)
         writer.write(HeadBinding.Kind.response.rawValue)
@@ -48,8 +48,8 @@ package enum StoredHeadCodec {
         return writer.bytes
     }
 
-    /// Decodes a head read from its place; `nil` when it is damaged, of an unknown version, or
-    /// belongs elsewhere.
+    /// Decodes a head that was read from its row; `nil` if it is damaged, of an unknown version, or
+    /// belongs to another row.
     package static func decode(_ bytes: UnsafeRawBufferPointer, binding: HeadBinding) -> StoredResponseHead? {
         guard let content = HeadBinding.verified(bytes, seed: binding.seed) else { return nil }
         var reader = ByteReader(content)
@@ -83,7 +83,7 @@ package enum StoredHeadCodec {
         )
     }
 
-    /// Decodes a head read from its place.
+    /// Decodes a head that was read from its row.
     package static func decode(_ bytes: [UInt8], binding: HeadBinding) -> StoredResponseHead? {
         bytes.withUnsafeBytes { decode($0, binding: binding) }
     }
@@ -109,8 +109,8 @@ package enum StoredHeadCodec {
         return fields
     }
 
-    /// Fields that are made later: their structure and their names are verified here, so that what
-    /// is damaged is found now.
+    /// Reads fields that are decoded later. It verifies their structure and names, so that damage
+    /// is found now.
     private static func readEncodedFields(_ reader: inout ByteReader) -> HeadFields? {
         let start = reader.offset
         guard let count = readCount(&reader) else { return nil }
@@ -127,12 +127,12 @@ package enum StoredHeadCodec {
     private static let decodeFields: @Sendable ([UInt8]) -> HTTPFields = { bytes in
         bytes.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
-            // They were verified: there is always something to answer.
+            // The bytes were verified, so decoding succeeds.
             return readFields(&reader) ?? HTTPFields()
         }
     }
 
-    /// 'HTTPFields' traps at 65,535 of them.
+    /// 'HTTPFields' traps if it has 65,535 fields.
     private static func readCount(_ reader: inout ByteReader) -> Int? {
         guard let count = reader.read(UInt32.self), count < 65_535, reader.remaining >= Int(count) * 8 else {
             return nil
@@ -140,7 +140,7 @@ package enum StoredHeadCodec {
         return Int(count)
     }
 
-    /// Most values are text as HTTP wants it, which is told faster than it is cleaned.
+    /// Most values are plain text, and checking that is faster than cleaning the value.
     private static func field(_ name: HTTPField.Name, _ value: UnsafeRawBufferPointer) -> HTTPField {
         value.isPlainText
             ? HTTPField(name: name, value: String(decoding: value, as: UTF8.self))
@@ -153,24 +153,24 @@ package enum StoredHeadCodec {
 
     private static func status(_ code: Int, _ reasonPhrase: UnsafeRawBufferPointer) -> HTTPResponse.Status {
         if code == 200, reasonPhrase.hasBytes("OK") { return .ok }
-        // What is not UTF-8 in it is replaced.
+        // Bytes that are not UTF-8 are replaced.
         return HTTPResponse.Status(code: code, reasonPhrase: String(decoding: reasonPhrase, as: UTF8.self))
     }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether they are those of a text.
+    /// Returns whether the bytes are those of a text.
     fileprivate func hasBytes(_ text: StaticString) -> Bool {
         count == text.utf8CodeUnitCount && baseAddress.map { memcmp($0, text.utf8Start, count) == 0 } ?? true
     }
 
-    /// Whether it is printable ASCII and neither begins nor ends with a space: a field value that
-    /// is taken as it is. RFC 9110 §5.5
+    /// Whether it is printable ASCII and neither begins nor ends with a space, so that it is a
+    /// valid field value as it is. RFC 9110 §5.5
     fileprivate var isPlainText: Bool {
         let space = UInt8(ascii: " ")
         guard let first, first != space, self[count - 1] != space else { return isEmpty }
         var offset = 0
-        // Eight at a time: the highest bit of a byte is set where it is beyond ASCII, a control
+        // Eight bytes at a time: a byte's highest bit is set if it is beyond ASCII, a control
         // character, or DEL.
         while offset &+ 8 <= count {
             let word = loadUnaligned(fromByteOffset: offset, as: UInt64.self)

@@ -1,13 +1,13 @@
 package import HTTPCacheSemantics
 import HTTPTypes
 
-/// What tells the variants of one key apart: the names in `Vary`, sorted, each with its selecting
-/// values.
+/// The bytes that distinguish the variants of one key: the names in `Vary`, sorted, each with its
+/// selecting values.
 ///
-/// Canonical and length-prefixed, like the cache key; a field that was absent differs from one that
-/// was empty.
+/// The encoding is canonical and length-prefixed, like the cache key. An absent field differs from
+/// an empty one.
 package enum VariantKey {
-    /// No bytes when the response does not vary.
+    /// Returns the variant's bytes; none if the response does not vary.
     package static func bytes(of head: StoredResponseHead) -> [UInt8] {
         let names = names(of: head)
         guard !names.isEmpty else { return [] }
@@ -23,7 +23,7 @@ package enum VariantKey {
         return writer.bytes
     }
 
-    /// The nominated names, in lower case and sorted.
+    /// Returns the names in `Vary`, in lower case and sorted.
     package static func names(of head: StoredResponseHead) -> [String] {
         var names = head.selectingFields.map(\.name.canonicalName)
         for value in head.fields[values: .vary] {

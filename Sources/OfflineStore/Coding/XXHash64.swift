@@ -1,10 +1,10 @@
 /// XXH64: the checksum of chunks, heads and sidecar slots.
 ///
-/// Chosen over a CRC because it is as fast as memory in plain Swift (CRC-32C needs an instruction
-/// that Swift has no name for, zlib another system library), has 64 bits (a damaged chunk passes
-/// once in 2⁶⁴), and takes a seed: each chunk's seed is its place, so that a chunk written to the
-/// wrong place is damage too. It guards against accidents, not against somebody who writes to the
-/// file.
+/// It is preferred to a CRC for three reasons. In plain Swift it is as fast as memory (CRC-32C
+/// needs an instruction that Swift does not expose, zlib another system library). It has 64 bits,
+/// so that a damaged chunk passes once in 2⁶⁴. It takes a seed: each chunk's seed is its place, so
+/// that a chunk in the wrong place is detected as damage. It protects against accidents, not
+/// against an attacker who writes to the file.
 ///
 /// <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>
 package enum XXHash64 {
@@ -14,7 +14,7 @@ package enum XXHash64 {
     private static let prime4: UInt64 = 0x85EB_CA77_C2B2_AE63
     private static let prime5: UInt64 = 0x27D4_EB2F_1656_67C5
 
-    /// The hash of some bytes under a seed.
+    /// Returns the hash of some bytes under a seed.
     package static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
         let count = bytes.count
         var offset = 0
@@ -61,7 +61,7 @@ package enum XXHash64 {
         return hash
     }
 
-    /// The hash of some bytes under a seed.
+    /// Returns the hash of some bytes under a seed.
     package static func hash(_ bytes: [UInt8], seed: UInt64 = 0) -> UInt64 {
         bytes.withUnsafeBytes { hash($0, seed: seed) }
     }

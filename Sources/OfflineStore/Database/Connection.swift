@@ -9,24 +9,24 @@ import GRDBSQLite
     import Darwin
 #endif
 
-/// One of GRDB's connections, with prepared statements of its own.
+/// One of GRDB's connections, with its own prepared statements.
 ///
-/// GRDB opens, configures and closes connections. Preparing and stepping goes straight to SQLite,
-/// because a lookup is to take microseconds.
+/// GRDB opens, configures and closes connections. Statements are prepared and stepped through
+/// SQLite directly, because a look-up has to take microseconds.
 ///
-/// Not sendable: whoever owns it sees that one thread at a time uses it.
+/// Not sendable: the owner ensures that only one thread uses it at a time.
 final class Connection {
     private var handle: OpaquePointer?
     private var statements: [String: SQLStatement] = [:]
-    /// The first statements: comparing lengths takes a moment, and hashing a text many.
+    /// The first statements prepared: comparing lengths is fast, and hashing a text is slow.
     private var first: [(length: Int, sql: String, statement: SQLStatement)] = []
     private static let firstLimit = 32
 
-    /// The connection while it is open.
+    /// The SQLite connection while it is open.
     var pointer: OpaquePointer? { handle }
 
-    /// - Parameter isTakenOver: it is used beside GRDB from now on, on any thread: GRDB, which
-    ///   would watch its transactions, is told no more of them.
+    /// - Parameter isTakenOver: whether it is used without GRDB from now on, on any thread. GRDB's
+    ///   hooks, which watch transactions, are removed.
     init(_ database: Database, isTakenOver: Bool = false) {
         handle = database.sqliteConnection
         guard isTakenOver, let handle else { return }
@@ -37,8 +37,8 @@ final class Connection {
 
     deinit { finalizeStatements() }
 
-    /// Lets go of the statements; to be called before GRDB closes the connection. Whatever comes
-    /// after throws.
+    /// Finalizes the statements. It must be called before GRDB closes the connection; later calls
+    /// throw.
     func close() {
         finalizeStatements()
         handle = nil
@@ -51,9 +51,9 @@ final class Connection {
         statements = [:]
     }
 
-    /// The prepared statement for a text, ready to be bound.
+    /// Returns the prepared statement for a text, ready to be bound.
     ///
-    /// Not to be asked for again while it is stepped.
+    /// The same text must not be prepared again while its statement is being stepped.
     func prepare(_ sql: String) throws -> SQLStatement {
         let length = sql.utf8.count
         for index in first.indices where first[index].length == length && first[index].sql == sql {
@@ -72,8 +72,8 @@ final class Connection {
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
         guard code == SQLITE_OK, let statement else {
             var failure = SQLiteFailure(code: code, connection: handle)
-            // Every statement is constant: a table or a column that is not there says that the
-            // schema is damaged.
+            // Every statement is constant, so a missing table or column means that the schema is
+            // damaged.
             if failure.primaryCode == SQLITE_ERROR { failure.code = SQLITE_CORRUPT }
             throw failure
         }
@@ -82,14 +82,14 @@ final class Connection {
         return prepared
     }
 
-    /// Runs a statement that answers with nothing.
+    /// Runs a statement that returns no rows.
     func run(_ sql: String, _ values: Int64...) throws {
         let statement = try prepare(sql)
         for (index, value) in values.enumerated() { statement.bind(Int32(index + 1), value) }
         try statement.run()
     }
 
-    /// Runs statements of a script one after the other, without keeping them.
+    /// Runs the statements of a script in order, without keeping them.
     func execute(script: String) throws {
         guard let handle else {
             throw StoreError(code: .closed, message: "The store has been closed. Open it again to go on.")
@@ -98,7 +98,7 @@ final class Connection {
         guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: handle) }
     }
 
-    /// The first column of the first row.
+    /// Returns the first column of the first row.
     func integer(_ sql: String, _ values: Int64...) throws -> Int64? {
         let statement = try prepare(sql)
         defer { statement.reset() }
@@ -106,20 +106,20 @@ final class Connection {
         return try statement.step() ? statement.integer(0) : nil
     }
 
-    /// Rows that the last statement inserted, updated or deleted.
+    /// The number of rows that the last statement inserted, updated or deleted.
     var changes: Int { handle.map { Int(sqlite3_changes($0)) } ?? 0 }
 
     var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 }
 
-/// A prepared statement: bind, step, read, reset. It is its connection's, and of no use after that
-/// was closed.
+/// A prepared statement: bind, step, read, reset. It belongs to its connection, and must not be
+/// used after that was closed.
 struct SQLStatement {
     private let pointer: OpaquePointer
 
-    /// Tells SQLite to copy what is bound.
+    /// Makes SQLite copy bound bytes.
     ///
-    /// The value is SQLite's own constant, which Swift cannot import.
+    /// This is SQLite's own constant, which Swift cannot import.
     private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     init(_ pointer: OpaquePointer) {
@@ -148,7 +148,7 @@ struct SQLStatement {
         }
     }
 
-    /// Binds bytes without copying them: the statement is run, and reset, before they go.
+    /// Binds bytes without copying them. The statement must be run and reset while they are valid.
     func bindBorrowed(_ index: Int32, _ bytes: UnsafeRawBufferPointer) {
         if bytes.isEmpty {
             sqlite3_bind_zeroblob(pointer, index, 0)
@@ -157,14 +157,14 @@ struct SQLStatement {
         }
     }
 
-    /// Binds bytes without copying them and runs.
+    /// Binds bytes without copying them, and runs the statement.
     func run(binding bytes: UnsafeRawBufferPointer, at index: Int32) throws {
         sqlite3_bind_blob64(pointer, index, bytes.baseAddress, UInt64(bytes.count), nil)
         defer { sqlite3_bind_null(pointer, index) }
         try run()
     }
 
-    /// `true` when there is a row to read.
+    /// Steps to the next row; `true` if there is one to read.
     func step() throws -> Bool {
         let code = sqlite3_step(pointer)
         if code == SQLITE_ROW { return true }
@@ -174,7 +174,7 @@ struct SQLStatement {
         throw failure
     }
 
-    /// Steps to the end and resets.
+    /// Steps to the end, and resets.
     func run() throws {
         defer { sqlite3_reset(pointer) }
         while try step() {}
@@ -196,13 +196,13 @@ struct SQLStatement {
         sqlite3_column_int64(pointer, column) != 0
     }
 
-    /// Lends a column's bytes until the next step.
+    /// Passes a column's bytes to a closure; they are valid until the next step.
     func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         let start = sqlite3_column_blob(pointer, column)
         return try body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column))))
     }
 
-    /// Whether a column has these bytes and no others.
+    /// Returns whether a column has exactly these bytes.
     func hasBytes(_ column: Int32, _ bytes: [UInt8]) -> Bool {
         withBytes(column) { found in
             guard found.count == bytes.count, let start = found.baseAddress else { return found.count == bytes.count }

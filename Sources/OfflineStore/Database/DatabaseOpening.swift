@@ -10,9 +10,9 @@ import HoldfastMigrations
     import Darwin
 #endif
 
-/// How connections are opened, and how a database is made.
+/// Opens connections, and creates databases. The schema is in `Migrations`.
 enum DatabaseOpening {
-    /// What a database's one row says.
+    /// The one row of the table `store`, with facts about the other tables.
     struct Row: Sendable {
         var secrets: StoreSecrets
         var nextID: Int64 = 0
@@ -24,33 +24,32 @@ enum DatabaseOpening {
         var objectRemoved: Int64 = 0
         var recency: Int64 = 0
         var schemaVersion: Int32 = 0
-        /// Whether any entry carries a tag.
+        /// Whether any entry has a tag.
         var hasTags = false
-        /// The latest time of storing among the entries that were stored last.
+        /// The latest `stored_at` among the 256 newest entries.
         var latestStored = Int64.min
     }
 
-    /// How long the writer waits for those who hold a lock.
+    /// How long the writer waits for locks that others hold.
     static let busyMilliseconds: Int32 = 500
 
-    /// The writer's connection.
+    /// Opens the writer's connection.
     static func writer(path: String, limits: StoreLimits) throws -> DatabaseQueue {
         var configuration = configuration(label: "holdfast.store.writer")
-        // Everybody who reads does so in moments; half a second is for one that was stopped in
-        // between.
+        // Reads take moments; half a second is enough for a reader that was paused.
         configuration.busyMode = .timeout(Double(busyMilliseconds) / 1000)
-        // A transaction that cannot even be rolled back is an error to throw, and no reason to stop
-        // the process.
+        // If a transaction cannot even be rolled back, GRDB throws an error and does not stop the
+        // process.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
             try persistLog(database)
             try PendingInvalidation.addFunction(to: database)
             let connection = Connection(database)
-            // Without it SQLite takes no room on the disk beforehand.
+            // Without a chunk size, SQLite reserves no space on the disk ahead of writes.
             var step = Int32(StoreLimits.pageSize)
             sqlite3_file_control(connection.pointer, "main", SQLITE_FCNTL_CHUNK_SIZE, &step)
-            // SQLite opens a file to read it when it cannot be opened to write it, for want of a
-            // descriptor too, and for as long as it is open.
+            // If SQLite cannot open a file for writing (too few descriptors, for example), it opens
+            // it for reading and keeps it so.
             if let pointer = connection.pointer, sqlite3_db_readonly(pointer, "main") != 0 {
                 throw SQLiteFailure(code: SQLITE_CANTOPEN, message: "it could be opened for reading alone")
             }
@@ -67,20 +66,20 @@ enum DatabaseOpening {
         return try open(path, configuration)
     }
 
-    /// How a reading connection shares its files with others.
+    /// How a reading connection shares its files with other processes.
     enum Sharing: Sendable {
-        /// Through locks and the index of the log.
+        /// Through locks and the log's index.
         case locks
-        /// Nobody can write the file, and there is no log to read.
+        /// No process can write the file, and there is no log to read.
         case immutable
-        /// No process can write the files, and the log has no index: the connection reads all of it
-        /// and keeps an index in its own memory.
+        /// No process can write the files, and the log has no index: the connection reads the whole
+        /// log and keeps an index in its own memory.
         case alone
     }
 
-    /// A reading connection.
+    /// Opens a reading connection.
     ///
-    /// - Parameter cache: bytes of pages that it keeps.
+    /// - Parameter cache: the bytes of its page cache.
     static func reader(path: String, _ sharing: Sharing = .locks, cache: Int = 2 << 20) throws -> DatabaseQueue {
         var configuration = configuration(label: "holdfast.store.reader")
         configuration.readonly = true
@@ -90,8 +89,8 @@ enum DatabaseOpening {
             try persistLog(database)
             try PendingInvalidation.addFunction(to: database)
             let connection = Connection(database)
-            // Before the log is looked at for the first time; without locks (see below), because a
-            // lock for writing cannot be had on such a file.
+            // This has to be set before the log is first read. There are no locks (see below),
+            // because no write lock can be had on such a file.
             if sharing == .alone { try connection.run("PRAGMA locking_mode = EXCLUSIVE") }
             try connection.run("PRAGMA mmap_size = 0")
             try connection.run("PRAGMA temp_store = MEMORY")
@@ -116,28 +115,28 @@ enum DatabaseOpening {
         )
     }
 
-    /// Opens a connection; a disk that fails to read is no damaged database.
+    /// Opens a connection. A failed disk read is not reported as a damaged database.
     private static func open(_ path: String, _ configuration: GRDB.Configuration) throws -> DatabaseQueue {
         do {
             return try DatabaseQueue(path: path, configuration: configuration)
         } catch  where SQLiteFailure(error)?.isDamage == true {
-            // SQLite has one word for both, and the connection that could tell is closed: a second
-            // one looks, and then it is tried again.
+            // SQLite reports both the same way, and the connection that knew more is closed. A
+            // second one checks the schema, then opening is tried again.
             try DatabaseHeader.examineSchema(of: path)
             return try DatabaseQueue(path: path, configuration: configuration)
         }
     }
 
     private static func configuration(label: String) -> GRDB.Configuration {
-        MemoryStatistics.endedIfUnused
+        MemoryStatistics.disableUnlessInUse
         var configuration = GRDB.Configuration()
         configuration.label = label
         configuration.foreignKeysEnabled = false
         return configuration
     }
 
-    /// Keeps the log when the last connection closes: removing it would pull it from under a
-    /// process that opens just then.
+    /// Keeps the log when the last connection closes. Removing it could take it from a process that
+    /// is just opening the store.
     private static func persistLog(_ database: Database) throws {
         var isPersistent: Int32 = 1
         guard let pointer = database.sqliteConnection else { return }
@@ -145,24 +144,27 @@ enum DatabaseOpening {
         guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: pointer) }
     }
 
-    /// Makes a new database: whole and synced when this returns, and named by nothing yet.
+    /// Creates a new database. It is complete and synced when this returns, and `CURRENT` does not
+    /// name it yet.
     ///
-    /// Identity and schema are one transaction, before the switch to a write-ahead log: whenever
-    /// the process ends, the file is empty, or has a journal beside it, or is whole, and the header
-    /// alone says whose it is.
+    /// Identity and schema are one transaction, before the switch to a write-ahead log. So if the
+    /// process ends at any moment, the file is empty, or has a journal beside it, or is complete.
+    /// The header alone shows whose file it is.
     static func create(path: String, limits: StoreLimits, secrets: StoreSecrets, firstID: Int64, sequence: Int64) throws
     {
-        // Made here and not by SQLite: then the mode is ours, and log and index take it over.
+        // The file is created here, not by SQLite, to set its mode; the log and its index inherit
+        // it.
         _ = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
         let queue = try writer(path: path, limits: limits)
         defer { try? queue.close() }
         try queue.writeWithoutTransaction { database in
             let connection = Connection(database)
             try connection.run("PRAGMA synchronous = FULL")
-            // Not yet for writing: that makes the first page, which fixes whether pages can be
-            // given back.
+            // Not `BEGIN IMMEDIATE`, which would create the first page. That page fixes whether
+            // pages can be given back.
             try connection.run("BEGIN")
-            // This one writes. On its own it would leave a database that is nobody's.
+            // This statement writes. Outside of a transaction, it would leave a database without an
+            // application ID.
             try connection.run("PRAGMA auto_vacuum = INCREMENTAL")
             try connection.run("PRAGMA application_id = \(Migrations.applicationID)")
             for step in Migrations.all { try apply(step, connection) }
@@ -182,7 +184,7 @@ enum DatabaseOpening {
         }
     }
 
-    /// Applies the steps that a database lacks, each in a transaction of its own.
+    /// Applies the migration steps that a database lacks, each in its own transaction.
     static func migrate(_ connection: Connection, from version: Int32) throws {
         for step in Migrations.all where step.version > version {
             try connection.run("BEGIN IMMEDIATE")
@@ -201,7 +203,7 @@ enum DatabaseOpening {
         try connection.run("PRAGMA user_version = \(step.version)")
     }
 
-    /// Reads the one row; an error of damage when it cannot be.
+    /// Reads the row of the table `store`; throws a damage error if that fails.
     static func row(_ connection: Connection) throws -> Row {
         let version = try connection.integer("PRAGMA user_version") ?? 0
         let removed = version < DatabaseState.sweepSchemaVersion ? "0, 0" : "response_removed, object_removed"

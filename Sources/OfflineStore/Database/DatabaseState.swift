@@ -1,11 +1,11 @@
 import HTTPCacheSemantics
 import Synchronization
 
-/// The secrets of a store, made with it and kept in its database.
+/// The secrets of a store, created with it and kept in its database.
 struct StoreSecrets: Sendable {
-    /// 16 bytes for the hash of keys.
+    /// 16 bytes, the key of the hash of keys.
     var key: [UInt8]
-    /// 32 bytes for the HMAC of credentials.
+    /// 32 bytes, the key of the HMAC of credentials.
     var credential: [UInt8]
 
     static func random() -> StoreSecrets {
@@ -17,9 +17,9 @@ struct StoreSecrets: Sendable {
     }
 }
 
-/// What the writer and the readers of one database share in memory.
+/// The state that the writer and the readers of one database share in memory.
 final class DatabaseState: Sendable {
-    /// What a hash is of; the same bytes in two domains have different hashes.
+    /// The kind of thing that is hashed. The same bytes in two domains have different hashes.
     enum Domain: UInt64 {
         case responseKey = 0
         case objectKey = 1
@@ -34,63 +34,63 @@ final class DatabaseState: Sendable {
     let leases = LeaseTable()
     let commits = CommitCount()
     let recency: RecencyLog
-    /// `nil` in a process that reads alone, and where the configuration wants none.
+    /// `nil` in a process that only reads, and if the configuration turns it off.
     let memory: MemoryTier?
     let pending = PendingWrites()
-    /// What in memory is compared with, with a memory tier and without.
+    /// The invalidations that pending writes, and the memory tier if there is one, are compared
+    /// with.
     let ring: InvalidationRing
-    /// `nil` in a process that reads alone: it does not see what is added.
+    /// `nil` in a process that only reads, because it does not see which keys are added.
     let filter: KeyFilter?
     let unfinished: SpaceReservation
     let damage = DamageLog()
-    /// Responses stored under a smaller sequence number count as invalidated.
+    /// Responses with a smaller sequence number are treated as invalidated.
     let responseFloor: Atomic<Int64>
-    /// Objects stored under a smaller sequence number count as expired.
+    /// Objects with a smaller sequence number are treated as expired.
     let objectFloor: Atomic<Int64>
-    /// Responses stored under a smaller sequence number count as not there.
+    /// Responses with a smaller sequence number are treated as removed.
     let responseRemoved: Atomic<Int64>
-    /// Objects stored under a smaller sequence number count as not there.
+    /// Objects with a smaller sequence number are treated as removed.
     let objectRemoved: Atomic<Int64>
-    /// Whether there may be unfinished invalidations of tags or prefixes; where another process
-    /// writes, always.
+    /// Whether there may be unfinished invalidations of tags or prefixes; always `true` if another
+    /// process writes.
     ///
-    /// The writer sets it before the commit of one, so a lookup that finds it unset began before
-    /// that invalidation was over.
+    /// The writer sets it before such an invalidation is committed. So a look-up that finds it
+    /// unset began before the invalidation was in force.
     let mayHavePending = Atomic(true)
-    /// The schema's version; it grows when a process that reads alone came before the one that
-    /// migrates.
+    /// The schema's version. In a process that only reads, it grows if the writing process migrates
+    /// the store later.
     let schemaVersion: Atomic<Int32>
 
     /// The first schema with tags.
     static let tagSchemaVersion: Int32 = 2
     /// The first schema with pending removals of everything, pending invalidations of prefixes, and
-    /// damage that is remembered.
+    /// recorded damage.
     static let sweepSchemaVersion: Int32 = 3
-    /// The first schema that knows why an entry was invalidated.
+    /// The first schema with causes of invalidations.
     static let causeSchemaVersion: Int32 = 4
 
     private let latest = Atomic<Int64>(0)
-    /// The furthest instant that is known of: no entry is stored later, as far as this process
-    /// knows.
+    /// The latest instant at which this process knows that an entry was stored.
     private let furthest: Atomic<Int64>
     private let nextID: Atomic<Int64>
-    /// Whether any entry may carry a tag.
+    /// Whether any entry may have a tag.
     let usesTags: Atomic<Bool>
     private let sipHash: SipHash
-    private let seam: (@Sendable ([UInt8]) -> UInt64)?
+    private let hashOverride: (@Sendable ([UInt8]) -> UInt64)?
 
     init?(
         limits: StoreLimits,
         row: DatabaseOpening.Row,
         isWriter: Bool,
-        keyHash seam: (@Sendable ([UInt8]) -> UInt64)?
+        keyHash hashOverride: (@Sendable ([UInt8]) -> UInt64)?
     ) {
         guard let sipHash = SipHash(secret: row.secrets.key), row.secrets.credential.count >= 32 else { return nil }
         secrets = row.secrets
         self.limits = limits
         unfinished = SpaceReservation(limit: limits.unfinished)
         self.sipHash = sipHash
-        self.seam = seam
+        self.hashOverride = hashOverride
         nextID = Atomic(row.nextID)
         furthest = Atomic(row.latestStored)
         usesTags = Atomic(row.hasTags)
@@ -107,19 +107,19 @@ final class DatabaseState: Sendable {
         schemaVersion = Atomic(row.schemaVersion)
     }
 
-    /// A number that was never given before, for an entry and its body.
+    /// Returns a new number for an entry and its body. No number is used twice.
     func newID() -> Int64 { nextID.wrappingAdd(1, ordering: .relaxed).oldValue }
 
-    /// Whether the schema is at least of a version.
+    /// Returns whether the schema is at least of a version.
     func has(_ schemaVersion: Int32) -> Bool { self.schemaVersion.load(ordering: .acquiring) >= schemaVersion }
 
     func hash(_ bytes: [UInt8], _ domain: Domain) -> Int64 {
-        Int64(bitPattern: seam?(bytes) ?? sipHash.hash(bytes, domain: domain.rawValue))
+        Int64(bitPattern: hashOverride?(bytes) ?? sipHash.hash(bytes, domain: domain.rawValue))
     }
 
-    /// Things in the order in which the index of keys has them, those of one key as they came: one
-    /// transaction of some then changes few of its pages, and not nearly all.
-    func inIndexOrder<Item>(
+    /// Sorts items by their hashes in the index of keys; items of one key keep their order. A
+    /// transaction of some of them then changes few pages of the index.
+    func sortedForIndex<Item>(
         _ items: some Collection<Item>,
         _ domain: Domain,
         key: (Item) -> [UInt8]
@@ -130,8 +130,8 @@ final class DatabaseState: Sendable {
         return places.map { items[$0.index] }
     }
 
-    /// The latest instant that anybody passed in: what "last used" says, since a lookup passes
-    /// none.
+    /// The latest instant that a call passed in. It is used as "last used", because a look-up has
+    /// no instant of its own.
     var latestInstant: Int64 { latest.load(ordering: .relaxed) }
 
     func observe(_ instant: Timestamp) {
@@ -141,11 +141,11 @@ final class DatabaseState: Sendable {
         }
     }
 
-    /// The instant after which nothing can have been stored while the clock was right; `nil` where
-    /// no entry is known that was stored later, so that no row need be asked for it.
+    /// Returns the instant after which nothing can have been stored while the clock was right.
     ///
-    /// Entries that were only freshened while the clock was ahead are not known here: their rows do
-    /// not say when. Lookups decode the head, which does.
+    /// It is `nil` if no entry is known to be stored later; then rows need not be checked. Entries
+    /// that were only freshened while the clock was ahead are unknown here, because their rows do
+    /// not show it. Look-ups decode the head, which does.
     func horizon(at now: Timestamp) -> Int64? {
         let horizon = now.adding(milliseconds: Timestamp.clockTolerance).milliseconds
         return furthest.load(ordering: .relaxed) > horizon ? horizon : nil

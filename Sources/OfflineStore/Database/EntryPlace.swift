@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// Where a stored thing is: its row and its body.
+/// The numbers of an entry's row and its body.
 struct EntryPlace {
     var id: Int64
     var bodyID: Int64
@@ -12,21 +12,21 @@ struct EntryPlace {
         self.bodyLength = bodyLength
     }
 
-    /// From the first three columns of a row.
+    /// Reads the place from the first three columns of a row.
     init(_ statement: SQLStatement) {
         self.init(id: statement.integer(0), bodyID: statement.integer(1), bodyLength: statement.integer(2))
     }
 }
 
-/// What kind of thing an entry is, as the table says it.
+/// The kind of an entry, as the table stores it.
 enum EntryKind: Int64, Sendable {
     case response = 0
     case object = 1
 }
 
-/// An entry on its way into the table.
+/// An entry that is about to be inserted.
 ///
-/// Everything that costs time is made here, outside the writer's transaction.
+/// All expensive work is done here, outside the writer's transaction.
 struct EntryDraft: Sendable {
     var id: Int64
     var kind: EntryKind
@@ -36,7 +36,7 @@ struct EntryDraft: Sendable {
     var targetHash: Int64?
     var invalidation: InvalidationCause?
     var isUsableStale: Bool
-    /// Kept from eviction. `false` takes no pin away.
+    /// Whether to pin the entry. `false` removes no existing pin.
     var isPinned = false
     var storedAt: Int64
     var expiresAt: Int64
@@ -44,11 +44,11 @@ struct EntryDraft: Sendable {
     /// The head with its checksum.
     var head: [UInt8]
     var tags: [TagName] = []
-    /// What memory keeps of it when it is stored and all there is under its key, given the number
-    /// of the last invalidation.
-    var resident: (@Sendable (Int64) -> ResidentEntry)?
+    /// Makes the copy for the memory tier, from the number of the last invalidation. It is used if
+    /// the entry becomes the only one of its key.
+    var memoryEntry: (@Sendable (Int64) -> MemoryEntry)?
 
-    /// What it counts against the budget, in bytes.
+    /// The bytes that the entry takes from the budget.
     var size: Int64 {
         Int64(key.count + variant.count + head.count) + bodyLength + StoreLimits.entryOverhead
             + Int64(tags.count) * StoreLimits.tagOverhead

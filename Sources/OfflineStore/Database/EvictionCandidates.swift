@@ -1,4 +1,4 @@
-/// Where an entry stands in line when room is needed: who is smaller goes first.
+/// The rank of an entry when space is needed: the smallest is evicted first.
 struct EvictionRank: Comparable, Sendable {
     private let isKept: Bool
     private let order: Int64
@@ -15,10 +15,10 @@ struct EvictionRank: Comparable, Sendable {
     }
 }
 
-/// The first in line of many entries that are looked at in any order: as many as come to some
+/// The first entries to evict, out of many that are added in any order: as many as add up to some
 /// bytes.
 ///
-/// Looking at a million entries takes no more memory than holding those that will go, and never
+/// Ranking a million entries takes no more memory than the entries that will be evicted, and never
 /// more than 65,536 at a time.
 struct EvictionCandidates: Sendable {
     struct Candidate: Sendable {
@@ -34,7 +34,7 @@ struct EvictionCandidates: Sendable {
     private var candidates: [Candidate] = []
     private var trimCount = 1024
 
-    /// - Parameter bytes: what has to go.
+    /// - Parameter bytes: the bytes to evict.
     init(bytes: Int64) {
         self.bytes = bytes
     }
@@ -47,7 +47,7 @@ struct EvictionCandidates: Sendable {
         }
     }
 
-    /// Those that go, the first in line last, so that they can be taken from the end.
+    /// Returns the entries to evict, with the first one last, so that the caller can pop them.
     mutating func take() -> [Candidate] {
         trim()
         defer { candidates = [] }

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// Which bodies somebody in this process is reading or writing, so that sweeping leaves them alone.
+/// The bodies that this process is reading or writing; the sweep leaves them alone.
 ///
-/// The gap between "nobody reads it" and "it is removed" is closed by claiming: a body that the
-/// sweeper claimed cannot be leased any more, and a leased one cannot be claimed.
+/// The sweep claims a body before it removes it. A claimed body cannot be leased, and a leased body
+/// cannot be claimed, so there is no gap between the check and the removal.
 final class LeaseTable: Sendable {
     private struct State {
         var counts: [Int64: Int] = [:]
         var claimed: Set<Int64> = []
-        /// Leased bodies that no entry names any more: to be swept when the last lease goes.
-        var condemned: Set<Int64> = []
+        /// Leased bodies without an entry, which are swept when their last lease is released.
+        var sweepable: Set<Int64> = []
         /// Leased bodies that are being written and have no entry yet.
         var unfinished: Set<Int64> = []
-        /// Bytes of leased bodies that no entry names any more.
+        /// The bytes of leased bodies that lost their entry.
         var held: [Int64: Int64] = [:]
         var heldBytes: Int64 = 0
         var onRelease: (@Sendable () -> Void)?
@@ -24,18 +24,18 @@ final class LeaseTable: Sendable {
 
     private let state = Mutex(State())
 
-    /// Called whenever a condemned body lost its last lease.
-    func whenCondemnedIsReleased(_ action: @escaping @Sendable () -> Void) {
+    /// Sets the action for when a body that has to be swept loses its last lease.
+    func whenSweepableIsReleased(_ action: @escaping @Sendable () -> Void) {
         state.withLock { $0.onRelease = action }
     }
 
-    /// Leases a body; `nil` when it is being removed right now.
-    func acquire(_ bodyID: Int64, isCondemned: Bool = false) -> Lease? {
+    /// Leases a body; `nil` if it is being removed.
+    func acquire(_ bodyID: Int64, isUnfinished: Bool = false) -> Lease? {
         let isGranted = state.withLock { state in
             guard !state.claimed.contains(bodyID) else { return false }
             state.counts[bodyID, default: 0] += 1
-            if isCondemned {
-                state.condemned.insert(bodyID)
+            if isUnfinished {
+                state.sweepable.insert(bodyID)
                 state.unfinished.insert(bodyID)
             }
             return true
@@ -43,12 +43,12 @@ final class LeaseTable: Sendable {
         return isGranted ? Lease(bodyID: bodyID, table: self) : nil
     }
 
-    /// Claims a body for removal; `false` when it is leased, and then it is removed after its
-    /// release.
+    /// Claims a body for removal. It returns `false` if the body is leased; the body is then
+    /// removed after its release.
     func claim(_ bodyID: Int64) -> Bool {
         state.withLock { state in
             if state.counts[bodyID] != nil {
-                state.condemned.insert(bodyID)
+                state.sweepable.insert(bodyID)
                 return false
             }
             state.claimed.insert(bodyID)
@@ -56,38 +56,38 @@ final class LeaseTable: Sendable {
         }
     }
 
-    /// Gives claims back: the bodies are gone, or their removal was rolled back.
+    /// Ends claims, because the bodies are gone or their removal was rolled back.
     func endClaims(_ bodyIDs: some Sequence<Int64>) {
         state.withLock { $0.claimed.subtract(bodyIDs) }
     }
 
-    /// A body that was unfinished has an entry now.
-    func pardon(_ bodyID: Int64) {
+    /// Records that an unfinished body has an entry now.
+    func markFinished(_ bodyID: Int64) {
         state.withLock { state in
-            state.condemned.remove(bodyID)
+            state.sweepable.remove(bodyID)
             state.unfinished.remove(bodyID)
         }
     }
 
-    /// Whether somebody reads or writes a body now.
+    /// Returns whether a body is being read or written in this process.
     func isLeased(_ bodyID: Int64) -> Bool {
         state.withLock { $0.counts[bodyID] != nil }
     }
 
-    // MARK: What readers hold
+    // MARK: Bodies that readers hold
 
-    /// Bytes of bodies that no entry names any more and that somebody still reads: nothing but the
-    /// readers' end gives them back.
+    /// The bytes of bodies that lost their entry and are still being read. Only the readers can
+    /// free them.
     ///
-    /// Without those of unfinished bodies, for which room was reserved.
+    /// Unfinished bodies are not included, because their space was reserved.
     var heldBytes: Int64 { state.withLock { $0.heldBytes } }
 
-    /// Whether a body's bytes should be told with ``noteHeld(_:bytes:)``.
+    /// Returns whether the bytes of a body should be reported with ``noteHeld(_:bytes:)``.
     func isUnmeasured(_ bodyID: Int64) -> Bool {
         state.withLock { $0.mayHold(bodyID) }
     }
 
-    /// Notes how much a body takes that was to be removed and is being read.
+    /// Records the bytes of a body that should be removed but is being read.
     func noteHeld(_ bodyID: Int64, bytes: Int64) {
         state.withLock { state in
             guard state.mayHold(bodyID) else { return }
@@ -96,7 +96,7 @@ final class LeaseTable: Sendable {
         }
     }
 
-    /// Leases held now.
+    /// The number of leased bodies.
     var count: Int { state.withLock { $0.counts.count } }
 
     fileprivate func release(_ bodyID: Int64) {
@@ -109,13 +109,13 @@ final class LeaseTable: Sendable {
             state.counts[bodyID] = nil
             state.unfinished.remove(bodyID)
             if let bytes = state.held.removeValue(forKey: bodyID) { state.heldBytes -= bytes }
-            return state.condemned.remove(bodyID) == nil ? nil : state.onRelease
+            return state.sweepable.remove(bodyID) == nil ? nil : state.onRelease
         }
         action?()
     }
 }
 
-/// Keeps one body readable for as long as it lives.
+/// Keeps one body readable until it is released.
 final class Lease: Sendable {
     let bodyID: Int64
     private let table: LeaseTable

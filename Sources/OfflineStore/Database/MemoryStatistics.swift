@@ -1,13 +1,13 @@
 import CSQLiteConfiguration
 
-/// What SQLite counts of the memory that it takes: one lock for all connections of the process,
-/// held for each piece of memory taken or given back.
+/// SQLite's memory statistics. They take one lock for all connections of the process at each
+/// allocation and release.
 enum MemoryStatistics {
-    /// Ends the counting, unless this process has used SQLite before: then it stays as it is. To be
-    /// named before anything of SQLite is called. Decision 19.
-    static let endedIfUnused: Void = {
+    /// Turns the statistics off, unless this process has used SQLite before. It must be named
+    /// before any other call of SQLite. Decision 19.
+    static let disableUnlessInUse: Void = {
         #if !canImport(Darwin)
-            // The refusal is no failure: it is somebody else's SQLite then as well.
+            // SQLite refuses if other code in the process uses it already, which is no failure.
             _ = csqlite_configureMemoryStatistics(0)
         #endif
     }()

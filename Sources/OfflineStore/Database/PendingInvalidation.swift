@@ -3,37 +3,37 @@ import GRDBSQLite
 import HTTPCacheSemantics
 import Synchronization
 
-/// What invalidations of tags and prefixes, whose sweep is not finished, say of an entry.
+/// The effect on an entry of tag and prefix invalidations whose sweep is not finished.
 ///
-/// It is read with the entry, in the same snapshot: right at once, in every process, after a crash,
-/// and however many entries they are about.
+/// It is read with the entry, in the same snapshot. So it is right at once, in every process, after
+/// a crash, and for any number of entries.
 enum PendingInvalidation: Sendable, Equatable {
     case none
     case marked(InvalidationCause)
     case removed
 
-    /// From the column ``state`` or one like it.
+    /// Makes the effect from the column ``state`` or one like it.
     init(_ value: Int64) {
         self = value == 0 ? .none : value >= 4 ? .removed : .marked(value >= 2 ? .unsafeMethod : .unspecified)
     }
 
-    /// The cause, where it is marked.
+    /// The cause, if the entry is marked.
     var cause: InvalidationCause? { if case .marked(let cause) = self { cause } else { nil } }
 
-    /// A column for an entry: 0; or 1 when it is marked, and 2 or 3 when an unsafe method did that;
-    /// or 4 or more when it is removed.
+    /// The SQL column for an entry: 0 for no effect, 1 for marked, 2 or 3 for marked by an unsafe
+    /// method, 4 or more for removed.
     static let state = "max(\(byTag), \(byPrefix))"
-    /// The same for a schema that knows no causes.
+    /// The same column for a schema without causes.
     static let stateWithoutCauses = "max(\(byTagWithoutCauses), \(byPrefix))"
 
-    /// The column for the schema that a database has.
+    /// Returns the column for a database's schema.
     static func state(_ state: DatabaseState) -> String {
         if state.has(DatabaseState.causeSchemaVersion) { return self.state }
         if state.has(DatabaseState.sweepSchemaVersion) { return stateWithoutCauses }
         return state.has(DatabaseState.tagSchemaVersion) ? byTagWithoutCauses : "0"
     }
 
-    /// An expression that tells whether anything is unfinished, for the schema that a database has.
+    /// Returns an SQL expression for whether anything is unfinished, for a database's schema.
     static func hasSome(_ state: DatabaseState) -> String {
         let tags = "EXISTS (SELECT 1 FROM tag_invalidation)"
         if state.has(DatabaseState.sweepSchemaVersion) {
@@ -42,9 +42,9 @@ enum PendingInvalidation: Sendable, Equatable {
         return state.has(DatabaseState.tagSchemaVersion) ? tags : "0"
     }
 
-    /// The first question is not about the entry and is asked once per statement. The order of the
-    /// join is fixed: an entry has at most 64 tags, and there may be any number of unfinished
-    /// invalidations.
+    /// The first condition does not depend on the entry and is evaluated once per statement. The
+    /// order of the join is fixed, because an entry has at most 64 tags, but there may be any
+    /// number of unfinished invalidations.
     static let byTag = byTag(
         unsafe: " + (coalesce(u.number, 0) > entry.sequence) * 2",
         join: " LEFT JOIN unsafe_tag_invalidation u ON u.tag_id = t.tag_id"
@@ -60,7 +60,7 @@ enum PendingInvalidation: Sendable, Equatable {
         """
     }
 
-    /// At most ``limit`` comparisons, and mostly none: an object's key is no response's, whatever
+    /// At most ``limit`` comparisons, and usually none. An object's key is never compared, whatever
     /// its bytes.
     static let byPrefix = """
         CASE WHEN NOT EXISTS (SELECT 1 FROM prefix_invalidation) THEN 0 ELSE coalesce((
@@ -69,11 +69,11 @@ enum PendingInvalidation: Sendable, Equatable {
         ), 0) END
         """
 
-    /// Unfinished invalidations of prefixes at a time: every reading compares with all of them.
+    /// The most unfinished prefix invalidations at a time: every read compares with all of them.
     static let limit = 64
 
-    /// Gives a connection the function that compares a prefix with a key. Every connection that
-    /// asks for ``state`` needs it.
+    /// Adds to a connection the function that compares a prefix with a key. Every connection that
+    /// reads ``state`` needs it.
     static func addFunction(to database: Database) throws {
         guard let pointer = database.sqliteConnection else { return }
         let code = sqlite3_create_function_v2(
@@ -99,7 +99,7 @@ enum PendingInvalidation: Sendable, Equatable {
 }
 
 extension DatabaseState {
-    /// Entries of a kind with a smaller sequence number count as not there.
+    /// Returns the number below which entries of a kind are treated as removed.
     func removalFloor(_ kind: EntryKind) -> Int64 {
         switch kind {
         case .response: responseRemoved.load(ordering: .acquiring)

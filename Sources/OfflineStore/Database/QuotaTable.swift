@@ -1,22 +1,22 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// The quotas of a configuration, by the names of the tags that are counted.
+/// The quotas of a configuration, by the names of their tags.
 ///
-/// An origin is counted as a tag that nobody can give, name or invalidate: its name begins with a
-/// byte that UTF-8 does not have.
+/// The bytes of an origin are summed under an internal tag. Callers can neither set, name nor
+/// invalidate it, because its name begins with a byte that UTF-8 never has.
 struct QuotaTable: Sendable {
     /// A quota that applies to a response.
     struct Limit: Sendable {
         var bytes: Int64
-        /// What it is of, for messages.
+        /// The subject of the quota, for messages.
         var subject: String
 
         func error(_ name: String) -> StoreError {
             StoreError(
                 code: .tooLarge,
                 message: "\(name) is larger than the quota of \(bytes) bytes for \(subject), and is not stored. "
-                    + "Raise that one of 'quotas'."
+                    + "Raise that quota in 'quotas'."
             )
         }
     }
@@ -33,7 +33,7 @@ struct QuotaTable: Sendable {
             let (bytes, subject) = try Self.name(quota)
             guard quota.bytes > 0 else {
                 throw Self.invalid(
-                    "The quota of '\(quota.bytes)' bytes for \(subject) holds nothing; choose 1 or more."
+                    "The quota of '\(quota.bytes)' bytes for \(subject) is too small; choose 1 or more."
                 )
             }
             guard let bytes else {
@@ -51,23 +51,23 @@ struct QuotaTable: Sendable {
 
     var isEmpty: Bool { limits.isEmpty && everyOrigin == nil }
 
-    /// The quota that applies to a tag.
+    /// Returns the quota for a tag.
     func limit(ofTag bytes: [UInt8]) -> Limit? {
         if let limit = limits[bytes] { return limit }
         guard let everyOrigin, Self.isInternal(bytes) else { return nil }
         return Limit(bytes: everyOrigin, subject: "the origin '\(String(decoding: bytes.dropFirst(), as: UTF8.self))'")
     }
 
-    /// The tag by which a response's origin is counted; `nil` when there is no quota for it.
+    /// Returns the internal tag of a response's origin; `nil` if there is no quota for it.
     ///
-    /// - Parameter target: made only where origins have quotas.
+    /// - Parameter target: computed only if origins have quotas.
     func originTag(of target: @autoclosure () -> TargetURI) -> [UInt8]? {
         guard hasOrigins else { return nil }
         let bytes = Self.originTag(target())
         return limit(ofTag: bytes) == nil ? nil : bytes
     }
 
-    /// The smallest quota that a response counts against.
+    /// Returns the smallest quota that applies to a response.
     func tightest(for draft: ResponseDraft) -> Limit? {
         if isEmpty { return nil }
         var names = draft.tags.map { Array($0.utf8) }
@@ -75,10 +75,10 @@ struct QuotaTable: Sendable {
         return names.compactMap { limit(ofTag: $0) }.min { $0.bytes < $1.bytes }
     }
 
-    /// Whether a tag is one of the store's own, to be shown to nobody.
+    /// Returns whether a tag is internal, so that it is never shown.
     static func isInternal(_ bytes: some Collection<UInt8>) -> Bool { bytes.first == originMark }
 
-    /// The name of an origin's tag, whether it has a quota or not.
+    /// Returns the name of an origin's internal tag, with or without a quota.
     static func originTag(_ target: TargetURI) -> [UInt8] {
         [originMark] + Array("\(target.scheme)://\(target.authority)".utf8)
     }
@@ -96,7 +96,7 @@ struct QuotaTable: Sendable {
         case .origin(let origin):
             guard let target = try? TargetURI(origin), target.path == "/", target.query == nil else {
                 throw invalid(
-                    "'\(origin)' is no origin. Give scheme, host and perhaps a port: 'https://a.example:8443'."
+                    "'\(origin)' is not an origin. Give a scheme, a host and perhaps a port: 'https://a.example:8443'."
                 )
             }
             return (originTag(target), "the origin '\(target.scheme)://\(target.authority)'")

@@ -1,23 +1,23 @@
-/// Which tags come to more than their quotas, and how far removing has come: the writer's, between
-/// the steps of its housekeeping.
+/// The tags that exceed their quotas, and the progress of evicting their entries. The writer keeps
+/// this between steps of its housekeeping.
 struct QuotaWork {
-    /// One tag's turn: first all its carriers are looked at, then the least recently used of them
-    /// go.
+    /// The eviction for one tag. First all entries with the tag are ranked, then the least recently
+    /// used of them are evicted.
     struct Round {
         let tag: TagName
         let tagID: Int64
-        /// The last carrier that was looked at.
+        /// The last entry that was ranked.
         var cursor = Int64.min
         var candidates: EvictionCandidates
-        /// Who goes, the first one last; `nil` until all have been looked at.
+        /// The entries to evict, the first one last; `nil` until all are ranked.
         var victims: [EvictionCandidates.Candidate]?
         var evicted = 0
     }
 
     private(set) var tags: Set<TagName> = []
     var round: Round?
-    /// Tags up to this number were looked at since opening, `nil` for all: quotas may be other ones
-    /// than when the store was written.
+    /// The number of the last tag that was checked since opening; `nil` when all were checked. The
+    /// quotas may differ from those when the store was written.
     var examined: Int64? = .min
 
     var isEmpty: Bool { tags.isEmpty && examined == nil }
@@ -29,8 +29,8 @@ struct QuotaWork {
         if round?.tag == tag { round = nil }
     }
 
-    /// Leaves it until one of the tags grows again.
-    mutating func setBack() {
+    /// Stops until one of the tags grows again.
+    mutating func postpone() {
         tags = []
         round = nil
         examined = nil

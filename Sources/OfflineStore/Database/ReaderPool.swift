@@ -1,34 +1,34 @@
 import GRDB
 import Synchronization
 
-/// The read-only connections, each used by one caller at a time.
+/// The read-only connections; one caller uses each at a time.
 ///
-/// No transaction is held across an `await`. In the writing process a connection keeps its snapshot
-/// from one read to the next for as long as nothing was committed: taking and leaving SQLite's
-/// locks costs more than a lookup. The writer has the snapshots let go before each checkpoint, so
-/// that a log never grows because of one.
+/// No transaction is held across an `await`. In the writing process, a connection keeps its
+/// snapshot between reads until something is committed, because SQLite's locks cost more than a
+/// look-up. The writer releases kept snapshots before each checkpoint, so that none makes the log
+/// grow.
 final class ReaderPool: Sendable {
     private let all: [Reader]
     private let free: Mutex<[Reader]>
     private let next = Atomic(0)
-    /// Transactions that the writer has committed; what a kept snapshot is compared with. `nil`
-    /// where another process writes.
+    /// The number of committed transactions, with which kept snapshots are compared. `nil` if
+    /// another process writes.
     private let commits: CommitCount?
     private let keepsSnapshots = Atomic(true)
 
     /// - Parameters:
-    ///   - commits: `nil`: each read has a snapshot of its own.
+    ///   - commits: `nil` gives each read a snapshot of its own.
     ///   - open: opens a connection with a page cache of some bytes.
     init(count: Int, commits: CommitCount? = nil, open: (_ cache: Int) throws -> DatabaseQueue) throws {
-        // The last one is lent first, so it has the largest cache.
+        // The last connection is used first, so it has the largest cache.
         let ranks = (0..<max(1, count)).reversed()
         all = try ranks.map { Reader(try open($0 == 0 ? 16 << 20 : $0 == 1 ? 8 << 20 : 2 << 20)) }
         free = Mutex(all)
         self.commits = commits
     }
 
-    /// Lends a connection, a free one where there is one, else one that will be free soon.
-    /// Everything read with it is of one snapshot.
+    /// Passes a connection to `body`: a free one if there is one, else one that is waited for. All
+    /// reads in `body` see one snapshot.
     func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
         let taken = free.withLock { $0.popLast() }
         defer {
@@ -38,31 +38,30 @@ final class ReaderPool: Sendable {
         return try reader.read(commits: commits, keepsSnapshots, body)
     }
 
-    /// Runs something while no connection keeps a snapshot longer than it reads.
+    /// Runs `body` while no connection keeps its snapshot after a read.
     ///
-    /// Nobody is waited for: a connection that is reading lets go of its snapshot itself when it
-    /// has read.
+    /// This waits for no reader: a connection that is reading releases its snapshot after the read.
     ///
-    /// - Parameter body: told whether nobody is reading in a snapshot from before.
+    /// - Parameter body: gets whether no connection still reads an older snapshot.
     func withoutKeptSnapshots<Result>(_ body: (_ areGone: Bool) throws -> Result) rethrows -> Result {
         keepsSnapshots.store(false, ordering: .sequentiallyConsistent)
         defer { keepsSnapshots.store(true, ordering: .releasing) }
         var areGone = true
-        for reader in all where !reader.letGo() { areGone = false }
+        for reader in all where !reader.releaseSnapshot() { areGone = false }
         return try body(areGone)
     }
 
-    /// Waits for the reads that are under way, then closes.
+    /// Waits for reads that are under way, then closes the connections.
     func close() {
         for reader in all { reader.close() }
     }
 }
 
-/// How many transactions were committed: what tells whether a snapshot is the present one.
+/// The number of committed transactions, which shows whether a snapshot is current.
 final class CommitCount: Sendable {
     private let count = Atomic<UInt64>(1)
     var value: UInt64 { count.load(ordering: .acquiring) }
-    /// To be called after each commit, before anybody is told of it.
+    /// Must be called after each commit, before the commit is reported.
     func advance() { count.wrappingAdd(1, ordering: .releasing) }
 }
 
@@ -73,7 +72,8 @@ private final class Reader: @unchecked Sendable {
     private let lock = Mutex(())
     private let queue: DatabaseQueue
     private var connection: Connection?
-    /// The number of commits when the kept snapshot was taken, or earlier; 0 for none.
+    /// The number of commits when the kept snapshot was taken, or an earlier number; 0 for no
+    /// snapshot.
     private var snapshot: UInt64 = 0
 
     init(_ queue: DatabaseQueue) {
@@ -86,7 +86,8 @@ private final class Reader: @unchecked Sendable {
         _ keepsSnapshots: borrowing Atomic<Bool>,
         _ body: (Connection) throws -> Result
     ) throws -> Result {
-        // Through a variable: what a lock returns has to be sendable, and what is read need not be.
+        // The result goes through a variable, because a lock's result has to be sendable, and a
+        // read's need not be.
         var result: Result?
         try lock.withLock { _ in result = try readLocked(commits: commits, keepsSnapshots, body) }
         guard let result else { throw StoreCore.closed }
@@ -99,8 +100,8 @@ private final class Reader: @unchecked Sendable {
         _ body: (Connection) throws -> Result
     ) throws -> Result {
         guard let connection else { throw StoreCore.closed }
-        // Counted before the snapshot is taken: that may be newer than the count says, and never
-        // older.
+        // The count is read before the snapshot is taken, so the snapshot may be newer than the
+        // count, but never older.
         let count = commits?.value ?? 0
         if snapshot == 0 || snapshot != count {
             try leaveSnapshot(connection)
@@ -124,8 +125,8 @@ private final class Reader: @unchecked Sendable {
         if connection.isInTransaction { try connection.run("COMMIT") }
     }
 
-    /// - Returns: `false` when it is reading just now.
-    func letGo() -> Bool {
+    /// - Returns: `false` if it is reading now.
+    func releaseSnapshot() -> Bool {
         lock.withLockIfAvailable { _ in
             if let connection { try? leaveSnapshot(connection) }
             return true

@@ -1,47 +1,49 @@
 import Synchronization
 
-/// Which entries were used lately, and in which order.
+/// The order in which entries were used recently.
 ///
-/// Reading writes here and never to disk. Eviction asks here before it removes an entry that the
-/// disk's order calls old; what is left is written in batches when the store is closed. The order
-/// is a counter and no time, so a clock that jumps does not turn it around.
+/// Reads record uses here and never on disk. Eviction checks here before it removes an entry that
+/// is old by the order on disk. The rest is written in batches when the store is closed. The order
+/// is a counter, so a clock that jumps does not change it.
 final class RecencyLog: Sendable {
-    /// Uses kept in each of two generations; the older one is forgotten when the newer one is full.
+    /// The number of uses in each of two generations. When the newer one is full, the older one is
+    /// dropped.
     static let generationLimit = 32_768
-    /// Uses written in one transaction.
+    /// The number of uses written in one transaction.
     static let flushCount = 512
 
     private struct State {
         var recent: [Int64: Int64] = [:]
         var older: [Int64: Int64] = [:]
         var last: Int64
-        /// The last number of the period before this one.
+        /// The last number of the previous period.
         var periodStart = Int64.min
     }
 
     private let state: Mutex<State>
     private let currentPeriod = Atomic<UInt32>(1)
-    /// Whether every use is noted, and not only the first in a period.
+    /// Whether every use is recorded, and not only the first in a period.
     private let isExact: Bool
 
     /// - Parameters:
     ///   - last: the highest number on disk.
-    ///   - isExact: whether every use is noted: what is in memory is not, see ``period``.
+    ///   - isExact: whether every use is recorded. With a memory tier, only the first use in a
+    ///     ``period`` is.
     init(last: Int64, isExact: Bool) {
         state = Mutex(State(last: last))
         self.isExact = isExact
     }
 
-    /// Goes up when uses are taken or forgotten, so that what is used all the time need not be
-    /// noted each time: once in a period is enough.
+    /// The current period. An entry that is used all the time is recorded once in a period. A new
+    /// period begins when uses are taken or dropped.
     var period: UInt32 { currentPeriod.load(ordering: .relaxed) }
 
-    /// Notes that an entry was used.
+    /// Records that an entry was used.
     func use(_ entryID: Int64) {
         state.withLock { use(entryID, &$0) }
     }
 
-    /// Notes that some entries were used, one after the other.
+    /// Records that some entries were used, in this order.
     func use(_ entryIDs: [Int64]) {
         if entryIDs.isEmpty { return }
         state.withLock { state in
@@ -54,12 +56,12 @@ final class RecencyLog: Sendable {
         state.recent[entryID] = state.last
         guard state.recent.count >= Self.generationLimit else { return }
         swap(&state.recent, &state.older)
-        // Its room is needed again at once.
+        // Its capacity is needed again at once.
         state.recent.removeAll(keepingCapacity: true)
         currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// The number for an entry that is stored now.
+    /// Returns the number for an entry that is stored now.
     func next() -> Int64 {
         state.withLock { state in
             state.last += 1
@@ -67,12 +69,12 @@ final class RecencyLog: Sendable {
         }
     }
 
-    /// Takes the number of an entry's last use, if it was used lately; ``endTaking()`` is to be
-    /// called when all are taken.
+    /// Removes and returns the number of an entry's last use, if it was used recently. The caller
+    /// calls ``endTaking()`` after the last one.
     ///
-    /// Where one use may stand for many, nobody knows which was the last: it counts as if it were
-    /// of this moment, once. Else what is used all the time would go with what was stored when it
-    /// was used first.
+    /// If only the first use in a period is recorded, the last use is unknown, so the entry is
+    /// treated as used now, once. Otherwise an entry that is used all the time would be evicted
+    /// with those stored at its first use.
     func take(_ entryID: Int64) -> Int64? {
         state.withLock { state in
             guard let noted = state.recent.removeValue(forKey: entryID) ?? state.older.removeValue(forKey: entryID)
@@ -83,19 +85,19 @@ final class RecencyLog: Sendable {
         }
     }
 
-    /// Has the next use of what was taken noted again.
+    /// Begins a new period, so that the next use of the taken entries is recorded.
     func endTaking() {
         currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// An entry's use as far as it was noted.
+    /// A recorded use of an entry.
     struct Use: Sendable {
         var number: Int64
-        /// It may have been used again since, without being noted.
+        /// Whether the entry may have been used again since, without a record.
         var isInPeriod: Bool
     }
 
-    /// The last use of an entry that was noted, if it was used lately; it stays noted.
+    /// Returns the last recorded use of an entry, if it was used recently; the record stays.
     func lastUse(of entryID: Int64) -> Use? {
         state.withLock { state in
             guard let number = state.recent[entryID] ?? state.older[entryID] else { return nil }
@@ -103,13 +105,13 @@ final class RecencyLog: Sendable {
         }
     }
 
-    /// Has everything that is used from now on noted anew.
+    /// Begins a period, so that the next use of every entry is recorded.
     func beginPeriod() {
         state.withLock { $0.periodStart = $0.last }
         currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// Takes some uses, the newest generation first; empty when there are none left.
+    /// Removes and returns some uses, from the newest generation first; empty if none are left.
     func takeSome() -> [Int64: Int64] {
         state.withLock { state in
             if state.recent.isEmpty { swap(&state.recent, &state.older) }
@@ -119,7 +121,7 @@ final class RecencyLog: Sendable {
         }
     }
 
-    /// Puts back what could not be written; later uses stay.
+    /// Puts back uses that could not be written; later uses stay.
     func putBack(_ used: [Int64: Int64]) {
         state.withLock { state in
             guard state.recent.count + used.count < Self.generationLimit else { return }

@@ -9,7 +9,7 @@ import GRDBSQLite
     import Darwin
 #endif
 
-/// An SQLite call that failed, with its extended result code.
+/// A failed SQLite call, with its extended result code.
 struct SQLiteFailure: Error, CustomStringConvertible {
     var code: Int32
     var message: String
@@ -19,8 +19,8 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         self.message = message
     }
 
-    /// - Parameter connection: asked for the words, and whether what looks like damage was the
-    ///   disk.
+    /// - Parameter connection: provides the message, and shows whether apparent damage was a disk
+    ///   error.
     init(code: Int32, connection: OpaquePointer?) {
         self.init(code: code, message: connection.map { String(cString: sqlite3_errmsg($0)) } ?? "no connection")
         guard isDamage, let connection, let reason = Self.takeDiskError(of: connection) else { return }
@@ -28,14 +28,15 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         message = String(cString: strerror(reason))
     }
 
-    /// `SQLITE_IOERR_CORRUPTFS`, which SQLite turns into `SQLITE_CORRUPT` before it tells anybody.
+    /// `SQLITE_IOERR_CORRUPTFS`, which SQLite turns into `SQLITE_CORRUPT` before it reports it.
     private static let failedRead: Int32 = SQLITE_IOERR | 33 << 8
 
-    /// Whether a read of the database or of its log failed with `EIO`: SQLite calls that a corrupt
-    /// database, but a disk that fails for a moment has damaged nothing.
+    /// Returns the disk error if a read of the database or its log failed with `EIO` (or `ENXIO` or
+    /// `ERANGE`). SQLite reports that as a corrupt database, but a disk that fails for a moment has
+    /// damaged nothing.
     ///
-    /// It is asked once: SQLite keeps the number until a read comes back short, so one is made.
-    /// Damage that is there is found again.
+    /// SQLite keeps the error number until a read returns fewer bytes, so this makes such a read to
+    /// clear it. Real damage is found again.
     private static func takeDiskError(of connection: OpaquePointer) -> Int32? {
         var found: Int32?
         for pointer in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
@@ -54,7 +55,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         return found
     }
 
-    /// The failure in any error of this module or of GRDB.
+    /// Makes the failure from an error of this module or of GRDB.
     init?(_ error: any Error) {
         switch error {
         case let failure as SQLiteFailure: self = failure
@@ -67,23 +68,23 @@ struct SQLiteFailure: Error, CustomStringConvertible {
     var primaryCode: Int32 { code & 0xff }
     var description: String { "SQLite error \(code): \(message)" }
 
-    /// The file itself is damaged, or is no database any more.
+    /// Whether the file is damaged, or is no longer a database.
     var isDamage: Bool { primaryCode == SQLITE_CORRUPT || primaryCode == SQLITE_NOTADB }
 
-    /// This failure as the store's error.
+    /// Returns the store error for this failure.
     func storeError(path: String) -> StoreError {
         switch primaryCode {
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             StoreError(
                 code: .damaged,
                 message:
-                    "The database '\(path)' is damaged (\(message)). It stays where it is; who writes the store goes on with a new one.",
+                    "The database '\(path)' is damaged (\(message)). It keeps its file name; the writing process continues with a new one.",
                 cause: self
             )
         case SQLITE_FULL:
             StoreError(
                 code: .full,
-                message: "The disk that holds '\(path)' is full. Free some space; the store goes on by itself.",
+                message: "The disk that holds '\(path)' is full. Free some space; the store continues by itself.",
                 cause: self
             )
         case SQLITE_CANTOPEN where SystemFailure.isOutOfDescriptors:
@@ -99,7 +100,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
             StoreError(
                 code: .io,
                 message:
-                    "An operation on '\(path)' failed (\(message), code \(code)). Check the disk; it may work when tried again.",
+                    "An operation on '\(path)' failed (\(message), code \(code)). Check the disk; a retry may succeed.",
                 cause: self
             )
         }
@@ -107,7 +108,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
 }
 
 extension StoreError {
-    /// Any error from beneath as an error of the store; those that are one already pass.
+    /// Wraps any underlying error as a store error; a store error stays as it is.
     init(_ error: any Error, path: String) {
         if let error = error as? StoreError {
             self = error

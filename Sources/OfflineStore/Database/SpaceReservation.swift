@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Room for bodies that are on disk before they have an entry: nothing can evict them, so they have
-/// a share of the budget and no more.
+/// Space for bodies that are on disk before they have an entry. They cannot be evicted, so they
+/// have a limited share of the budget.
 final class SpaceReservation: Sendable {
     private struct State {
         var reserved: Int64 = 0
@@ -15,9 +15,9 @@ final class SpaceReservation: Sendable {
         self.limit = limit
     }
 
-    /// Takes room, if there is some.
+    /// Reserves space if it is available.
     func reserve(_ bytes: Int64) -> Bool {
-        // What needs no room waits behind nobody who does.
+        // A body that needs no space does not wait behind others.
         if bytes == 0 { return true }
         return state.withLock { state in
             guard state.waiters.isEmpty, state.reserved + bytes <= limit else { return false }
@@ -26,8 +26,8 @@ final class SpaceReservation: Sendable {
         }
     }
 
-    /// Takes room when it is there, in turn. Whoever waits here holds none yet, so they do not wait
-    /// for each other.
+    /// Reserves space in turn, and waits until it is available. Waiting callers hold no space, so
+    /// they do not block each other.
     func reserveInTurn(_ bytes: Int64) async {
         if bytes == 0 { return }
         await withCheckedContinuation { continuation in
@@ -43,7 +43,7 @@ final class SpaceReservation: Sendable {
         }
     }
 
-    /// Gives room back.
+    /// Releases space.
     func release(_ bytes: Int64) {
         if bytes == 0 { return }
         let admitted = state.withLock { state in

@@ -12,8 +12,8 @@ import Synchronization
     import Darwin
 #endif
 
-/// What everything in an open store goes through: the live database, the sequence, the counters,
-/// and what happens on damage.
+/// The core of an open store: the database in use, the sequence, the counters, and the handling of
+/// damage.
 final class StoreCore: Sendable {
     private enum Current {
         case opening
@@ -24,26 +24,26 @@ final class StoreCore: Sendable {
     let folder: StoreFolder
     let settings: StoreDatabase.Settings
     let isReadOnly: Bool
-    /// Invalidations of a store that no process can write; `nil` where the writer, here or in
-    /// another process, takes them.
+    /// The invalidations of a store that no process can write; `nil` if a writer, here or in
+    /// another process, records them.
     let volatile: VolatileInvalidations?
     /// The number of the last invalidation.
     let sequence = Atomic<Int64>(0)
-    /// Tells of every change to the stored responses.
+    /// Publishes every change to the stored responses.
     let changes = StoreChangeFeed()
-    /// Heads and chunks whose checksum did not fit, since opening.
+    /// Heads and chunks with a wrong checksum, since opening.
     let damagedReads = Atomic<Int>(0)
-    /// Objects that did not decode as the type asked for, since opening.
+    /// Objects that did not decode as the requested type, since opening.
     let undecodableObjects = Atomic<Int>(0)
-    /// Entries that were evicted, since opening, and their bytes.
+    /// The number of evicted entries, and their bytes, since opening.
     let evictedEntries = Atomic<Int>(0)
     let evictedBytes = Atomic<Int64>(0)
 
     private let sidecar: SequenceSidecar?
-    /// Looks for what another process writes; `nil` in the process that writes.
+    /// Watches the commits of another process; `nil` in the process that writes.
     private let watch = Mutex<WriterWatch?>(nil)
     private let current = Mutex(Current.opening)
-    /// Held while the live database is exchanged for another.
+    /// Held while another database replaces the one in use.
     private let exchange = Mutex(())
 
     var logger: Logger { settings.logger }
@@ -62,7 +62,7 @@ final class StoreCore: Sendable {
         self.volatile = volatile
     }
 
-    /// Has the changes told that another process commits.
+    /// Publishes a change when another process commits.
     func watchWriter(every interval: Duration) {
         let watch = WriterWatch(changes, every: interval, folder: folder.path, logger: logger) { [weak self] in
             guard let self else { throw Self.closed }
@@ -71,10 +71,10 @@ final class StoreCore: Sendable {
         self.watch.withLock { $0 = watch }
     }
 
-    /// What looks for another process's commits, for tests.
+    /// The watch on another process's commits, for tests.
     var writerWatch: WriterWatch? { watch.withLock { $0 } }
 
-    /// The live database.
+    /// The database in use.
     ///
     /// - Throws: ``StoreError`` with `closed`.
     func database() throws -> StoreDatabase {
@@ -88,10 +88,10 @@ final class StoreCore: Sendable {
         return database
     }
 
-    /// The database to read from after a read has failed: the one that took the place of the other,
-    /// which was set aside meanwhile.
+    /// Returns the database to retry a failed read with: the one that replaced the other, which was
+    /// set aside meanwhile.
     ///
-    /// - Throws: the error, where that is not what it says.
+    /// - Throws: the error, if its reason is another one.
     func database(insteadOf other: StoreDatabase, after error: any Error) throws -> StoreDatabase {
         guard (error as? StoreError)?.code == .closed else { throw error }
         let live = try database()
@@ -122,21 +122,21 @@ final class StoreCore: Sendable {
         }
     }
 
-    /// Reads from a database that need not be the live one any more.
+    /// Reads from a database that may have been replaced.
     func read<Result>(_ database: StoreDatabase, _ body: (Connection) throws -> Result) throws -> Result {
         do {
             return try database.readers.read { connection in
                 guard isReadOnly else { return try body(connection) }
-                return try readAsGuest(connection, database, body)
+                return try readAsOtherProcess(connection, database, body)
             }
         } catch {
-            throw handled(error, in: database)
+            throw handle(error, in: database)
         }
     }
 
-    /// In another process than the writer's, invalidations are learnt from the database, with the
-    /// same snapshot as what they are about.
-    private func readAsGuest<Result>(
+    /// Reads in a process that does not write. It learns invalidations from the database, in the
+    /// same snapshot as the entries.
+    private func readAsOtherProcess<Result>(
         _ connection: Connection,
         _ database: StoreDatabase,
         _ body: (Connection) throws -> Result
@@ -150,8 +150,8 @@ final class StoreCore: Sendable {
             "SELECT sequence, response_floor, object_floor, \(removed) FROM store WHERE id = 1"
         )
         if try statement.step() {
-            // Several reads see several snapshots; what one has learnt, an older one does not take
-            // back.
+            // Concurrent reads see different snapshots, so an older one must not lower these
+            // numbers.
             sequence.max(statement.integer(0), ordering: .releasing)
             database.state.responseFloor.max(statement.integer(1), ordering: .releasing)
             database.state.objectFloor.max(statement.integer(2), ordering: .releasing)
@@ -162,14 +162,14 @@ final class StoreCore: Sendable {
         return try body(connection)
     }
 
-    /// Runs an operation in the writer's next transaction and returns after its commit.
+    /// Runs an operation in the writer's next transaction, and returns after the commit.
     func write<Result: Sendable>(
         to database: StoreDatabase? = nil,
         bytes: Int = 0,
         entries: Int = 1,
         isDurable: Bool = false,
         mayRunHere: Bool = false,
-        shown: PendingWrite? = nil,
+        pendingWrite: PendingWrite? = nil,
         _ operation: @escaping @Sendable (WriteContext) throws -> Result
     ) async throws -> Result {
         if isReadOnly { throw readOnlyError }
@@ -181,17 +181,17 @@ final class StoreCore: Sendable {
                 entries: entries,
                 isDurable: isDurable,
                 mayRunHere: mayRunHere,
-                shown: shown,
+                pendingWrite: pendingWrite,
                 operation
             )
         } catch {
-            throw await handledElsewhere(error, in: database)
+            throw await handleOnAnotherThread(error, in: database)
         }
     }
 
-    /// As ``handled(_:in:)``, for callers whose thread must not be kept (``SuspendingWrites``): a
-    /// new database is made on another.
-    private func handledElsewhere(_ error: any Error, in database: StoreDatabase) async -> StoreError {
+    /// Like ``handle(_:in:)``, for callers whose thread must not be blocked (``SuspendingWrites``):
+    /// the new database is created on another thread.
+    private func handleOnAnotherThread(_ error: any Error, in database: StoreDatabase) async -> StoreError {
         let error = StoreError(error, path: database.path)
         guard error.code == .damaged else { return error }
         await withCheckedContinuation { continuation in
@@ -203,16 +203,15 @@ final class StoreCore: Sendable {
         return error
     }
 
-    /// An error as the store's own; if it tells of damage, there is a new database when this
-    /// returns.
-    private func handled(_ error: any Error, in database: StoreDatabase) -> StoreError {
+    /// Converts an error into the store's own. If it reports damage, a new database is in use when
+    /// this returns.
+    private func handle(_ error: any Error, in database: StoreDatabase) -> StoreError {
         let error = StoreError(error, path: database.path)
         if error.code == .damaged { setAside(database, because: error) }
         return error
     }
 
-    /// Notes that something read from the disk was not what had been written: from now on its entry
-    /// answers no more.
+    /// Records that data read from an entry was damaged. The entry is not served from now on.
     func noteDamage(_ what: StaticString, entryID: Int64, in database: StoreDatabase) {
         damagedReads.add(1, ordering: .relaxed)
         if database.state.damage.note(entryID) { database.writer?.requestSweep() }
@@ -224,18 +223,18 @@ final class StoreCore: Sendable {
 
     // MARK: Invalidations
 
-    /// Notes a committed invalidation where it survives damage to the database, then publishes it.
+    /// Records the number of a committed invalidation in the sidecar, then publishes it.
     private func publish(_ number: Int64) throws {
-        // Published even when the sidecar cannot be written: it is in force, only not yet promised.
+        // It is published even if the sidecar cannot be written: it is in force, only not promised.
         defer { sequence.store(max(number, sequence.load(ordering: .acquiring)), ordering: .releasing) }
         try sidecar?.write(number)
     }
 
     // MARK: Opening, exchanging, closing
 
-    /// Opens the database that `CURRENT` names, or makes one.
+    /// Opens the database that `CURRENT` names, or creates one.
     ///
-    /// - Parameter number: `nil` when there is none yet.
+    /// - Parameter number: `nil` if there is none yet.
     func openCurrent(_ number: Int?, now: Timestamp) throws {
         if isReadOnly {
             guard let number else { return }
@@ -256,7 +255,7 @@ final class StoreCore: Sendable {
         }
         do {
             guard case .ours = try DatabaseHeader(path: folder.databasePath(number)) else {
-                throw SQLiteFailure(code: 26, message: "the file is missing or no database")
+                throw SQLiteFailure(code: 26, message: "the file is missing or is not a database")
             }
             let (database, last) = try StoreDatabase.openForWriting(
                 number: number,
@@ -271,21 +270,21 @@ final class StoreCore: Sendable {
         } catch {
             guard SQLiteFailure(error)?.isDamage == true else { throw error }
             logSetAside(number, error)
-            // With neither a database nor a sidecar to tell the number, the clock's is above every
-            // count there was.
+            // If neither a database nor a sidecar has the number, the clock's milliseconds are
+            // above every former number.
             try startNew(secrets: .random(), sequence: known ?? max(1, now.milliseconds), now: now)
         }
     }
 
-    /// Where the sidecar knows of invalidations that the database does not, nothing in it is
-    /// trusted: in memory, because nothing can be written.
+    /// Distrusts all entries if the sidecar has a higher invalidation number than the database. It
+    /// does so in memory, because nothing can be written.
     private func distrustIfBehind(_ database: StoreDatabase, last: Int64) throws {
         let known = try SequenceSidecar.read(path: folder.sidecarPath)
         if let known, known <= last { return }
         database.state.responseFloor.max(.max, ordering: .releasing)
         database.state.objectFloor.max(.max, ordering: .releasing)
         logger.warning(
-            "the database may have lost invalidations; everything in it counts as invalidated",
+            "the database may have lost invalidations; every entry in it is treated as invalidated",
             metadata: ["store.path": "\(database.path)"]
         )
     }
@@ -294,9 +293,9 @@ final class StoreCore: Sendable {
         StoreWriter.Events(
             invalidated: { [weak self] in try self?.publish($0) },
             damaged: { [weak self] writer, error in
-                // Not here: this is the damaged writer's own queue, which the exchange waits for.
-                // And nobody's child: the exchange is the store's own matter, whoever ran into the
-                // damage and gives up.
+                // This is the damaged writer's own queue, which the exchange waits for, so it runs
+                // elsewhere. It is detached because it must not end with the task that found the
+                // damage.
                 Task.detached {
                     guard let self, let database = try? self.database(), database.writer === writer else { return }
                     self.setAside(database, because: error)
@@ -309,12 +308,12 @@ final class StoreCore: Sendable {
         )
     }
 
-    /// Makes a database under the next number, then has `CURRENT` name it.
+    /// Creates a database under the next number, then makes `CURRENT` name it.
     private func startNew(secrets: StoreSecrets, sequence: Int64, now: Timestamp) throws {
         let number = (try folder.databases().last ?? 0) + 1
         let path = folder.databasePath(number)
-        // Each database has its own range, so that a number from one never finds anything in
-        // another.
+        // Each database has its own range of numbers, so that a number of one never matches an
+        // entry of another.
         let firstID = Int64(number % 2048) << 36 + 1
         do {
             try DatabaseOpening.create(
@@ -328,8 +327,8 @@ final class StoreCore: Sendable {
             try sidecar?.write(sequence)
             try folder.setCurrent(number)
         } catch {
-            // Nothing names it, so nothing is lost with it; left behind, each further try would
-            // leave one more.
+            // Nothing names the file, so nothing is lost by removing it. Otherwise each further
+            // attempt would leave one more.
             if (try? folder.content()) != .store(number: number) {
                 for ending in ["", "-wal", "-shm", "-journal"] { unlink(path + ending) }
             }
@@ -352,10 +351,10 @@ final class StoreCore: Sendable {
         database.writer?.requestSweep()
     }
 
-    /// Closes a damaged database, leaves it under its number, and goes on with a new one.
+    /// Closes a damaged database, leaves its file, and continues with a new one.
     ///
-    /// If the new one cannot be made (no room, say) the damaged one stays, and this is tried again
-    /// on its next failure.
+    /// If the new one cannot be created (because of a full disk, for example), the damaged one
+    /// stays in use. Its next failure tries again.
     func setAside(_ damaged: StoreDatabase, because error: any Error) {
         guard !isReadOnly else { return }
         let isExchanged = exchange.withLock { _ in
@@ -365,8 +364,8 @@ final class StoreCore: Sendable {
             guard isLive else { return false }
             logSetAside(damaged.number, error)
             do {
-                // The damaged one may still work in parts: an invalidation that it took meanwhile
-                // would have a number that the new one does not know and gives again.
+                // The damaged database may still work in part. If it took an invalidation
+                // meanwhile, the new one would not know that number and would use it again.
                 let reason = SQLiteFailure(code: 11, message: "set aside").storeError(path: damaged.path)
                 try damaged.writer?.refuseAfter(reason) {
                     let now = Timestamp(milliseconds: damaged.state.latestInstant)
@@ -380,7 +379,7 @@ final class StoreCore: Sendable {
                 return true
             } catch {
                 logger.warning(
-                    "no new database could be made",
+                    "no new database could be created",
                     metadata: ["store.path": "\(folder.path)", "error": "\(StoreError(error, path: folder.path))"]
                 )
                 return false
@@ -393,12 +392,12 @@ final class StoreCore: Sendable {
 
     private func logSetAside(_ number: Int, _ error: any Error) {
         logger.warning(
-            "the database is damaged; it is left where it is and a new one is started",
+            "the database is damaged; it keeps its file name, and a new one is created",
             metadata: ["store.path": "\(folder.databasePath(number))", "error": "\(error)"]
         )
     }
 
-    /// The writing process went on with another database: so does this one.
+    /// Switches to the database that the writing process switched to.
     private func followCurrent(from old: StoreDatabase, inode: UInt64) throws -> StoreDatabase {
         try exchange.withLock { _ in
             let (database, known) = try current.withLock { current in
@@ -417,18 +416,17 @@ final class StoreCore: Sendable {
                 folder: folder.path,
                 settings: settings
             )
-            // Bodies that are being read from the old one are read to their ends; its last reader
-            // closes it.
+            // Readers of the old database finish their bodies; its last reader closes it.
             install(next, sequence: last, inode: inode)
             return next
         }
     }
 
-    /// Does what waits, checkpoints, lets go of the folder.
+    /// Runs waiting operations, makes a checkpoint, and releases the folder.
     ///
     /// A second call does nothing.
     func close() throws {
-        // Whatever becomes of the database, nothing changes in it any more.
+        // However closing ends, nothing changes in the store any more.
         defer { changes.finish() }
         watch.withLock { $0 }?.close()
         try exchange.withLock { _ in

@@ -11,16 +11,16 @@ import Logging
     import Darwin
 #endif
 
-/// One open numbered database: its writer, its readers, and what they share.
+/// One open numbered database: its writer, its readers, and their shared state.
 final class StoreDatabase: Sendable {
     let number: Int
     let path: String
     let state: DatabaseState
     let schemaVersion: Int32
-    /// `nil` when it is open read-only.
+    /// `nil` if it is open for reading alone.
     let writer: StoreWriter?
     let readers: ReaderPool
-    /// The file's own number: a store that was removed and made anew has the same names.
+    /// The file's inode: a store that was deleted and created again has the same file names.
     let inode: UInt64?
 
     init(
@@ -40,19 +40,19 @@ final class StoreDatabase: Sendable {
         self.inode = (try? FileStatus(path: path))?.inode
     }
 
-    /// What a database is opened with.
+    /// The settings for opening a database.
     struct Settings: Sendable {
         var limits: StoreLimits
         var keyHash: (@Sendable ([UInt8]) -> UInt64)?
         var logger: Logger
-        /// The claim on the folder; `nil` when reading alone.
+        /// The lock on the folder; `nil` when only reading.
         var lock: FolderLock?
     }
 
-    /// Opens a database for writing, and brings its schema up to date.
+    /// Opens a database for writing, and migrates its schema.
     ///
     /// - Parameters:
-    ///   - known: the last invalidation that the sidecar tells of; `nil` when it tells nothing.
+    ///   - known: the last invalidation in the sidecar; `nil` if it has none.
     ///   - now: recorded with an invalidation of everything, if one is needed.
     /// - Returns: the database, and the number of its last invalidation.
     static func openForWriting(
@@ -71,8 +71,8 @@ final class StoreDatabase: Sendable {
                 try checkVersion(version, path: path)
                 try DatabaseOpening.migrate(connection, from: version)
                 try connection.run("PRAGMA journal_mode = WAL")
-                // A log that could be opened for reading alone would stay so until the store is
-                // opened again: found out now, and not by every write.
+                // A log that could only be opened for reading would stay so until the store is
+                // opened again. This finds it now, not at every write.
                 try connection.run("BEGIN IMMEDIATE")
                 try connection.run("ROLLBACK")
                 return try Self.row(connection)
@@ -97,13 +97,13 @@ final class StoreDatabase: Sendable {
                     let connection = Connection(database)
                     let context = WriteContext(connection: connection, state: state, memory: writer.memory)
                     try writer.transaction(connection, isDurable: true) {
-                        try context.softExpireEverything(above: known ?? row.sequence, at: now)
+                        try context.distrustEverything(above: known ?? row.sequence, at: now)
                     }
-                    context.committed()
+                    context.applyCommit()
                     return context.invalidation ?? row.sequence
                 }
                 settings.logger.warning(
-                    "the database may have lost invalidations; everything in it counts as invalidated",
+                    "the database may have lost invalidations; every entry in it is treated as invalidated",
                     metadata: ["store.path": "\(path)"]
                 )
             }
@@ -122,7 +122,7 @@ final class StoreDatabase: Sendable {
         }
     }
 
-    /// Opens a database for reading alone: no lock is taken and nothing is written.
+    /// Opens a database for reading alone: it takes no lock and writes nothing.
     static func openForReading(
         number: Int,
         path: String,
@@ -166,10 +166,10 @@ final class StoreDatabase: Sendable {
         )
     }
 
-    /// Closes everything.
+    /// Closes all connections.
     ///
-    /// - Parameter checkpointing: `false` leaves the files as they are: the writer goes first, so
-    ///   that it is not the last connection, which would copy the log into the damaged file.
+    /// - Parameter checkpointing: `false` leaves the files as they are. The writer closes first
+    ///   then, because the last connection would copy the log into the damaged file.
     func close(checkpointing: Bool) throws {
         if checkpointing {
             readers.close()
@@ -184,10 +184,10 @@ final class StoreDatabase: Sendable {
         do {
             return try DatabaseOpening.row(connection)
         } catch let failure as SQLiteFailure where failure.primaryCode == 1 {
-            // A table is missing: the file is ours by its header and not by its content.
+            // A table is missing: the header is Holdfast's, but the content is not.
             throw SQLiteFailure(code: 11, message: failure.message)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-            throw SQLiteFailure(code: 11, message: error.message ?? "the schema is not whole")
+            throw SQLiteFailure(code: 11, message: error.message ?? "the schema is incomplete")
         }
     }
 
@@ -198,12 +198,13 @@ final class StoreDatabase: Sendable {
             isWriter: isWriter,
             keyHash: settings.keyHash
         )
-        guard let state else { throw SQLiteFailure(code: 11, message: "the store's secrets are not whole") }
+        guard let state else { throw SQLiteFailure(code: 11, message: "the store's secrets are incomplete") }
         return state
     }
 
-    /// Without an index of the log (`-shm`), and without the right to make one, a database can be
-    /// read only if the log is empty, or if no process can make one: never as if there were no log.
+    /// Decides how to read a database. Without the log's index (`-shm`) and the right to create it,
+    /// this works only if the log is empty, or if no process can write the files. The log is never
+    /// ignored.
     static func sharing(path: String, folder: String) throws -> DatabaseOpening.Sharing {
         if try FileStatus(path: path + "-shm") != nil || access(folder, W_OK) == 0 { return .locks }
         if let log = try FileStatus(path: path + "-wal"), log.size > 0 {
@@ -211,8 +212,8 @@ final class StoreDatabase: Sendable {
             throw StoreError(
                 code: .unwritable,
                 message:
-                    "The store '\(folder)' has entries in its log, which can be read only where this process may write "
-                    + "in the folder. Close the writing process properly, or copy the folder to where it is writable."
+                    "The store '\(folder)' has entries in its log, which can be read only if this process may write "
+                    + "in the folder. Close the writing process properly, or copy the folder to a writable place."
             )
         }
         return .immutable

@@ -1,28 +1,28 @@
-/// The numbers that follow from a configuration.
+/// The limits that follow from a configuration.
 struct StoreLimits: Sendable {
     static let chunkLength = 65_536
-    /// Chunks in one body at most: their index is 16 bits of their row's number.
+    /// The most chunks in one body: a chunk's index is 16 bits of its row's number.
     static let chunksPerBody = 65_536
     static let pageSize: Int64 = 8192
-    /// Rows and index entries of one stored thing, roughly.
+    /// The bytes of an entry's row and index entries, about.
     static let entryOverhead: Int64 = 320
-    /// Rows and index entries of one tag of one stored thing, roughly.
+    /// The bytes of a tag's row and index entries for one entry, about.
     static let tagOverhead: Int64 = 40
-    /// What counts for one tag in a transaction: so few of them are in one that the pages they
-    /// touch stay within the log's limit.
+    /// The bytes that one tag adds to a transaction. It is large, so that the pages that a
+    /// transaction's tags touch stay within the log's limit.
     static let tagLogOverhead: Int64 = 4096
-    /// The lock, the sidecar, `CURRENT` and the log's index.
+    /// The bytes of the lock, the sidecar, `CURRENT` and the log's index.
     static let fixedFiles: Int64 = 128 * 1024
 
-    /// Bytes the folder may take.
+    /// The most bytes that the folder may take.
     var budget: Int64
-    /// Bytes one stored thing may have.
+    /// The most bytes of one entry.
     var maximumObject: Int64
-    /// Bytes of a body in one transaction at most.
+    /// The most bytes of a body in one transaction.
     var transaction: Int
-    /// Bytes written to the log before a checkpoint.
+    /// The bytes written to the log before a checkpoint.
     var checkpoint: Int64
-    /// Bytes that wait for the writer before new responses are declined.
+    /// The bytes that may wait for the writer before new responses are declined.
     var pending: Int
     var variantsPerKey: Int
     var invalidationLog: Int64
@@ -30,37 +30,37 @@ struct StoreLimits: Sendable {
     var securelyDeletes: Bool
     var quotas: QuotaTable
     var evictionOrder: CacheManager.EvictionOrder
-    /// Bytes of the memory tier, without the filter.
+    /// The bytes of the memory tier, without the key filter.
     var memory: Int
-    /// Bytes of a body that is kept in memory, at most.
+    /// The largest body that is kept in the memory tier, in bytes.
     var residentBody: Int
-    /// Bytes of the filter of keys: sixteen bits for each entry of 512 bytes that has room in the
-    /// budget, and no more than an eighth of the memory. Without a memory tier 256 KiB at most:
-    /// storing something new would ask the disk whether it is new.
+    /// The bytes of the key filter: sixteen bits for each 512-byte entry that fits in the budget,
+    /// but at most an eighth of the memory budget. Without a memory tier, at most 256 KiB: storing
+    /// an entry would otherwise read the disk to see whether its key is new.
     var filter: Int
 
-    /// Operations in one transaction at most: each touches a page of the index of keys that few
-    /// others touch, and all of them go to the log.
+    /// The most operations in one transaction. Each touches its own page of the key index, and all
+    /// these pages go to the log.
     var batch: Int
-    /// Entries that a call stores in one transaction at most. Nobody else waits in it, so they may
-    /// be more than ``batch``: an index page that several of them are on is written once.
+    /// The most entries that one call stores in a transaction. No other caller waits in it, so this
+    /// may exceed ``batch``: an index page shared by several entries is written once.
     var entriesTogether: Int { max(batch, min(4096, Int(checkpoint / Self.pageSize))) }
-    /// Bytes of them at most.
+    /// The most bytes of the entries that one call stores in a transaction.
     var bytesTogether: Int { 2 * transaction }
-    /// Bytes that bodies may take on disk before they have an entry and can be evicted.
+    /// The most bytes that bodies may take on disk before they have an entry and can be evicted.
     var unfinished: Int64 { max(maximumObject, budget / 4) }
-    /// Bytes of a body that are on disk before it has an entry: none when one transaction takes
-    /// them all.
+    /// Returns the bytes of a body that are on disk before it has an entry: none if one transaction
+    /// takes the whole body.
     func room(for length: Int64) -> Int64 {
         length < Int64(transaction) ? 0 : length
     }
-    /// What the log may come to between two checkpoints, with the transaction that goes beyond.
+    /// The largest size of the log between two checkpoints, with the transaction that exceeds the
+    /// threshold.
     var log: Int64 { 2 * checkpoint + 3 * Int64(transaction) }
-    /// What the log may come to while a reader that does not end keeps it from being used anew:
-    /// then nothing more is stored.
+    /// The largest size of the log while a reader that does not end keeps it from being reused.
+    /// Beyond it, nothing more is stored.
     var heldLog: Int64 { 2 * log }
-    /// Bytes of bodies that are no longer stored but still being read, for which others make room
-    /// by going.
+    /// The most bytes of removed but still read bodies for which other entries are evicted.
     var held: Int64 { budget / 4 }
     var highWater: Int64 { budget / 100 * 95 }
     var lowWater: Int64 { budget / 100 * 90 }

@@ -3,12 +3,12 @@ import HTTPCacheSemantics
 import Logging
 import Synchronization
 
-/// An entry that goes to make room.
+/// An entry that is evicted to free space.
 struct EvictionVictim {
     var place: EntryPlace
     var size: Int64
 
-    /// The columns of one.
+    /// The columns that make a victim.
     static let columns = "id, body_id, body_length, size"
 
     init(_ statement: SQLStatement) {
@@ -17,27 +17,28 @@ struct EvictionVictim {
     }
 }
 
-/// Eviction: what is stored gives way to what comes, and the folder stays within its budget.
+/// Eviction: entries are removed to make space for new ones, so that the folder stays within its
+/// budget.
 extension StoreWriter {
-    /// Bytes that one transaction evicts at most.
+    /// The most bytes that one transaction evicts.
     static let evictionBytes: Int64 = 16 << 20
 
-    /// What the folder takes, in bytes.
+    /// The bytes that the folder takes.
     struct Usage {
         var live: Int64
         var free: Int64
         var log: Int64
-        /// Bodies that are no longer stored but still being read; a part of what is live.
+        /// Bodies without an entry that are still being read; included in `live`.
         var held: Int64
-        /// What counts against the budget: the log counts at its largest, and free pages not at
-        /// all, because they are used before the file grows.
+        /// The bytes compared with the budget. The log is included at its largest size. Free pages
+        /// are not included, because they are used before the file grows.
         var total: Int64
-        /// The total, without what others do not make room for.
+        /// The total, without the bytes that eviction must not compensate for.
         ///
-        /// Bodies that are held by their readers are nothing that eviction could reach. Up to a
-        /// quarter of the budget, stored entries go in their place; beyond that they stay, and new
-        /// ones have to wait. So slow readers of large bodies that are replaced again and again
-        /// cannot empty a store, and the budget holds.
+        /// Eviction cannot free bodies that readers hold. Up to a quarter of the budget, other
+        /// entries are evicted for them. Beyond that, entries stay and new ones wait. So slow
+        /// readers of large bodies that are replaced again and again cannot empty a store, and the
+        /// budget holds.
         var reachable: Int64
     }
 
@@ -62,11 +63,11 @@ extension StoreWriter {
 
     // MARK: Before a transaction
 
-    /// Evicts until what some operations bring fits the budget, so that the budget holds at every
-    /// moment.
+    /// Evicts entries until the bytes of some operations fit in the budget, so that the budget
+    /// holds at every moment.
     ///
-    /// - Returns: the operations there is room for; the others have failed. Those that bring
-    ///   nothing (an invalidation, say) always go on.
+    /// - Returns: the operations that fit; the others have failed. Operations without bytes (such
+    ///   as an invalidation) always fit.
     func makeRoom(for batch: [WriteJob], _ connection: Connection) -> [WriteJob] {
         let bytes = batch.reduce(0) { $0 + $1.bytes }
         guard bytes > 0, let shortage = makeRoom(for: Self.bytesOnDisk(bytes), connection) else { return batch }
@@ -82,17 +83,17 @@ extension StoreWriter {
         }
     }
 
-    /// What bytes come to with the pages around them, about.
+    /// Returns the bytes on disk for some bytes of content, about, with the pages around them.
     private static func bytesOnDisk(_ bytes: Int) -> Int64 { Int64(bytes) * 9 / 8 }
 
-    /// - Returns: `nil` when there is room, else how much there is, and why not more.
+    /// - Returns: `nil` if there is enough space, else how much there is, and the reason.
     private func makeRoom(for incoming: Int64, _ connection: Connection) -> (room: Int64, error: StoreError)? {
         let limits = database.limits
         do {
             while true {
                 let usage = try usage(connection)
                 let room = limits.budget - usage.total
-                // The log of a reader that does not end is not for filling the whole budget.
+                // While a reader holds the log, the log must not fill the whole budget.
                 let logRoom = limits.heldLog - usage.log
                 if room >= incoming, logRoom >= incoming { return nil }
                 if try isLogHeld(usage, connection) { return (min(room, logRoom), heldLogError(usage)) }
@@ -105,8 +106,8 @@ extension StoreWriter {
                 try checkpoint(connection, truncating: true)
             }
         } catch {
-            setBack(error)
-            // Whatever it is, the transaction will find out for itself.
+            postponeHousekeeping(after: error)
+            // The transaction itself will report the reason.
             return nil
         }
     }
@@ -116,7 +117,7 @@ extension StoreWriter {
             code: .busy,
             message:
                 "Nothing more is stored in '\(path)' now: another process reads it in a transaction that does not end, "
-                + "which keeps the log of \(usage.log) bytes from being used anew. End that reader, then try again."
+                + "which keeps the log of \(usage.log) bytes from being reused. End that reader, then try again."
         )
     }
 
@@ -133,50 +134,51 @@ extension StoreWriter {
         StoreError(
             code: .full,
             message:
-                "Nothing more is stored in '\(path)': what is pinned, or being read or written now, takes its whole "
+                "Nothing more is stored in '\(path)': entries that are pinned, or being read or written now, take its whole "
                 + "budget of \(database.limits.budget) bytes. Unpin some entries, or raise 'budget'."
         )
     }
 
-    /// Whether a reader that does not end keeps the log from being used anew, so that it grows with
-    /// every write.
+    /// Returns whether a reader that does not end keeps the log from being reused, so that each
+    /// write makes it grow.
     ///
-    /// Evicting would not help, it writes to the log itself; what is stored stays, and what passes
-    /// is declined until the reader ends.
+    /// Eviction would not help, because it writes to the log too. Entries stay, and new responses
+    /// are declined until the reader ends.
     func isLogHeld(_ usage: Usage, _ connection: Connection) throws -> Bool {
         var isHeld = usage.log > database.limits.log
         let wasHeld = logIsHeld.load(ordering: .relaxed)
         if isHeld {
-            // The first time those who are just reading are waited for; from then on it is known
-            // that one does not end.
+            // The first time, the checkpoint waits for readers that are about to finish. Later it
+            // does not: one of them does not end.
             try checkpoint(connection, truncating: true, isPatient: !wasHeld)
             isHeld = try self.usage(connection).log > database.limits.log
         }
         logIsHeld.store(isHeld, ordering: .relaxed)
         if isHeld, !wasHeld {
             logger.warning(
-                "another process reads without end and keeps the log from shrinking; nothing more is stored until it ends",
+                "a reader in another process does not end and keeps the log from shrinking; nothing more is stored until it ends",
                 metadata: ["store.path": "\(path)", "store.log.bytes": "\(usage.log)"]
             )
         }
         return isHeld
     }
 
-    // MARK: Who goes
+    // MARK: Choosing victims
 
-    /// Removes what is first in line and not pinned; `false` when there is nothing.
+    /// Removes the first entries in the eviction order that are not pinned; `false` if there are
+    /// none.
     func evict(_ excess: Int64, _ connection: Connection) throws -> Bool {
         var used: [(id: Int64, recency: Int64)] = []
         let count: Int
         defer { database.recency.endTaking() }
         do {
-            count = try evict(connection) {
+            count = try evictVictims(connection) {
                 let excess = min(excess, Self.evictionBytes)
-                // As long as a body is read its room is not to be had; but rather its entry goes
-                // than nothing.
-                var line = try firstInLine(worth: excess, areLeased: false, connection)
+                // The space of a body that is being read is not freed yet, so such entries are
+                // chosen only if there are no others.
+                var line = try nextVictims(worth: excess, areLeased: false, connection)
                 if line.victims.isEmpty, line.used.isEmpty {
-                    line = try firstInLine(worth: excess, areLeased: true, connection)
+                    line = try nextVictims(worth: excess, areLeased: true, connection)
                 }
                 used = line.used
                 for (id, recency) in used {
@@ -198,8 +200,8 @@ extension StoreWriter {
 
     /// Removes entries in a transaction.
     ///
-    /// - Returns: how many.
-    func evict(_ connection: Connection, choosing victims: () throws -> [EvictionVictim]) throws -> Int {
+    /// - Returns: the number of removed entries.
+    func evictVictims(_ connection: Connection, choosing victims: () throws -> [EvictionVictim]) throws -> Int {
         let context = WriteContext(connection: connection, state: database, memory: memory)
         var chosen: [EvictionVictim] = []
         do {
@@ -209,10 +211,10 @@ extension StoreWriter {
                 try context.writeTagBytes()
             }
         } catch {
-            context.rolledBack()
+            context.dropEffects()
             throw error
         }
-        context.committed()
+        context.applyCommit()
         if !chosen.isEmpty {
             let bytes = chosen.reduce(0) { $0 + $1.size }
             events.evicted(chosen.count, bytes)
@@ -224,22 +226,22 @@ extension StoreWriter {
         return chosen.count
     }
 
-    /// How many rows go with an entry, each on a page of its own at worst: all of them go to the
-    /// log.
+    /// Returns the number of rows that are removed with an entry. Each may be on a page of its own,
+    /// and all these pages go to the log.
     func rowsRemoved(with victim: EvictionVictim, _ connection: Connection) throws -> Int {
         guard database.usesTags.load(ordering: .acquiring) else { return 1 }
         let tags = try connection.integer("SELECT count(*) FROM entry_tag WHERE entry_id = ?1", victim.place.id)
         return 1 + Int(tags ?? 0)
     }
 
-    /// Those who stand first in line on the disk: the ones that go, and the ones that were used
-    /// since and go to its end.
+    /// The first entries in the order on disk: those that are evicted, and those that were used
+    /// since, which move to the end.
     private struct Line {
         var victims: [EvictionVictim] = []
         var used: [(id: Int64, recency: Int64)] = []
     }
 
-    /// Those of the last to expire that were stored ahead of the clock and cannot be used offline.
+    /// Entries that expire last, were stored ahead of the clock, and cannot be used offline.
     private static let storedAhead = """
         WHERE stored_at > ?1 AND id IN (
             SELECT id FROM entry INDEXED BY entry_by_expiry
@@ -247,8 +249,8 @@ extension StoreWriter {
         )
         """
 
-    /// As many as come to some bytes or as one transaction takes.
-    private func firstInLine(worth excess: Int64, areLeased: Bool, _ connection: Connection) throws -> Line {
+    /// Chooses entries until they add up to some bytes, or until a transaction is full.
+    private func nextVictims(worth excess: Int64, areLeased: Bool, _ connection: Connection) throws -> Line {
         var line = Line()
         var freed: Int64 = 0
         var rows = 0
@@ -257,13 +259,12 @@ extension StoreWriter {
             let statement = try connection.prepare("SELECT \(EvictionVictim.columns) FROM entry \(condition)")
             defer { statement.reset() }
             if let horizon { statement.bind(1, horizon) }
-            // Without a limit in the statement: it is stepped as far as needed, past what cannot
-            // go.
+            // The statement has no limit: it is stepped past entries that cannot be evicted.
             while freed < excess, rows < database.limits.batch, try statement.step() {
                 let victim = EvictionVictim(statement)
                 if database.leases.isLeased(victim.place.bodyID) != areLeased { continue }
                 if horizon == nil, ahead.contains(victim.place.id) { continue }
-                // What the disk calls old may have been used a moment ago.
+                // An entry that is old on disk may have been used a moment ago.
                 if byRecency, let recency = database.recency.take(victim.place.id) {
                     line.used.append((victim.place.id, recency))
                     rows += 1
@@ -279,8 +280,8 @@ extension StoreWriter {
         case .leastRecentlyUsed:
             try take("INDEXED BY entry_by_recency WHERE is_pinned = 0 ORDER BY recency", byRecency: true)
         case .keepingOfflineCopies:
-            // What was stored while the clock was ahead would be last in this order, and is of no
-            // use.
+            // Entries stored while the clock was ahead would be last in this order, and they are
+            // useless.
             if let horizon = database.horizon(at: Timestamp(milliseconds: database.latestInstant)) {
                 try take(Self.storedAhead, byRecency: false, horizon: horizon)
             }

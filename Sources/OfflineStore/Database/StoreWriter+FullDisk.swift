@@ -2,13 +2,13 @@ import GRDBSQLite
 import Logging
 import Synchronization
 
-/// A full disk: what is stored gives way to what comes, in the order that the budget has, so that
-/// the store goes on with the room that it has.
+/// A full disk: entries are evicted for new ones, in the same order as for the budget, so that the
+/// store continues with the space it has.
 extension StoreWriter {
-    /// So much of what is stored goes for one transaction at most: a quarter.
+    /// At most a quarter of the stored bytes is evicted for one transaction.
     private static let share: Int64 = 4
 
-    /// Room that a transaction needs on a disk that has none.
+    /// The space that a transaction needs on a full disk.
     struct Need {
         /// Bytes in the database's file.
         var file: Int64
@@ -21,19 +21,19 @@ extension StoreWriter {
         }
     }
 
-    /// Makes room for a transaction that the disk did not take: first in the log, by copying what
-    /// is in it, then by evicting.
+    /// Makes space for a transaction that failed on a full disk: first in the log, by a checkpoint,
+    /// then by eviction.
     ///
-    /// Nothing is evicted where so much would have to go that more is lost than won, nor again
-    /// after it was in vain, until the disk takes something.
+    /// Nothing is evicted if too much would have to go, and not again after eviction failed to
+    /// help, until the disk accepts a write.
     ///
-    /// - Parameter attempts: how often room was made for it before.
-    /// - Returns: whether the transaction is worth another try.
+    /// - Parameter attempts: how often space was made for the transaction before.
+    /// - Returns: whether the transaction should be tried again.
     func makeRoomOnDisk(for bytes: Int, after error: any Error, _ attempts: Int, _ connection: Connection) -> Bool {
-        guard StoreError(error, path: path).code == .full, memory.yieldsToFullDisk else { return false }
+        guard StoreError(error, path: path).code == .full, memory.evictsOnFullDisk else { return false }
         if !memory.isDiskShort {
             logger.notice(
-                "the disk is full; what is stored gives way to what comes",
+                "the disk is full; stored entries are evicted for new ones",
                 metadata: ["store.path": "\(path)", "error": "\(error)"]
             )
         }
@@ -47,7 +47,7 @@ extension StoreWriter {
             roomByEviction.store(usage.live / Self.share, ordering: .relaxed)
             if attempts == 0, usage.free >= need.file, usage.log >= need.log { return true }
             guard attempts <= 1 else {
-                stopYielding()
+                stopEvictingOnFullDisk()
                 return false
             }
             guard total <= usage.live / Self.share else { return false }
@@ -55,28 +55,29 @@ extension StoreWriter {
             try lengthenLog(to: need.log, connection)
             return true
         } catch {
-            stopYielding()
-            setBack(error)
+            stopEvictingOnFullDisk()
+            postponeHousekeeping(after: error)
             return false
         }
     }
 
-    /// Whether room for a response can be made on a full disk.
+    /// Returns whether space for a response can be made on a full disk.
     func canMakeRoomOnDisk(for length: Int64) -> Bool {
         let need = Need(bytes: length)
         return 2 * need.file <= roomByEviction.load(ordering: .relaxed)
     }
 
-    /// Evicting was in vain: others take the room that it makes, or it needs more than there is.
-    func stopYielding() {
-        memory.yieldsToFullDisk = false
+    /// Stops evicting for a full disk, because others take the freed space or a transaction needs
+    /// more.
+    func stopEvictingOnFullDisk() {
+        memory.evictsOnFullDisk = false
         roomByEviction.store(0, ordering: .relaxed)
     }
 
-    /// Removes entries until so many bytes of the file are free to be used again.
+    /// Removes entries until the given number of bytes is free inside the file.
     ///
-    /// Each step writes to a log that is empty, on the room that it has; where that is not enough,
-    /// the step is smaller.
+    /// Each step writes to an empty log, within the space it has. If that is not enough, the steps
+    /// become smaller.
     private func evictOnFullDisk(_ bytes: Int64, _ connection: Connection) throws {
         let target = try freeBytes(connection) + bytes
         var divisor: Int64 = 1
@@ -98,14 +99,14 @@ extension StoreWriter {
         (try connection.integer("PRAGMA freelist_count") ?? 0) * StoreLimits.pageSize
     }
 
-    /// Sees that the log has room for a transaction: by what the file system has, else by what free
-    /// pages of the database give back to it.
+    /// Extends the log to the length that a transaction needs, with free space of the file system,
+    /// else with pages that the database gives back.
     private func lengthenLog(to length: Int64, _ connection: Connection) throws {
         while let log = try FileStatus(path: path + "-wal")?.size, log < length {
             let free = FileSystemStatus(path: path)?.free ?? 0
             let before = try freeBytes(connection)
             if free >= length - log || before == 0 { return reserveLog(connection, length) }
-            // Few at a time: pages that are moved go to the log as well.
+            // In small steps, because moved pages go to the log too.
             let pages = max(4, log / StoreLimits.pageSize / 4)
             try connection.prepare("PRAGMA incremental_vacuum(\(pages))").run()
             try checkpoint(connection, truncating: false)
@@ -113,7 +114,7 @@ extension StoreWriter {
         }
     }
 
-    /// Ends the thrift when the file system has room again.
+    /// Clears the mark of a short disk once the file system has space again.
     func noteWhetherDiskIsShort(_ usage: Usage) {
         guard memory.isDiskShort, let free = FileSystemStatus(path: path)?.free else { return }
         if free >= max(4 << 20, usage.live / 4) { memory.isDiskShort = false }

@@ -2,20 +2,20 @@ import GRDBSQLite
 import Logging
 import Synchronization
 
-/// Water marks, quotas, sweeping, giving pages back, checkpoints: each in bounded steps between
-/// transactions.
+/// Housekeeping: water marks, quotas, sweeping, giving pages back, and checkpoints, in bounded
+/// steps between transactions.
 extension StoreWriter {
-    /// Chunks in one step of the sweep: 4 MiB.
+    /// The chunks removed in one step of the sweep: 4 MiB.
     private static let sweepCount: Int64 = 64
-    /// Pages given back in one step: what takes their place is moved there, through the log.
+    /// The pages given back in one step. The pages that replace them are moved through the log.
     private var vacuumPages: Int64 { min(512, database.limits.checkpoint / StoreLimits.pageSize / 2) }
 
-    /// One step of everything that is due; `true` when there is more to do.
-    func keepHouse(_ connection: Connection) -> Bool {
+    /// Runs one step of all due housekeeping; `true` if there is more to do.
+    func doHousekeeping(_ connection: Connection) -> Bool {
         if memory.wantsDamageMarks { markDamage(connection) }
         do {
-            // Marking writes to the log, which does not shrink while it is held; what is pending is
-            // in force all the same.
+            // Marking writes to the log, which does not shrink while a reader holds it. Pending
+            // invalidations are in force without marks.
             if memory.wantsTagSweep, !logIsHeld.load(ordering: .relaxed) { try sweepTags(connection) }
             if memory.wantsEntrySweep, !logIsHeld.load(ordering: .relaxed) { try sweepEntries(connection) }
             try noteWhetherSwept(connection)
@@ -40,16 +40,15 @@ extension StoreWriter {
                 if usage.log > database.limits.checkpoint { memory.wantsCheckpoint = true }
             }
             if hasQuotaWork { try enforceQuotas(connection) }
-            // Free pages are kept for what comes next, unless they are many or the file is too
-            // long.
+            // Free pages are kept for new entries, unless there are many or the file is too long.
             let isTooLong = usage.total + usage.free > database.limits.budget && usage.free > 0
             noteWhetherDiskIsShort(usage)
-            // On a disk that is short of room others would take what the next ones need.
+            // On a short disk, other programs would take the space that new entries need.
             let kept = max(256 * StoreLimits.pageSize, usage.live / (memory.isDiskShort ? 2 : 8))
             if !memory.isEvicting, isTooLong || usage.free > kept {
                 memory.wantsVacuum = true
             }
-            // What is about to be removed is not moved first.
+            // Pages are not moved while entries are about to be removed.
             let isSweeping = memory.wantsEntrySweep && !logIsHeld.load(ordering: .relaxed)
             if memory.wantsVacuum, !isSweeping { try vacuum(connection) }
             if memory.filterCursor != nil { try buildFilter(connection) }
@@ -62,19 +61,20 @@ extension StoreWriter {
             }
             try eraseLog(connection)
         } catch {
-            setBack(error)
+            postponeHousekeeping(after: error)
         }
         return memory.wantsSweep || memory.isEvicting || memory.wantsVacuum || memory.filterCursor != nil
             || ((memory.wantsTagSweep || memory.wantsEntrySweep || hasQuotaWork) && !logIsHeld.load(ordering: .relaxed))
     }
 
-    /// Housekeeping failed: it is tried again when there is a reason to, and not in a loop.
-    func setBack(_ error: any Error) {
+    /// Postpones housekeeping after a failure: it is tried again when there is a reason, and not in
+    /// a loop.
+    func postponeHousekeeping(after error: any Error) {
         memory.wantsSweep = false
         memory.wantsTagSweep = false
         memory.wantsEntrySweep = false
         memory.isEvicting = false
-        memory.quotas.setBack()
+        memory.quotas.postpone()
         memory.wantsVacuum = false
         memory.wantsCheckpoint = false
         memory.filterCursor = nil
@@ -84,7 +84,7 @@ extension StoreWriter {
         reportIfDamage(error)
     }
 
-    /// Keys in one step of building the filter.
+    /// The keys in one step of building the filter.
     private static let filterCount: Int64 = 4096
 
     /// Adds some of the stored keys to the filter that is being built.
@@ -108,7 +108,7 @@ extension StoreWriter {
         }
     }
 
-    /// Applies unfinished invalidations of tags to as many entries as one transaction takes.
+    /// Applies unfinished tag invalidations to as many entries as fit in one transaction.
     private func sweepTags(_ connection: Connection) throws {
         let context = WriteContext(connection: connection, state: database, memory: memory)
         var isDone = false
@@ -118,17 +118,17 @@ extension StoreWriter {
                 try context.writeTagBytes()
             }
         } catch {
-            context.rolledBack()
+            context.dropEffects()
             memory.tagCursor = .min
             throw error
         }
-        context.committed()
+        context.applyCommit()
         memory.wantsTagSweep = !isDone
     }
 
-    /// Removes some chunks of bodies that no entry names and nobody reads.
+    /// Removes some chunks of bodies that have no entry and are not being read.
     ///
-    /// - Parameter divisor: takes so much less in one step.
+    /// - Parameter divisor: divides the number of chunks in one step.
     func sweep(_ connection: Connection, divisor: Int64 = 1) throws {
         let context = WriteContext(connection: connection, state: database, memory: memory)
         var cursor = memory.sweepCursor
@@ -166,10 +166,10 @@ extension StoreWriter {
                 }
             }
         } catch {
-            context.rolledBack()
+            context.dropEffects()
             throw error
         }
-        context.committed()
+        context.applyCommit()
         memory.sweepCursor = isDone ? 0 : cursor
         memory.wantsSweep = !isDone
     }
@@ -188,16 +188,16 @@ extension StoreWriter {
         }
     }
 
-    /// Copies the log into the database; truncating, it leaves no log at all where no reader holds
-    /// it.
+    /// Copies the log into the database.
     ///
-    /// A truncated log keeps a little of its room on the disk, but for the last time. On a disk
-    /// that is short of room it keeps all.
+    /// A truncating checkpoint empties the log if no reader holds it. The emptied log keeps a
+    /// little space on the disk, except for the last checkpoint. On a short disk, it keeps all its
+    /// space.
     ///
     /// - Parameters:
-    ///   - isPatient: waits a moment for readers that are just reading.
-    ///   - isLast: nothing is written after it.
-    /// - Returns: whether nothing is left in the log's file.
+    ///   - isPatient: whether to wait a moment for readers that are about to finish.
+    ///   - isLast: whether nothing is written afterwards.
+    /// - Returns: whether the log's file is empty.
     @discardableResult
     func checkpoint(
         _ connection: Connection,
@@ -218,12 +218,13 @@ extension StoreWriter {
         let code = readers.withoutKeptSnapshots { _ in
             sqlite3_wal_checkpoint_v2(pointer, "main", mode, &frames, &copied)
         }
-        // The file ends with the last page now.
+        // The checkpoint cut the file after its last page.
         memory.reservedLength = 0
         switch code & 0xff {
         case SQLITE_OK:
             if truncating, !isLast { reserveLog(connection) }
-            // What a reader held back is copied after more has been written, not at once again.
+            // A part that a reader held back is copied after more has been written, not at once
+            // again.
             memory.pagesSinceCheckpoint = frames == copied ? 0 : database.limits.checkpoint / StoreLimits.pageSize / 2
             return truncating
         case SQLITE_BUSY, SQLITE_LOCKED:

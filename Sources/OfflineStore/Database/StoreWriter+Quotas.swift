@@ -1,20 +1,20 @@
 import HTTPCacheSemantics
 import Logging
 
-/// Quotas: after the transaction in which a tag came to more than its quota, the least recently
-/// used of its carriers go.
+/// Quotas: after a transaction in which a tag exceeded its quota, the least recently used of its
+/// entries are evicted.
 ///
-/// No index has a tag's carriers in the order of their use, and one would cost every read that is
-/// noted. So all carriers are looked at, some in each step, and those who stand first in line are
-/// kept in mind; then they go, some in each step. A round makes room for a tenth of the quota, so
-/// that each entry that goes has cost a look at about ten.
+/// No index has a tag's entries in the order of their use, and one would slow down every recorded
+/// read. So all its entries are ranked, some in each step, and the first ones in the eviction order
+/// are kept. Then these are evicted, some in each step. A round frees a tenth of the quota, so that
+/// each eviction costs about ten entries examined.
 extension StoreWriter {
-    /// Tags or carriers that one step looks at.
+    /// The tags or entries that one step examines.
     private static let examinedCount: Int64 = 1024
 
     var hasQuotaWork: Bool { !database.limits.quotas.isEmpty && !memory.quotas.isEmpty }
 
-    /// One step.
+    /// Runs one step.
     func enforceQuotas(_ connection: Connection) throws {
         if let examined = memory.quotas.examined { try examineTags(after: examined, connection) }
         guard let tag = memory.quotas.round?.tag ?? memory.quotas.tags.first else { return }
@@ -35,21 +35,22 @@ extension StoreWriter {
             return
         }
         guard round.victims != nil else {
-            try look(&round, connection)
+            try rankEntries(&round, connection)
             memory.quotas.round = round
             return
         }
-        if bytes > target { try evict(&round, excess: bytes - target, connection) }
+        if bytes > target { try evictEntries(of: &round, excess: bytes - target, connection) }
         if bytes <= target || round.victims?.isEmpty ?? true {
             memory.quotas.round = nil
-            // Nobody could go: all are pinned. It is tried again when there are more.
+            // Nothing could be evicted: all entries are pinned. This is tried again when the tag
+            // grows.
             if bytes <= target || round.evicted == 0 { memory.quotas.remove(tag) }
         } else {
             memory.quotas.round = round
         }
     }
 
-    /// Looks for tags that are beyond a quota since before the store was opened.
+    /// Finds tags that exceeded a quota before the store was opened.
     private func examineTags(after examined: Int64, _ connection: Connection) throws {
         let statement = try connection.prepare(
             "SELECT id, name_hash, name, octets FROM tag WHERE id > ?1 ORDER BY id LIMIT ?2"
@@ -75,7 +76,7 @@ extension StoreWriter {
         return (id, try connection.integer("SELECT octets FROM tag WHERE id = ?1", id) ?? 0)
     }
 
-    private func look(_ round: inout QuotaWork.Round, _ connection: Connection) throws {
+    private func rankEntries(_ round: inout QuotaWork.Round, _ connection: Connection) throws {
         let statement = try connection.prepare(
             """
             SELECT id, recency, size, is_usable_stale, expires_at, is_pinned, stored_at
@@ -87,7 +88,7 @@ extension StoreWriter {
         statement.bind(1, round.tagID)
         statement.bind(2, round.cursor)
         statement.bind(3, Self.examinedCount)
-        // What was stored while the clock was ahead says nothing of when it expires.
+        // For entries stored while the clock was ahead, the expiry is meaningless.
         let horizon = database.horizon(at: Timestamp(milliseconds: database.latestInstant)) ?? .max
         var count: Int64 = 0
         while try statement.step() {
@@ -107,27 +108,27 @@ extension StoreWriter {
         }
         guard count < Self.examinedCount else { return }
         round.victims = round.candidates.take()
-        // So that what is used between here and their removal shows, and what is used until the
-        // next round.
+        // A new period makes uses visible between this ranking and the removal, and until the next
+        // round.
         database.recency.beginPeriod()
     }
 
-    /// Puts what was used since the last round behind everything that was not: how often and when
-    /// it was used last is not noted.
+    /// Ranks entries used since the last round after all others; how often and when they were last
+    /// used is not recorded.
     private static let inUse: Int64 = 1 << 61
 
-    /// The number of an entry's last use, which may not be on the disk yet, and whether it may have
-    /// been used since.
+    /// Returns the number of an entry's last use, which may not be on disk yet, and whether it may
+    /// have been used since.
     private func lastUse(of id: Int64, onDisk recency: Int64) -> (number: Int64, isInUse: Bool) {
         guard let use = database.recency.lastUse(of: id), use.number > recency else { return (recency, false) }
         return (use.number, use.isInPeriod)
     }
 
-    /// Removes the next ones, but for those that were used, pinned or replaced since they were
-    /// looked at.
-    private func evict(_ round: inout QuotaWork.Round, excess: Int64, _ connection: Connection) throws {
+    /// Removes the next victims, except for those that were used, pinned or replaced since they
+    /// were ranked.
+    private func evictEntries(of round: inout QuotaWork.Round, excess: Int64, _ connection: Connection) throws {
         var victims = round.victims ?? []
-        round.evicted += try evict(connection) {
+        round.evicted += try evictVictims(connection) {
             var chosen: [EvictionVictim] = []
             var freed: Int64 = 0
             var rows = 0

@@ -1,18 +1,17 @@
 import GRDBSQLite
 
-/// Room on the disk that is taken before it is needed.
+/// Space on the disk that is reserved before it is needed.
 ///
-/// What was committed to the log can then always be copied into the database, and the log can be
-/// written anew from its beginning, on the room that it has: so a full disk stops no eviction.
+/// Content committed to the log can then always be copied into the database, and the log can be
+/// rewritten from its beginning within its space. So a full disk stops no eviction.
 extension StoreWriter {
-    /// Bytes that the database's file becomes longer by at a time.
+    /// The step by which the database's file grows, in bytes.
     private static let growth = 8 * StoreLimits.pageSize
 
-    /// Bytes of the log that stay on the disk when it is emptied: as many as removing some entries
-    /// takes.
+    /// The bytes that an emptied log keeps on the disk: enough for removing some entries.
     private var keptLog: Int64 { min(database.limits.checkpoint, 512 << 10) }
 
-    /// Takes the room that the pages of a transaction need in the database's file, before its
+    /// Reserves the space that the pages of a transaction need in the database's file, before the
     /// commit.
     ///
     /// - Throws: ``SQLiteFailure`` with `SQLITE_FULL`.
@@ -25,7 +24,7 @@ extension StoreWriter {
             memory.reservedLength = rounded
             return
         }
-        // Not every file system can reserve: what it tells of its room decides.
+        // Not every file system can reserve space: then its free space decides.
         let missing = length - ((try? FileStatus(path: path))?.size ?? 0)
         if let free = FileSystemStatus(path: path)?.free, free < missing {
             throw SQLiteFailure(
@@ -36,12 +35,12 @@ extension StoreWriter {
         memory.reservedLength = length
     }
 
-    /// Takes room for the log.
+    /// Reserves space for the log.
     ///
-    /// What is added holds zeros, which SQLite reads as the end of the log. A hint: without it a
-    /// full disk is only full sooner.
+    /// The added bytes are zeros, which SQLite reads as the end of the log. This is only a hint: if
+    /// it fails, a full disk is noticed earlier.
     ///
-    /// - Parameter length: bytes; what is kept of an empty log unless told otherwise.
+    /// - Parameter length: the bytes to reserve; by default those that an empty log keeps.
     func reserveLog(_ connection: Connection, _ length: Int64? = nil) {
         guard let pointer = connection.pointer else { return }
         var file: UnsafeMutablePointer<sqlite3_file>?

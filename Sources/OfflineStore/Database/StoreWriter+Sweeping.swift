@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Invalidations of many entries, applied to their rows in bounded transactions.
+/// Invalidations of many entries, applied to the rows in bounded transactions.
 extension StoreWriter {
-    /// Does one step of the sweep over all entries.
+    /// Runs one step of the sweep over all entries.
     ///
-    /// - Returns: how many rows it removed.
+    /// - Returns: the number of rows it removed.
     @discardableResult
     func sweepEntries(_ connection: Connection) throws -> Int {
         let context = WriteContext(connection: connection, state: database, memory: memory)
@@ -15,31 +15,31 @@ extension StoreWriter {
                 try context.writeTagBytes()
             }
         } catch {
-            context.rolledBack()
+            context.dropEffects()
             memory.entryRound = nil
             throw error
         }
-        context.committed()
+        context.applyCommit()
         memory.wantsEntrySweep = !step.isDone
         return step.removed
     }
 
-    /// Lets lookups know when nothing is unfinished, so that they need not ask.
+    /// Clears the flag of pending invalidations when none is left, so that look-ups skip the check.
     func noteWhetherSwept(_ connection: Connection) throws {
         guard !memory.wantsTagSweep, !memory.wantsEntrySweep, database.mayHavePending.load(ordering: .relaxed) else {
             return
         }
         let isPending = try connection.integer("SELECT \(PendingInvalidation.hasSome(database))") != 0
         if isPending { return }
-        // Only when nobody reads an older snapshot, with rows that are not marked yet; else the
-        // next time. Whoever sets it does so on this queue.
+        // Only if no connection reads an older snapshot, which has rows that are not marked yet;
+        // else the next time. The flag is only set on this queue.
         readers.withoutKeptSnapshots { areGone in
             if areGone { database.mayHavePending.store(false, ordering: .releasing) }
         }
     }
 
-    /// Removes some of what counts as gone already, bodies included; `false` when a step of the
-    /// sweep found nothing of it.
+    /// Removes some entries that are already treated as removed, with their bodies; `false` if a
+    /// step of the sweep found none.
     func removePending(_ connection: Connection) throws -> Bool {
         guard memory.wantsEntrySweep else { return false }
         let context = WriteContext(connection: connection, state: database, memory: memory)

@@ -1,9 +1,9 @@
 import GRDBSQLite
 
-/// One transaction at a time, and what is counted of it.
+/// One transaction at a time, and the pages it writes.
 extension StoreWriter {
-    /// Begins, runs, commits; rolls back when anything fails, so that the connection is always left
-    /// without a transaction.
+    /// Runs a transaction. It is rolled back if anything fails, so that the connection is never
+    /// left inside one.
     func transaction(_ connection: Connection, isDurable: Bool = false, _ body: () throws -> Void) throws {
         if isDurable { try connection.run("PRAGMA synchronous = FULL") }
         defer {
@@ -18,16 +18,16 @@ extension StoreWriter {
             if connection.isInTransaction { try? connection.run("ROLLBACK") }
             throw error
         }
-        // First, so that nobody who is told of the commit reads an older snapshot.
+        // First, so that a caller who learns of the commit does not read an older snapshot.
         database.commits.advance()
         let pages = writtenPages(connection)
         memory.pagesSinceCheckpoint += pages
         memory.writeback.note(pages * StoreLimits.pageSize)
-        // At most so much longer has the file become.
+        // The file grew by at most this.
         memory.usageEstimate? += pages * StoreLimits.pageSize
     }
 
-    /// Writes the order of use that has gathered.
+    /// Writes the recorded order of use to the disk.
     func flushRecency(_ connection: Connection) throws {
         let instant = database.latestInstant
         while case let used = database.recency.takeSome(), !used.isEmpty {

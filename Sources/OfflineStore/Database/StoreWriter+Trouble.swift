@@ -2,12 +2,12 @@ import HTTPCacheSemantics
 import Logging
 import Synchronization
 
-/// A disk that takes no more: what passes is declined before its head is sent, so that no head says
-/// of it that it is stored. RFC 9211 §2.5
+/// A disk that accepts no writes: new responses are declined before their heads are sent, so that
+/// no head claims that its response is stored. RFC 9211 §2.5
 extension StoreWriter {
-    /// Whether a response that comes is to be stored now.
+    /// Returns whether a new response should be stored now.
     ///
-    /// - Parameter length: bytes of its body, where they are known.
+    /// - Parameter length: the bytes of its body, if known.
     func admits(_ length: Int64?, at now: Timestamp) -> Bool {
         guard hasTrouble.load(ordering: .relaxed) else { return true }
         if let length, canMakeRoomOnDisk(for: length) { return true }
@@ -20,30 +20,30 @@ extension StoreWriter {
         }
     }
 
-    /// Notes that a transaction failed, if it was the disk that did not take it.
+    /// Records that a transaction failed, if the reason is a disk that accepts no writes.
     func noteTrouble(_ error: any Error, bytes: Int) {
         let error = StoreError(error, path: path)
         guard error.code == .full || error.code == .unwritable else { return }
         let free = FileSystemStatus(path: path)?.free
-        // No more than a trial writes.
+        // Not more than a trial writes.
         let bytes = Int64(min(max(bytes, StoreLimits.chunkLength), database.limits.transaction))
         let now = Timestamp(milliseconds: database.latestInstant)
-        trouble.withLock { $0.failed(bytes: bytes, free: free, at: now) }
+        trouble.withLock { $0.recordFailure(bytes: bytes, free: free, at: now) }
         guard !hasTrouble.exchange(true, ordering: .relaxed) else { return }
         logger.warning(
-            "the disk takes no more; what passes is not stored until it does",
+            "the disk accepts no writes; new responses are not stored until it does",
             metadata: ["store.path": "\(path)", "error": "\(error)"]
         )
     }
 
     func noteSuccess(bytes: Int) {
         let isOver = trouble.withLock { trouble in
-            trouble.succeeded(bytes: Int64(bytes))
+            trouble.recordSuccess(bytes: Int64(bytes))
             return trouble.isOver
         }
         guard isOver, hasTrouble.exchange(false, ordering: .relaxed) else { return }
-        memory.yieldsToFullDisk = true
-        logger.notice("the disk takes what is written again", metadata: ["store.path": "\(path)"])
+        memory.evictsOnFullDisk = true
+        logger.notice("the disk accepts writes again", metadata: ["store.path": "\(path)"])
     }
 
     /// Writes bytes that belong to no response, and has them removed.

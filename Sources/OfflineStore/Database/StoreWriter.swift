@@ -6,21 +6,21 @@ import Synchronization
 
 /// The one writing connection.
 ///
-/// Operations that wait are taken together into one transaction, and their callers go on after its
-/// commit. While one transaction is written the next ones gather, and those who wrote together are
-/// given a moment to come together again; so many writers cost few commits, and a single one waits
-/// for nobody. Between transactions the writer does the store's housekeeping, one bounded step at a
-/// time: eviction, sweeping, giving pages back, and every checkpoint (SQLite before 3.51.3 can
-/// corrupt a file when two connections checkpoint and write together).
+/// Waiting operations are combined into one transaction, and their callers continue after its
+/// commit. While one transaction is written, the next operations gather. Callers that wrote
+/// together get a moment to gather again. So many writers need few commits, and a single writer
+/// waits for no others. Between transactions the writer does the store's housekeeping in bounded
+/// steps: eviction, sweeping, giving pages back, and every checkpoint. (SQLite before 3.51.3 can
+/// corrupt a file if two connections checkpoint and write together.)
 final class StoreWriter: Sendable {
-    /// What the writer tells the store.
+    /// The events that the writer reports to the store.
     struct Events: Sendable {
-        /// An invalidation was committed: to be noted in the sidecar and published before its
-        /// caller goes on.
+        /// An invalidation was committed. It has to be recorded in the sidecar and published before
+        /// its caller continues.
         var invalidated: @Sendable (Int64) throws -> Void
         /// This writer's database is damaged.
         var damaged: @Sendable (StoreWriter, any Error) -> Void
-        /// So many entries, of so many bytes, were evicted.
+        /// This number of entries, with this number of bytes, was evicted.
         var evicted: @Sendable (Int, Int64) -> Void
     }
 
@@ -32,19 +32,19 @@ final class StoreWriter: Sendable {
     let logger: Logger
     let events: Events
     let waiting: WriteQueue
-    /// Held by whoever uses the connection and what is remembered about it.
+    /// Held while the connection or the writer's memory is used.
     private let access = Mutex(())
     private let thread = DispatchQueue(label: "holdfast.store.writer")
-    /// A reader keeps the log from shrinking: see ``isLogHeld(_:_:)``.
+    /// Whether a reader keeps the log from shrinking: see ``isLogHeld(_:_:)``.
     let logIsHeld = Atomic(false)
-    /// See ``admits(at:)``.
+    /// See ``admits(_:at:)``.
     let trouble = Mutex(WritingTrouble())
-    /// Whether there is any, so that nobody takes the lock while there is none.
+    /// Whether there is trouble, so that the lock is skipped while there is none.
     let hasTrouble = Atomic(false)
-    /// Bytes that eviction makes room for on a full disk.
+    /// The bytes that eviction can free on a full disk.
     let roomByEviction = Atomic<Int64>(0)
-    /// Kept here, after the connection, so that a store that is dropped without being closed lets
-    /// go of its folder last.
+    /// Declared after the connection, so that a store that is dropped without being closed releases
+    /// its folder last.
     private let lock: FolderLock?
 
     init(
@@ -68,38 +68,38 @@ final class StoreWriter: Sendable {
         self.events = events
         memory.connection = queue.unsafeRead { Connection($0, isTakenOver: true) }
         if database.filter != nil { memory.filterCursor = .min }
-        database.leases.whenCondemnedIsReleased { [weak self] in self?.requestSweep() }
+        database.leases.whenSweepableIsReleased { [weak self] in self?.requestSweep() }
     }
 
     deinit { memory.connection?.close() }
 
     // MARK: Operations
 
-    /// Runs an operation in a transaction and returns after its commit.
+    /// Runs an operation in a transaction, and returns after its commit.
     ///
     /// - Parameters:
-    ///   - bytes: bytes that the operation carries.
-    ///   - entries: that it stores.
-    ///   - isDurable: the commit is synced to the disk.
-    ///   - mayRunHere: on the calling thread, if the writer has nothing else to do.
-    ///   - shown: what readers see of it before its commit.
+    ///   - bytes: the bytes that the operation carries.
+    ///   - entries: the number of entries that it stores.
+    ///   - isDurable: whether the commit is synced to the disk.
+    ///   - mayRunHere: whether to run on the calling thread if the writer is idle.
+    ///   - pendingWrite: the value that readers see before the commit.
     func perform<Result: Sendable>(
         bytes: Int = 0,
         entries: Int = 1,
         isDurable: Bool = false,
         mayRunHere: Bool = false,
-        shown: PendingWrite? = nil,
+        pendingWrite: PendingWrite? = nil,
         _ operation: @escaping @Sendable (WriteContext) throws -> Result
     ) async throws -> Result {
-        if mayRunHere, !isDurable, bytes <= Self.inlineLimit, waiting.take(for: shown) {
-            return try runHere(bytes: bytes, shown, operation).get()
+        if mayRunHere, !isDurable, bytes <= Self.inlineLimit, waiting.takeIfEmpty(for: pendingWrite) {
+            return try runHere(bytes: bytes, pendingWrite, operation).get()
         }
         return try await withCheckedThrowingContinuation { continuation in
             let job = WriteJob(
                 bytes: bytes,
                 entries: entries,
                 isDurable: isDurable,
-                shown: shown,
+                pendingWrite: pendingWrite,
                 operation: operation
             ) {
                 continuation.resume(with: $0)
@@ -108,23 +108,24 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Bytes that are written on a caller's thread at most.
+    /// The most bytes that are written on a caller's thread.
     private static let inlineLimit = 256 * 1024
 
-    /// The way of a writer that is alone: two changes of threads cost more than the transaction.
+    /// Runs an operation on the calling thread when no others wait: two thread switches cost more
+    /// than the transaction.
     private func runHere<Result: Sendable>(
         bytes: Int,
-        _ shown: PendingWrite?,
+        _ pendingWrite: PendingWrite?,
         _ operation: @escaping @Sendable (WriteContext) throws -> Result
     ) -> Swift.Result<Result, any Error> {
         let outcome = Outcome<Result>()
-        let job = WriteJob(bytes: bytes, isDurable: false, shown: shown, operation: operation) { result in
+        let job = WriteJob(bytes: bytes, isDurable: false, pendingWrite: pendingWrite, operation: operation) { result in
             outcome.value.withLock { $0 = result }
         }
         access.withLock { _ in
             if let connection = memory.connection { run([job], connection) } else { job.fail(StoreCore.closed) }
         }
-        let isDone = access.withLock { _ in !isHousekeepingDue } && waiting.giveBack()
+        let isDone = access.withLock { _ in !isHousekeepingDue } && waiting.endWork()
         if !isDone { schedule() }
         return outcome.value.withLock { $0 } ?? .failure(StoreCore.closed)
     }
@@ -133,33 +134,31 @@ final class StoreWriter: Sendable {
         let value = Mutex<Swift.Result<Result, any Error>?>(nil)
     }
 
-    /// Bytes that wait.
+    /// The bytes that wait.
     var pendingBytes: Int { waiting.bytes }
 
-    /// Returns when there is room in the queue; explicit calls come through here before they encode
-    /// anything.
+    /// Waits until there is space in the queue. Explicit calls do this before they encode anything.
     func admit() async { await waiting.admit() }
 
-    /// Has bodies that no entry names removed, soon.
+    /// Requests a sweep of bodies without an entry.
     func requestSweep() {
         if waiting.requestSweep() { schedule() }
     }
 
-    /// Returns when the housekeeping that is due has been done.
+    /// Waits until the pending housekeeping is done.
     func settle() async {
         await waiting.settle { schedule() }
     }
 
-    /// Refuses everything from now on; what waits already is still done, unless the reason is
-    /// damage.
+    /// Refuses all new operations. Waiting ones still run, unless the reason is damage.
     func refuse(_ reason: StoreError) { waiting.refuse(reason) }
 
     func schedule() {
         thread.async { self.drain() }
     }
 
-    /// Runs something while no operation runs, and refuses every one that has not run yet if it
-    /// comes to an end.
+    /// Runs `body` while no operation runs. If it succeeds, every operation that has not run yet is
+    /// refused.
     func refuseAfter(_ reason: StoreError, _ body: () throws -> Void) throws {
         try access.withLock { _ in
             try body()
@@ -167,7 +166,7 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Lends the connection when nobody else uses it.
+    /// Passes the connection to a closure while it is not used otherwise.
     func withConnection(_ body: (Connection) throws -> Void) throws {
         try access.withLock { _ in
             guard let connection = memory.connection else { throw StoreCore.closed }
@@ -175,19 +174,19 @@ final class StoreWriter: Sendable {
         }
     }
 
-    // MARK: The writer's turn
+    // MARK: The writer's thread
 
     private func drain() {
         while true {
             waiting.gather()
             let (batch, hasMore) = access.withLock { _ in step() }
             waiting.admitWaiters(all: batch.isEmpty)
-            if !hasMore { waiting.settled() }
-            if batch.isEmpty, !hasMore, waiting.giveBack() { return }
+            if !hasMore { waiting.resumeIdleCallers() }
+            if batch.isEmpty, !hasMore, waiting.endWork() { return }
         }
     }
 
-    /// What waits, as much as one transaction takes, and one step of housekeeping.
+    /// Runs one transaction of waiting operations, and one step of housekeeping.
     private func step() -> (batch: [WriteJob], hasMore: Bool) {
         let batch = takeBatch()
         guard let connection = memory.connection else {
@@ -196,7 +195,7 @@ final class StoreWriter: Sendable {
         }
         if !batch.isEmpty { run(batch, connection) }
         // A store that is closing leaves its housekeeping to the next opening.
-        let hasMore = isHousekeepingDue && !waiting.isRefusing && keepHouse(connection)
+        let hasMore = isHousekeepingDue && !waiting.isRefusing && doHousekeeping(connection)
         return (batch, hasMore)
     }
 
@@ -212,7 +211,7 @@ final class StoreWriter: Sendable {
         return batch
     }
 
-    /// Whether there is a reason to look at what the folder takes.
+    /// Whether housekeeping has something to do or to measure.
     private var isHousekeepingDue: Bool {
         memory.wantsSweep || memory.wantsTagSweep || memory.wantsEntrySweep || memory.isEvicting || memory.wantsVacuum
             || memory.wantsCheckpoint
@@ -223,9 +222,9 @@ final class StoreWriter: Sendable {
             || logIsHeld.load(ordering: .relaxed)
     }
 
-    /// One transaction for all, and no caller goes on before the commit.
+    /// Runs operations in one transaction. Callers continue after the commit.
     ///
-    /// - Parameter attempts: how often the disk did not take it, and room was made for it.
+    /// - Parameter attempts: how often the disk was full and space was made for it.
     private func run(_ batch: [WriteJob], _ connection: Connection, attempts: Int = 0) {
         let bytes = batch.reduce(0) { $0 + $1.bytes }
         let isNearBudget = memory.usageEstimate.map { $0 + Int64(bytes) * 9 / 8 > database.limits.highWater } ?? true
@@ -245,9 +244,9 @@ final class StoreWriter: Sendable {
                 try context.writeTagBytes()
             }
         } catch {
-            context.rolledBack()
+            context.dropEffects()
             if isWithinJob, batch.count > 1 {
-                // One of them failed: it alone is to know of it.
+                // One of them failed: only its caller must see the error.
                 for job in batch { run([job], connection) }
                 return
             }
@@ -255,7 +254,7 @@ final class StoreWriter: Sendable {
                 return run(batch, connection, attempts: attempts + 1)
             }
             if batch.count > 1, StoreError(error, path: path).code == .full {
-                // What is too large for the disk is not to take the others with it.
+                // An operation that is too large for the disk must not fail the others.
                 for job in batch { run([job], connection) }
                 return
             }
@@ -264,13 +263,13 @@ final class StoreWriter: Sendable {
             reportIfDamage(error)
             return
         }
-        context.committed()
+        context.applyCommit()
         if hasTrouble.load(ordering: .relaxed) { noteSuccess(bytes: batch.reduce(0) { $0 + $1.bytes }) }
-        // Before the publication: what is still seen of others then comes after this in the queue,
-        // so no invalidation here is about it unless it has a fence.
-        for job in batch { job.shown?.end() }
-        // An invalidation that is in the database but not in the sidecar has not been promised; the
-        // rest of the batch has.
+        // Before the publication. Values that are still pending then come later in the queue. So
+        // this invalidation does not concern them, unless they have a fence.
+        for job in batch { job.pendingWrite?.end() }
+        // An invalidation that is in the database but not in the sidecar is not promised; the rest
+        // of the batch is.
         var sidecarFailure: StoreError?
         if let invalidation = context.invalidation {
             do { try events.invalidated(invalidation) } catch { sidecarFailure = StoreError(error, path: path) }
@@ -280,7 +279,7 @@ final class StoreWriter: Sendable {
 
     // MARK: The end
 
-    /// Does what waits, flushes, checkpoints, closes.
+    /// Runs waiting operations, writes the order of use, makes a checkpoint, and closes.
     func close(checkpointing: Bool) throws {
         try access.withLock { _ in
             guard let connection = memory.connection else { return }

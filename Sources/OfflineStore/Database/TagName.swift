@@ -1,7 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// A tag's name as the table has it.
+/// A tag's name, as the table has it.
 struct TagName: Sendable, Hashable {
     var bytes: [UInt8]
     var hash: Int64
@@ -11,7 +11,7 @@ struct TagName: Sendable, Hashable {
         hash = state.hash(bytes, .tag)
     }
 
-    /// A name as it was read.
+    /// Makes a name that was read from the table.
     init(bytes: [UInt8], hash: Int64) {
         self.bytes = bytes
         self.hash = hash
@@ -19,18 +19,19 @@ struct TagName: Sendable, Hashable {
 }
 
 extension ResponseDraft {
-    /// About what the tags take on disk; their names once, though others may share them.
+    /// The bytes that the tags take on disk, about. Their names are included, although other
+    /// entries may share them.
     var tagBytes: Int64 {
         Int64(tags.reduce(0) { $0 + $1.utf8.count }) * 5 / 4 + Int64(tags.count) * 2 * StoreLimits.tagOverhead
     }
 
-    /// What writing the tags brings to the log at most, about: each is at a place of its own in
-    /// three indexes.
+    /// The most bytes that writing the tags adds to the log, about: each tag touches three indexes
+    /// at a place of its own.
     var tagLogBytes: Int64 {
         tagBytes + Int64(tags.count) * StoreLimits.tagLogOverhead
     }
 
-    /// The tags, each once, and the store's own one by which its origin is counted.
+    /// Returns the tags without duplicates, and the internal tag of the origin if it has a quota.
     func tagNames(_ state: DatabaseState) -> [TagName] {
         var names = tags.isEmpty ? [] : Array(Set(tags.map { TagName($0, state) }))
         if let origin = state.limits.quotas.originTag(of: key.components.target) {

@@ -1,26 +1,25 @@
 import NIOCore
 import Synchronization
 
-/// An entry with its whole body, as the rows they become.
+/// An entry with its whole body, as rows.
 ///
-/// Made outside the writer's transaction, which has nothing left to do but to write them. It has an
-/// identity because many stand in line, and handing on one reference takes less than a count for
-/// each of its parts.
+/// It is made outside the writer's transaction, which then only writes them. It is a class because
+/// many of them wait in queues: passing one reference costs less than copying its parts.
 final class WholeEntry: Sendable {
     let draft: EntryDraft
     let chunks: ChunkRows
-    /// Bytes that it brings to its transaction.
+    /// The bytes that it adds to its transaction.
     let bytes: Int
 
-    /// Whether memory keeps all of it: then readers need not wait for the commit.
-    let isResident: Bool
+    /// Whether memory keeps all of it, so that readers need not wait for the commit.
+    let fitsInMemory: Bool
 
     /// - Parameters:
-    ///   - body: one that a transaction takes as a whole.
-    ///   - residentLimit: bytes of a body that memory keeps.
+    ///   - body: a body that fits in one transaction.
+    ///   - residentLimit: the largest body that is kept in memory, in bytes.
     init(_ draft: EntryDraft, body: ChunkRows.Bytes, residentLimit: Int) {
         self.draft = draft
-        isResident = body.count <= residentLimit
+        fitsInMemory = body.count <= residentLimit
         chunks = ChunkRows(bodyID: draft.id, from: 0, body)
         bytes = Int(draft.size + Int64(draft.tags.count) * StoreLimits.tagLogOverhead)
     }
@@ -34,11 +33,11 @@ extension WriteContext {
 }
 
 extension StoreCore {
-    /// Stores an entry, visible to readers of the process from now on if memory keeps its like;
-    /// else from its commit on.
-    func write(_ entry: WholeEntry, to database: StoreDatabase) async throws {
-        let resident = entry.isResident ? entry.draft.resident : nil
-        let shown = resident.map {
+    /// Stores an entry. Readers in this process see it at once if the body is small enough for
+    /// memory, else after its commit.
+    func writeEntry(_ entry: WholeEntry, to database: StoreDatabase) async throws {
+        let memoryEntry = entry.fitsInMemory ? entry.draft.memoryEntry : nil
+        let pendingWrite = memoryEntry.map {
             PendingWrite(
                 writes: database.state.pending,
                 entry: $0(sequence.load(ordering: .acquiring)),
@@ -47,20 +46,22 @@ extension StoreCore {
                 fence: nil
             )
         }
-        try await write(to: database, bytes: entry.bytes, mayRunHere: true, shown: shown) { try $0.insert(entry) }
+        try await write(to: database, bytes: entry.bytes, mayRunHere: true, pendingWrite: pendingWrite) {
+            try $0.insert(entry)
+        }
     }
 
-    /// Stores entries, as many in one transaction as it takes; while one is written, the entries of
-    /// the next are made.
+    /// Stores entries in as few transactions as possible. While one is written, the entries of the
+    /// next are made.
     ///
     /// - Parameters:
-    ///   - items: each under a key of its own.
-    ///   - entry: makes an entry; `nil` where the body is too large for a transaction with others,
-    ///     and was stored by itself.
-    ///   - whenStored: called for each after its commit, but for those that were stored by
+    ///   - items: items with different keys.
+    ///   - entry: makes an entry; `nil` if the body was too large for a shared transaction and was
+    ///     stored by itself.
+    ///   - whenStored: called for each entry after its commit, except for those stored by
     ///     themselves.
-    func write<Item: Sendable>(
-        _ items: some Sequence<Item>,
+    func writeBatches<Item: Sendable>(
+        of items: some Sequence<Item>,
         to database: StoreDatabase,
         through writer: StoreWriter,
         entry: (Item) async throws -> WholeEntry?,
@@ -68,41 +69,41 @@ extension StoreCore {
     ) async throws {
         let limits = database.state.limits
         try await withThrowingTaskGroup(of: Void.self) { group in
-            var some = EntryBatch()
-            // The writer begins with few, and need not wait until a whole transaction of them is
-            // made.
-            var most = Self.entriesAtFirst
+            var batch = EntryBatch()
+            // The first transaction is small, so that the writer begins before a whole transaction
+            // of entries is made.
+            var limit = Self.entriesAtFirst
             for item in items {
                 guard let entry = try await entry(item) else { continue }
-                if !some.takes(entry, atMost: most, limits) {
-                    // One is under way at most: what waits is in memory.
+                if !batch.takes(entry, atMost: limit, limits) {
+                    // At most one transaction is under way, because waiting entries take memory.
                     try await group.next()
                     await writer.admit()
-                    group.addTask { [some] in try await self.write(some, to: database, whenStored) }
-                    some = EntryBatch()
-                    most = limits.entriesTogether
+                    group.addTask { [batch] in try await self.writeBatch(batch, to: database, whenStored) }
+                    batch = EntryBatch()
+                    limit = limits.entriesTogether
                 }
-                some.append(entry)
+                batch.append(entry)
             }
             try await group.next()
-            try await write(some, to: database, whenStored)
+            try await writeBatch(batch, to: database, whenStored)
         }
     }
 
-    /// Entries in a call's first transaction at most. Each of the others is made while the one
-    /// before it is written, which takes longer.
+    /// The most entries in a call's first transaction. Later ones are made while the one before is
+    /// written, which takes longer.
     private static let entriesAtFirst = 1024
 
-    private func write(
-        _ some: EntryBatch,
+    private func writeBatch(
+        _ batch: EntryBatch,
         to database: StoreDatabase,
         _ whenStored: @Sendable (WholeEntry) -> Void
     ) async throws {
-        if some.entries.isEmpty { return }
-        try await write(to: database, bytes: some.bytes, entries: some.entries.count) { [entries = some.entries] in
+        if batch.entries.isEmpty { return }
+        try await write(to: database, bytes: batch.bytes, entries: batch.entries.count) { [entries = batch.entries] in
             for entry in entries { try $0.insert(entry) }
         }
-        for entry in some.entries { whenStored(entry) }
+        for entry in batch.entries { whenStored(entry) }
     }
 }
 
@@ -111,9 +112,9 @@ private struct EntryBatch: Sendable {
     private(set) var entries: [WholeEntry] = []
     private(set) var bytes = 0
 
-    func takes(_ entry: WholeEntry, atMost most: Int, _ limits: StoreLimits) -> Bool {
+    func takes(_ entry: WholeEntry, atMost limit: Int, _ limits: StoreLimits) -> Bool {
         entries.isEmpty
-            || entries.count < min(most, limits.entriesTogether) && bytes + entry.bytes <= limits.bytesTogether
+            || entries.count < min(limit, limits.entriesTogether) && bytes + entry.bytes <= limits.bytesTogether
     }
 
     mutating func append(_ entry: WholeEntry) {

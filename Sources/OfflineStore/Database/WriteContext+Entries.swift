@@ -1,9 +1,8 @@
 import HTTPCacheSemantics
 
-/// Entries: stored in place of what they replace, removed with their bodies.
+/// Entries: inserted in place of the ones they replace, and removed with their bodies.
 extension WriteContext {
-    /// Makes an entry visible whose body is written, in place of the one with the same key and
-    /// variant.
+    /// Inserts an entry whose body is written, in place of the one with the same key and variant.
     func insert(_ draft: EntryDraft) throws {
         try reserve(draft.id)
         let replaced = try replace(draft)
@@ -43,18 +42,18 @@ extension WriteContext {
         noteStored(draft, hasOthers: replaced.hasOthers)
     }
 
-    /// Has memory take in what is now stored, where that is all there is under its key.
+    /// Gives memory the stored entry if it is the only one of its key.
     private func noteStored(_ draft: EntryDraft, hasOthers: Bool) {
-        if !hasOthers, state.memory != nil, let resident = draft.resident?(lastSequence) {
-            noteChange(.stored(draft.keyHash, resident))
+        if !hasOthers, state.memory != nil, let entry = draft.memoryEntry?(lastSequence) {
+            noteChange(.stored(draft.keyHash, entry))
         } else {
             noteChange(.changed(draft.keyHash))
         }
     }
 
-    /// Gives an entry another head for the body it has.
+    /// Gives an entry another head for the same body.
     ///
-    /// - Returns: `false` when it is gone.
+    /// - Returns: `false` if the entry is gone.
     func freshen(_ place: EntryPlace, with draft: EntryDraft) throws -> Bool {
         let found = try connection.integer(
             "SELECT 1 FROM entry WHERE id = ?1 AND body_id = ?2 AND key_hash = ?3 AND is_damaged = 0",
@@ -62,8 +61,8 @@ extension WriteContext {
             place.bodyID,
             draft.keyHash
         )
-        guard found != nil, try isThere(place.id) else { return false }
-        // A 304 may bring another `Vary`: then this may now be the variant that another one was.
+        guard found != nil, try exists(place.id) else { return false }
+        // A 304 may bring another `Vary`, so the entry may become the same variant as another one.
         let replaced = try replace(draft, except: place.id)
         try setTags(draft.tags, of: place.id, size: draft.size)
         let statement = try connection.prepare(
@@ -101,10 +100,10 @@ extension WriteContext {
         try discardBody(place.bodyID, length: place.bodyLength)
     }
 
-    /// Removes what a draft takes the place of, and variants beyond the limit for one key.
+    /// Removes the entries that a draft replaces, and variants beyond the limit for one key.
     ///
-    /// - Returns: whether what it takes the place of was pinned: then it is too; whether the key
-    ///   has other variants; and how many were removed that had its place.
+    /// - Returns: whether a replaced entry was pinned, so that the new one is too; whether the key
+    ///   has other variants; and the number of replaced entries.
     func replace(_ draft: EntryDraft, except id: Int64? = nil) throws -> (
         wasPinned: Bool, hasOthers: Bool, count: Int
     ) {
@@ -124,8 +123,9 @@ extension WriteContext {
         statement.bind(2, draft.kind.rawValue)
         while try statement.step() {
             guard statement.integer(0) != id, statement.withBytes(3, { $0.elementsEqual(draft.key) }) else { continue }
-            if !isThere(draft.kind, sequence: statement.integer(7), pending: statement.integer(8)) {
-                // Gone for everybody; it neither hands on its pin nor counts.
+            if !exists(draft.kind, sequence: statement.integer(7), pending: statement.integer(8)) {
+                // It is removed for all readers; its pin is not inherited, and it is not included
+                // in the number.
                 replaced.append(EntryPlace(statement))
             } else if statement.withBytes(4, { $0.elementsEqual(draft.variant) }) {
                 replaced.append(EntryPlace(statement))

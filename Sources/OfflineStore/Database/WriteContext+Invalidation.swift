@@ -1,33 +1,33 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Invalidations: one sequence, one bounded log, checked inside the commit of every fill.
+/// Invalidations: one sequence and one bounded log, checked inside the commit of every fill.
 extension WriteContext {
     enum LogScope: Int64 {
         case all = 0
         case target = 1
         case key = 2
         case tag = 3
-        /// No fill is checked against it; it has a number so that the sidecar knows of it.
+        /// It has a number so that the sidecar knows of it. No fill is checked against it.
         case object = 4
-        /// The hash is its origin's: fills of the whole origin are checked against it, because the
-        /// prefix may be gone by then.
+        /// The hash is that of the origin. Fills of the whole origin are checked against it,
+        /// because the prefix itself may be forgotten by then.
         case prefix = 5
     }
 
-    /// What an invalidation came to.
+    /// The result of an invalidation.
     struct Invalidation: Sendable {
         var number: Int64
-        /// What it is about, which may be more than was asked for.
+        /// The scope that was invalidated, which may be larger than the requested one.
         var scope: InvalidationScope
     }
 
-    /// Whether an invalidation after `fence` was about this key, this target, this origin, or one
+    /// Returns whether an invalidation after `fence` concerned this key, target or origin, or one
     /// of some tags.
     ///
-    /// When the log no longer reaches back to the fence, the answer is that there was one.
+    /// If the log no longer reaches back to the fence, it returns `true`.
     ///
-    /// - Parameter tags: asked for only when there was any invalidation after the fence.
+    /// - Parameter tags: called only if there was any invalidation after the fence.
     func isInvalidated(
         after fence: InvalidationSequence,
         keyHash: Int64,
@@ -60,13 +60,13 @@ extension WriteContext {
         return false
     }
 
-    /// Takes the next number of the sequence and applies an invalidation of responses.
+    /// Takes the next invalidation number, and applies an invalidation of responses.
     ///
-    /// - Throws: ``StoreError`` with `busy` when too many removals of prefixes are unfinished: to
-    ///   be tried again once the sweep has come on.
+    /// - Throws: ``StoreError`` with `busy` if too many prefix removals are unfinished. The caller
+    ///   tries again after the sweep has progressed.
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) throws -> Invalidation
     {
-        if case .prefix(let prefix) = scope { return try invalidate(prefix, effect, at: now) }
+        if case .prefix(let prefix) = scope { return try invalidatePrefix(prefix, effect, at: now) }
         return Invalidation(number: try apply(scope, effect, at: now), scope: scope)
     }
 
@@ -75,11 +75,11 @@ extension WriteContext {
         case .all:
             return try invalidateAll(effect, at: now)
         case .prefix(let prefix):
-            return try invalidate(prefix, effect, at: now).number
+            return try invalidatePrefix(prefix, effect, at: now).number
         case .tag(let name):
             let tag = TagName(name, state)
             let number = try nextInvalidation(.tag, hash: tag.hash, at: now)
-            try invalidate(tag, number: number, effect)
+            try invalidateTag(tag, number: number, effect)
             return number
         case .key(let key):
             let hash = state.hash(key.bytes, .responseKey)
@@ -106,15 +106,15 @@ extension WriteContext {
         }
     }
 
-    /// Distrusts everything at once: after invalidations may have been lost.
+    /// Distrusts every entry, after invalidations may have been lost.
     ///
-    /// - Parameter known: the highest number that anybody remembers.
-    func softExpireEverything(above known: Int64, at now: Timestamp) throws {
+    /// - Parameter known: the highest known invalidation number.
+    func distrustEverything(above known: Int64, at now: Timestamp) throws {
         let last = try sequence().last
         try connection.run("UPDATE store SET sequence = max(sequence, ?1) WHERE id = 1", known)
         let number = try nextInvalidation(.all, hash: 0, at: now)
-        // The numbers between are those of the invalidations that were lost: fills from before them
-        // are refused.
+        // The numbers between belong to lost invalidations: fills that began before them are
+        // rejected.
         try connection.run(
             "UPDATE store SET response_floor = ?1, object_floor = ?1, log_floor = max(log_floor, ?2) WHERE id = 1",
             number,
@@ -123,9 +123,9 @@ extension WriteContext {
         noteFloors(response: number, object: number)
     }
 
-    /// Takes the next number of the sequence and logs what it is about.
+    /// Takes the next invalidation number, and logs the scope.
     ///
-    /// Every invalidation comes through here, in the transaction that puts it into force.
+    /// Every invalidation calls this, in the transaction that puts it in force.
     func nextInvalidation(_ scope: LogScope, hash: Int64, at now: Timestamp) throws -> Int64 {
         let number = try sequence().last + 1
         try connection.run("UPDATE store SET sequence = ?1 WHERE id = 1", number)
@@ -165,7 +165,7 @@ extension WriteContext {
         }
     }
 
-    /// Marks an entry as invalidated; of two causes the greater one stays.
+    /// Marks an entry as invalidated; the greater of two causes stays.
     func mark(_ id: Int64, _ cause: InvalidationCause) throws {
         try connection.run(
             "UPDATE entry SET is_invalidated = 1, invalidation_cause = max(invalidation_cause, ?2) WHERE id = ?1",

@@ -2,17 +2,17 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 
-/// A stored response with another body, where it still has the one that was read.
+/// Replacing the body of a stored response, if it still has the body that was read.
 extension WriteContext {
-    /// A body on its way into the table.
+    /// A body that is about to be inserted.
     struct NewBody: Sendable {
-        /// Its number, and that of its entry.
+        /// The number of the body and of its entry.
         var id: Int64
         var chunks: ChunkRows
         var content: ByteBuffer
     }
 
-    /// What was replaced, and the tags that those who watch are told of.
+    /// The replaced response, and the tags that watchers see.
     struct Replaced: Sendable {
         var response: ReplacedResponse
         var tags: [String]
@@ -20,7 +20,7 @@ extension WriteContext {
 
     /// See ``CacheManager/replaceBody(of:with:excludesFetches:_:)``.
     ///
-    /// - Returns: `nil` where the entry is gone, damaged, or under another key.
+    /// - Returns: `nil` if the entry is gone, damaged, or under another key.
     func replaceBody(
         of stored: StoredResponse,
         with body: NewBody,
@@ -28,7 +28,7 @@ extension WriteContext {
         at now: Timestamp,
         _ replacement: (ResponseReplacement) -> ResponseReplacement
     ) throws -> Replaced? {
-        // An entry has one body for as long as it is there: another body is another entry.
+        // An entry keeps its body for its lifetime: another body means another entry.
         guard case .whole(let original) = try read(stored.id), original.key == stored.key, !original.isDamaged else {
             return nil
         }
@@ -38,16 +38,16 @@ extension WriteContext {
             isUsableStale: original.isUsableStale
         )
         let next = replacement(former)
-        // Before the entry: it takes the number of this one, and stays.
+        // Before the entry is inserted, so that it takes this number and stays.
         if excludesFetches { _ = try nextInvalidation(.key, hash: original.keyHash, at: now) }
         let tags = try tags(of: stored.id)
         let response = original.response(next, body, at: now, residentLimit: state.limits.residentBody)
         try insert(draft(original, next, body, tags: tags, response))
         try insert(body.chunks)
-        let told = tags.filter { !QuotaTable.isInternal($0.bytes) }
+        let visibleTags = tags.filter { !QuotaTable.isInternal($0.bytes) }
         return Replaced(
             response: ReplacedResponse(former: former, stored: response),
-            tags: told.map { String(decoding: $0.bytes, as: UTF8.self) }
+            tags: visibleTags.map { String(decoding: $0.bytes, as: UTF8.self) }
         )
     }
 
@@ -88,8 +88,8 @@ extension WriteContext {
             targetHash: targetHash,
             tagHashes: tags.map(\.hash)
         )
-        draft.resident = { sequence in
-            ResidentEntry(
+        draft.memoryEntry = { sequence in
+            MemoryEntry(
                 key: response.key.bytes,
                 value: .responses([response]),
                 subject: subject,
@@ -101,9 +101,9 @@ extension WriteContext {
 }
 
 extension WriteContext.Original {
-    /// The response that takes this one's place.
+    /// Returns the response that replaces this one.
     ///
-    /// - Parameter residentLimit: bytes of a body that memory keeps.
+    /// - Parameter residentLimit: the largest body that is kept in memory, in bytes.
     fileprivate func response(
         _ next: ResponseReplacement,
         _ body: WriteContext.NewBody,

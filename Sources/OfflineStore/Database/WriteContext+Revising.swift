@@ -1,11 +1,11 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Responses under other keys: the row changes, and its number and its body stay.
+/// Moving responses to other keys: the row changes, and its number and body stay.
 extension WriteContext {
-    /// What revising one response came to.
+    /// The result of revising one response.
     struct Revised: Sendable {
-        /// From one key to another, or to another variant of the same.
+        /// A move from one key to another, or to another variant of the same key.
         struct Move: Sendable {
             var from: CacheKey
             var to: CacheKey
@@ -16,13 +16,13 @@ extension WriteContext {
         var move: Move?
     }
 
-    /// A row as it is before it is changed.
+    /// A row before it is changed.
     struct Original {
         var place: EntryPlace
         var keyHash: Int64
         var key: CacheKey
         var variant: [UInt8]
-        /// As it stands in the row, without what the row beside it says.
+        /// The head as encoded in the row, without marks in other columns.
         var head: StoredResponseHead
         var invalidation: InvalidationCause?
         var isUsableStale: Bool
@@ -52,7 +52,7 @@ extension WriteContext {
         case whole(Original)
     }
 
-    /// Files a response as it is to be filed from now on.
+    /// Revises one response.
     func revise(_ id: Int64, _ revising: CacheManager.Revising) throws -> Revised {
         var revised = Revised()
         let original: Original
@@ -93,12 +93,13 @@ extension WriteContext {
         return revised
     }
 
-    /// Fields that select nothing may be stored, too: they are to go as well.
+    /// Returns whether stored selecting fields change, including fields that select nothing and
+    /// must be removed.
     private func changesHead(_ original: Original, _ revision: ResponseRevision) -> Bool {
         revision.selectingFields.map { $0 != original.head.selectingFields } ?? false
     }
 
-    /// A response's row as it is.
+    /// Reads the row of a response.
     func read(_ id: Int64) throws -> Reading {
         let statement = try connection.prepare(
             """
@@ -110,7 +111,7 @@ extension WriteContext {
         defer { statement.reset() }
         statement.bind(1, id)
         guard try statement.step(), statement.integer(3) == EntryKind.response.rawValue,
-            isThere(.response, sequence: statement.integer(7), pending: statement.integer(15))
+            exists(.response, sequence: statement.integer(7), pending: statement.integer(15))
         else { return .gone }
         let place = EntryPlace(statement)
         let keyHash = statement.integer(4)
@@ -144,7 +145,7 @@ extension WriteContext {
         )
     }
 
-    /// The row as it is to be.
+    /// Returns the revised row.
     private func draft(_ original: Original, _ revision: ResponseRevision) throws -> EntryDraft {
         var head = original.head
         if let fields = revision.selectingFields { head.selectingFields = fields }
@@ -176,7 +177,8 @@ extension WriteContext {
         )
     }
 
-    /// The tags it has; the store's own one for its origin is that of the new one.
+    /// Returns the entry's tags, with the internal tag of its origin replaced by that of the new
+    /// origin.
     private func tags(of id: Int64, from: TargetURI, to target: TargetURI) throws -> [TagName] {
         let tags = try self.tags(of: id)
         guard from.originBytes != target.originBytes else { return tags }
@@ -187,9 +189,9 @@ extension WriteContext {
         }
     }
 
-    /// Removes a response whose place another has that was received after it.
+    /// Removes a response if another one in its new place was received later.
     ///
-    /// - Returns: `false` when there is none: it is still there.
+    /// - Returns: `false` if there is none; the response is then still there.
     private func isSuperseded(_ original: Original, _ draft: EntryDraft) throws -> Bool {
         let statement = try connection.prepare(
             """
@@ -203,7 +205,7 @@ extension WriteContext {
         while newer == nil, try statement.step() {
             guard statement.withBytes(3, { $0.elementsEqual(draft.key) }),
                 statement.withBytes(4, { $0.elementsEqual(draft.variant) }),
-                isThere(.response, sequence: statement.integer(6), pending: statement.integer(8)), !statement.flag(7)
+                exists(.response, sequence: statement.integer(6), pending: statement.integer(8)), !statement.flag(7)
             else { continue }
             let place = EntryPlace(statement)
             let binding = HeadBinding(
@@ -226,13 +228,13 @@ extension WriteContext {
         return true
     }
 
-    /// Gives a response its new place.
+    /// Moves a response to its new key.
     ///
-    /// It takes the latest number of the sequence, and what was invalidated is marked: an
-    /// unfinished invalidation of a prefix is about the keys that there were, and is not asked
-    /// about the new one.
+    /// It takes the latest invalidation number, and an invalidated response is marked in its row.
+    /// An unfinished prefix invalidation concerns the former keys, and is not checked for the new
+    /// one.
     ///
-    /// - Returns: how many it took the place of.
+    /// - Returns: the number of entries it replaced.
     private func move(_ original: Original, _ draft: EntryDraft) throws -> Int {
         let replaced = try replace(draft, except: draft.id)
         try setTags(draft.tags, of: draft.id, size: draft.size)

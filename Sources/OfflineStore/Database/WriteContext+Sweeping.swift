@@ -1,8 +1,8 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Invalidations of many entries at a time: in force with their commit, applied to the rows by a
-/// sweep over all entries.
+/// Invalidations of many entries: in force with their commit, then applied to the rows by a sweep
+/// over all entries.
 extension WriteContext {
     /// Invalidates every response.
     ///
@@ -17,7 +17,7 @@ extension WriteContext {
             try connection.run("UPDATE store SET response_removed = ?1 WHERE id = 1", number)
             noteRemovals(response: number)
             noteChange(.everything)
-            // Whatever they are about is gone.
+            // Everything they concern is removed.
             try connection.run("DELETE FROM prefix_invalidation")
             try connection.run("DELETE FROM tag_invalidation")
             try connection.run("DELETE FROM unsafe_tag_invalidation")
@@ -34,12 +34,14 @@ extension WriteContext {
         noteRemovals(object: number)
     }
 
-    /// Notes an invalidation of all targets with a prefix.
+    /// Records an invalidation of all targets with a prefix.
     ///
-    /// Beyond ``PendingInvalidation/limit`` that are unfinished, those that keep what is stored
-    /// become one of everything, which is nothing to compare with. Removals cannot: what was not
-    /// meant would be lost.
-    func invalidate(_ prefix: TargetPrefix, _ effect: InvalidationEffect, at now: Timestamp) throws -> Invalidation {
+    /// If more than ``PendingInvalidation/limit`` are unfinished, the marking ones become one
+    /// invalidation of everything, which needs no comparison. Removals cannot be merged like this:
+    /// they would remove other responses.
+    func invalidatePrefix(_ prefix: TargetPrefix, _ effect: InvalidationEffect, at now: Timestamp) throws
+        -> Invalidation
+    {
         let keepingForOffline = effect != .remove
         try forgetPrefixes(within: prefix, keepingForOffline: keepingForOffline)
         func isFull() throws -> Bool {
@@ -53,7 +55,7 @@ extension WriteContext {
                 throw StoreError(
                     code: .busy,
                     message:
-                        "Responses are being removed by \(removals) prefixes at a time, and there is room for no more. "
+                        "Responses are being removed by \(removals) prefixes, which is the limit. "
                         + "Try again in a moment, or remove everything."
                 )
             }
@@ -73,7 +75,7 @@ extension WriteContext {
         return Invalidation(number: number, scope: scope)
     }
 
-    /// Forgets unfinished invalidations that the next one of a prefix includes.
+    /// Deletes unfinished invalidations that a new prefix includes.
     private func forgetPrefixes(within prefix: TargetPrefix, keepingForOffline: Bool) throws {
         let statement = try connection.prepare(
             "SELECT sequence, prefix FROM prefix_invalidation WHERE is_removal <= ?1"
@@ -89,25 +91,25 @@ extension WriteContext {
         for number in numbers { try connection.run("DELETE FROM prefix_invalidation WHERE sequence = ?1", number) }
     }
 
-    /// What a step of the sweep did.
+    /// The result of one step of the sweep.
     struct SweepStep {
-        /// Rows removed.
+        /// The number of removed rows.
         var removed = 0
         /// Whether there is nothing more to do.
         var isDone = false
     }
 
-    /// Rows looked at in one step.
+    /// The rows examined in one step.
     private static let scanCount: Int64 = 2048
 
-    /// Applies unfinished removals of everything, and unfinished invalidations of prefixes, to some
+    /// Applies unfinished removals of everything, and unfinished prefix invalidations, to some
     /// entries.
     ///
-    /// One round over the table is for all that are in force at its beginning; those that come
-    /// meanwhile have another one. Entries that come meanwhile have larger numbers than any of
+    /// One round over the table covers all invalidations that are in force when it begins; later
+    /// ones get another round. Entries that are stored meanwhile have larger numbers than any of
     /// them.
     ///
-    /// - Parameter count: entries to change at most.
+    /// - Parameter count: the most entries to change.
     func sweepEntries(atMost count: Int) throws -> SweepStep {
         guard try hasPendingRemovalOfAll() || connection.integer("SELECT 1 FROM prefix_invalidation LIMIT 1") != nil
         else {
@@ -129,7 +131,7 @@ extension WriteContext {
         var bytes: Int64 = 0
         var marks: [Int64] = []
         var removals: [EntryPlace] = []
-        // Bytes too: where content is overwritten, each of them goes to the log.
+        // Bytes are limited too: if content is overwritten, all of it goes to the log.
         while marks.count + removals.count < count, bytes < state.limits.transaction, try statement.step() {
             seen += 1
             memory.entryCursor = statement.integer(0)
@@ -150,12 +152,12 @@ extension WriteContext {
         return SweepStep(removed: removals.count)
     }
 
-    /// What was in force at the beginning of the round has reached every row.
+    /// Ends a round: the invalidations in force at its beginning have reached every row.
     private func endRound() throws {
         guard let last = memory.entryRound else { return }
         memory.entryRound = nil
         try connection.run("DELETE FROM prefix_invalidation WHERE sequence <= ?1", last)
-        // Nothing is left below them: so that the next opening has nothing to look for.
+        // No entry below these numbers is left, so the next opening has nothing to sweep.
         try connection.run("UPDATE store SET response_removed = 0 WHERE id = 1 AND response_removed <= ?1", last)
         try connection.run("UPDATE store SET object_removed = 0 WHERE id = 1 AND object_removed <= ?1", last)
     }
@@ -164,30 +166,30 @@ extension WriteContext {
         try connection.integer("SELECT 1 FROM store WHERE id = 1 AND response_removed + object_removed > 0") != nil
     }
 
-    /// Whether there may be rows that count as gone already: what to remove first when room is
-    /// needed.
+    /// Returns whether there may be rows that are already treated as removed; they are deleted
+    /// first when space is needed.
     func hasPendingRemovals() throws -> Bool {
         try hasPendingRemovalOfAll()
             || connection.integer("SELECT 1 FROM prefix_invalidation WHERE is_removal = 1 LIMIT 1") != nil
     }
 
-    /// Whether an entry is there, as everybody sees it.
+    /// Returns whether an entry exists for readers.
     ///
     /// - Parameters:
-    ///   - sequence: its number.
+    ///   - sequence: the entry's sequence number.
     ///   - pending: the column ``PendingInvalidation/state``.
-    func isThere(_ kind: EntryKind, sequence: Int64, pending: Int64) -> Bool {
+    func exists(_ kind: EntryKind, sequence: Int64, pending: Int64) -> Bool {
         sequence >= removalFloor(kind) && PendingInvalidation(pending) != .removed
     }
 
-    /// Whether an entry is there, as everybody sees it.
-    func isThere(_ id: Int64) throws -> Bool {
+    /// Returns whether an entry exists for readers.
+    func exists(_ id: Int64) throws -> Bool {
         let statement = try connection.prepare(
             "SELECT kind, sequence, \(PendingInvalidation.state) FROM entry WHERE id = ?1"
         )
         defer { statement.reset() }
         statement.bind(1, id)
         guard try statement.step(), let kind = EntryKind(rawValue: statement.integer(0)) else { return false }
-        return isThere(kind, sequence: statement.integer(1), pending: statement.integer(2))
+        return exists(kind, sequence: statement.integer(1), pending: statement.integer(2))
     }
 }

@@ -2,16 +2,16 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// Tags: rows that come and go with the entries that carry them.
+/// Tags: rows that are added and removed with their entries.
 extension WriteContext {
-    /// Gives an entry that has no tags its tags.
+    /// Adds tags to an entry that has none.
     ///
     /// - Parameters:
-    ///   - tags: each once.
-    ///   - size: the entry's.
+    ///   - tags: tags without duplicates.
+    ///   - size: the entry's size.
     func addTags(_ tags: [TagName], to entryID: Int64, size: Int64) throws {
         if tags.isEmpty { return }
-        // Before the commit: whoever reads the entry reads its tags.
+        // Before the commit, so that a reader of the entry reads its tags.
         state.usesTags.store(true, ordering: .releasing)
         for tag in tags {
             let id = try tagID(tag) ?? insertTag(tag)
@@ -20,14 +20,14 @@ extension WriteContext {
         }
     }
 
-    /// Gives an entry these tags and no others.
+    /// Sets the tags of an entry.
     ///
-    /// Called while its row still has the size that it was counted with.
+    /// It must be called while the entry's row still has its former size.
     ///
-    /// - Parameter size: the one it gets.
+    /// - Parameter size: the entry's new size.
     func setTags(_ tags: [TagName], of entryID: Int64, size: Int64) throws {
         let present = try rows(ofTagsOf: entryID)
-        // A 304 mostly brings the tags that were there.
+        // A 304 usually brings the same tags.
         guard Set(present.map(\.tag)) == Set(tags) else {
             try removeTags(of: entryID)
             return try addTags(tags, to: entryID, size: size)
@@ -37,9 +37,9 @@ extension WriteContext {
         for (id, _) in present { tagBytes.add(size - before, to: id) }
     }
 
-    /// Removes an entry's tags, and those of them that nobody else carries.
+    /// Removes an entry's tags, and those tags that no other entry has.
     ///
-    /// Called while its row is still there.
+    /// It must be called while the entry's row still exists.
     func removeTags(of entryID: Int64) throws {
         let ids = try integers("SELECT tag_id FROM entry_tag WHERE entry_id = ?1", entryID)
         if ids.isEmpty { return }
@@ -52,7 +52,7 @@ extension WriteContext {
             }
             try connection.run("DELETE FROM tag WHERE id = ?1", id)
             tagBytes.forget(id)
-            // Nobody is left to whom it applies, and the number may be given to another tag.
+            // It concerns no entry any more, and the tag's number may be reused.
             try connection.run("DELETE FROM tag_invalidation WHERE tag_id = ?1", id)
             try connection.run("DELETE FROM unsafe_tag_invalidation WHERE tag_id = ?1", id)
         }
@@ -62,7 +62,7 @@ extension WriteContext {
         try connection.integer("SELECT size FROM entry WHERE id = ?1", entryID) ?? 0
     }
 
-    /// The tags of an entry, those of the store's own included.
+    /// Returns the tags of an entry, with the internal ones.
     func tags(of entryID: Int64) throws -> [TagName] {
         try rows(ofTagsOf: entryID).map(\.tag)
     }
@@ -80,10 +80,9 @@ extension WriteContext {
         return rows
     }
 
-    /// Writes what the transaction changed about the bytes under each tag: the last thing before
-    /// its commit.
+    /// Writes the changed sums of bytes of tags, as the last step before the commit.
     ///
-    /// Tags that come to more than their quota are noted for the housekeeping after the commit.
+    /// Tags that exceed their quota are recorded for housekeeping after the commit.
     func writeTagBytes() throws {
         if tagBytes.isEmpty { return }
         let quotas = state.limits.quotas
@@ -107,10 +106,10 @@ extension WriteContext {
         }
     }
 
-    /// Notes an invalidation of everything with a tag: in force with this commit, applied to the
-    /// rows by the sweep.
-    func invalidate(_ tag: TagName, number: Int64, _ effect: InvalidationEffect) throws {
-        // Nobody carries it.
+    /// Records an invalidation of all entries with a tag. It is in force with this commit; the
+    /// sweep applies it to the rows.
+    func invalidateTag(_ tag: TagName, number: Int64, _ effect: InvalidationEffect) throws {
+        // No entry has the tag.
         guard let id = try tagID(tag) else { return }
         try connection.run(
             """
@@ -131,14 +130,14 @@ extension WriteContext {
                 number
             )
         }
-        // Entries that the sweep has passed may have been freshened since, and are concerned again.
+        // Entries that the sweep has passed may have been freshened since, so it starts again.
         memory.tagCursor = .min
         requestTagSweep()
     }
 
-    /// Applies unfinished invalidations of tags to some entries.
+    /// Applies unfinished tag invalidations to some entries.
     ///
-    /// - Parameter count: entries at most.
+    /// - Parameter count: the most entries to examine.
     /// - Returns: whether there is nothing more to do.
     func sweepTags(atMost count: Int64) throws -> Bool {
         let pending = try connection.prepare(
@@ -187,7 +186,7 @@ extension WriteContext {
         return false
     }
 
-    /// The number of a tag that somebody carries.
+    /// Returns the number of a tag that some entry has.
     func tagID(_ tag: TagName) throws -> Int64? {
         let statement = try connection.prepare("SELECT id, name FROM tag WHERE name_hash = ?1")
         defer { statement.reset() }

@@ -1,11 +1,11 @@
 import NIOCore
 import Synchronization
 
-/// The writer's connection inside one transaction, and what has to happen when it has ended.
+/// The writer's connection inside one transaction, and the effects to apply after it ends.
 ///
-/// Not sendable: it lives on the writer's queue for the time of one transaction.
+/// Not sendable: it is used on the writer's queue during one transaction.
 final class WriteContext {
-    /// Numbers that are set aside at a time, so that counting them is not a write for each.
+    /// The numbers that are reserved at a time, so that not every new number is a write.
     private static let reservation: Int64 = 4096
 
     let connection: Connection
@@ -19,8 +19,8 @@ final class WriteContext {
     private var responseRemoved: Int64?
     private var objectRemoved: Int64?
     private(set) var claims: [Int64] = []
-    private var pardons: [Int64] = []
-    /// What changes about the bytes under each tag.
+    private var finishedBodies: [Int64] = []
+    /// The changed sums of bytes of tags.
     var tagBytes = TagBytes()
     private var tagsBeyondQuota: [TagName] = []
     private var addsGarbage = false
@@ -28,7 +28,7 @@ final class WriteContext {
     private var invalidatesTags = false
     private var invalidatesEntries = false
     private var reservedID: Int64
-    /// What becomes of what is in memory, in order.
+    /// The changes to the memory tier, in order.
     private var changes: [MemoryTier.Change] = []
     private var invalidations: [CommittedInvalidation] = []
 
@@ -41,24 +41,25 @@ final class WriteContext {
 
     // MARK: Numbers
 
-    /// A number that was never given before, for an entry and its body.
+    /// Returns a new number for an entry and its body. No number is used twice.
     func newID() throws -> Int64 {
         let id = state.newID()
         try reserve(id)
         return id
     }
 
-    /// Sees that a number given in memory is never given again, in the transaction that writes it.
+    /// Reserves a number that was assigned in memory, so that it is never assigned again.
     func reserve(_ id: Int64) throws {
         guard id >= reservedID else { return }
         reservedID = id + Self.reservation
         try connection.run("UPDATE store SET next_id = ?1 WHERE id = 1", reservedID)
     }
 
-    /// The number of the last invalidation, as of now in this transaction.
+    /// The number of the last invalidation, including this transaction.
     var lastSequence: Int64 { invalidation ?? memory.sequence }
 
-    /// The number of the last invalidation, and the last one that the log no longer holds.
+    /// Returns the number of the last invalidation, and the last number that the log no longer
+    /// holds.
     func sequence() throws -> (last: Int64, logFloor: Int64) {
         let statement = try connection.prepare("SELECT sequence, log_floor FROM store WHERE id = 1")
         defer { statement.reset() }
@@ -73,7 +74,7 @@ final class WriteContext {
         invalidations.append(CommittedInvalidation(number: number, scope: scope, hash: hash))
     }
 
-    /// Notes that what is stored under a key has become another.
+    /// Records that the entries of a key changed.
     func noteChange(_ change: MemoryTier.Change) {
         if state.memory != nil { changes.append(change) }
     }
@@ -87,12 +88,12 @@ final class WriteContext {
         if let object { objectRemoved = object }
     }
 
-    /// Responses with a smaller sequence number count as invalidated, as of this point of the
-    /// transaction.
+    /// Responses with a smaller sequence number are treated as invalidated, including changes of
+    /// this transaction.
     var currentFloor: Int64 { responseFloor ?? state.responseFloor.load(ordering: .acquiring) }
 
-    /// Entries of a kind with a smaller sequence number count as not there, as of this point of the
-    /// transaction.
+    /// Returns the number below which entries of a kind are treated as removed, including changes
+    /// of this transaction.
     func removalFloor(_ kind: EntryKind) -> Int64 {
         switch kind {
         case .response: responseRemoved ?? state.removalFloor(.response)
@@ -102,7 +103,7 @@ final class WriteContext {
 
     // MARK: Bodies
 
-    /// Writes bytes of a body as chunks.
+    /// Inserts the chunks of a body.
     func insert(_ chunks: ChunkRows) throws {
         if chunks.count == 0 { return }
         let statement = try connection.prepare("INSERT INTO chunk (id, checksum, data) VALUES (?1, ?2, ?3)")
@@ -115,19 +116,19 @@ final class WriteContext {
         }
     }
 
-    /// Notes a body that has chunks but no entry yet: a crash leaves it to the sweep.
+    /// Records a body that has chunks but no entry yet, so that the sweep removes it after a crash.
     func beginUnfinished(_ bodyID: Int64) throws {
         try connection.run("INSERT INTO garbage (body_id) VALUES (?1)", bodyID)
     }
 
-    /// The body has an entry now.
+    /// Records that the body has an entry now.
     func endUnfinished(_ bodyID: Int64) throws {
         try connection.run("DELETE FROM garbage WHERE body_id = ?1", bodyID)
-        pardons.append(bodyID)
+        finishedBodies.append(bodyID)
     }
 
-    /// Removes a body that no entry names: at once when it is small and nobody reads it, else
-    /// through the sweep.
+    /// Removes a body without an entry: at once if it is small and not being read, else through the
+    /// sweep.
     func discardBody(_ bodyID: Int64, length: Int64) throws {
         removesContent = true
         if length == 0 { return }
@@ -140,7 +141,7 @@ final class WriteContext {
         }
     }
 
-    /// Claims a body for removal until the transaction has ended.
+    /// Claims a body for removal until the transaction ends.
     func claim(_ bodyID: Int64) -> Bool {
         removesContent = true
         guard state.leases.claim(bodyID) else { return false }
@@ -160,11 +161,12 @@ final class WriteContext {
         state.mayHavePending.store(true, ordering: .releasing)
         invalidatesEntries = true
     }
-    /// Notes that bytes of a row are gone, which the log may still hold.
+    /// Records that bytes of a row were removed, which the log may still hold.
     func noteRemovedContent() { removesContent = true }
     func noteBeyondQuota(_ tag: TagName) { tagsBeyondQuota.append(tag) }
 
-    /// Somebody reads a body that was to be removed: its bytes cannot be had until the reader ends.
+    /// Records that a body that should be removed is being read. Its bytes are not free until the
+    /// reader ends.
     func noteHeld(_ bodyID: Int64) throws {
         guard state.leases.isUnmeasured(bodyID) else { return }
         let (first, last) = (bodyID << 16, bodyID << 16 | 0xffff)
@@ -177,8 +179,8 @@ final class WriteContext {
 
     // MARK: The end
 
-    /// Makes memory agree with what was committed.
-    func committed() {
+    /// Applies the effects of the committed transaction to the shared state.
+    func applyCommit() {
         assert(tagBytes.isEmpty, "the bytes under tags were not written before the commit: see writeTagBytes()")
         for tag in tagsBeyondQuota { memory.quotas.add(tag) }
         if let invalidation { memory.sequence = invalidation }
@@ -189,7 +191,7 @@ final class WriteContext {
         if let objectRemoved { state.objectRemoved.store(objectRemoved, ordering: .releasing) }
         if !invalidations.isEmpty { state.ring.append(invalidations) }
         state.memory?.apply(changes)
-        for bodyID in pardons { state.leases.pardon(bodyID) }
+        for bodyID in finishedBodies { state.leases.markFinished(bodyID) }
         state.leases.endClaims(claims)
         if addsGarbage { memory.wantsSweep = true }
         if removesContent, state.limits.securelyDeletes { memory.wantsErasure = true }
@@ -197,8 +199,8 @@ final class WriteContext {
         if invalidatesEntries { memory.wantsEntrySweep = true }
     }
 
-    /// Forgets what a rolled-back transaction noted.
-    func rolledBack() {
+    /// Drops the recorded effects of a rolled-back transaction.
+    func dropEffects() {
         state.leases.endClaims(claims)
     }
 }

@@ -1,21 +1,22 @@
-/// One operation that waits for the writer.
+/// An operation that waits for the writer.
 ///
-/// `run` happens inside a transaction that others share; when one of them fails, it is rolled back
-/// and each is run again in a transaction of its own, so that a failure is only its caller's. What
-/// it answers with is called when the transaction has ended: with `nil` after the commit, else with
+/// `run` is called inside a transaction that is shared with other operations. If one of them fails,
+/// the transaction is rolled back, and each runs again in a transaction of its own. So only the
+/// failed one's caller gets the error. The completion that `run` returns is called after the
+/// transaction: with `nil` after the commit, else with the failure.
 /// the failure.
 struct WriteJob {
     typealias Completion = @Sendable ((any Error)?) -> Void
 
-    /// Bytes it carries: what waiting costs in memory.
+    /// The bytes it carries, which take memory while it waits.
     var bytes: Int
-    /// Entries it stores, where they are more than one.
+    /// The number of entries it stores.
     var entries: Int
-    /// Whether its commit is synced to the disk before its caller goes on.
+    /// Whether its commit is synced to the disk before its caller continues.
     var isDurable: Bool
-    /// What readers see of it from now on until its transaction has ended.
-    var shown: PendingWrite?
-    /// May be called again after it was rolled back.
+    /// The value that readers see until its transaction ends.
+    var pendingWrite: PendingWrite?
+    /// Runs the operation. It may be called again after a rollback.
     var run: @Sendable (WriteContext) throws -> Completion
     var fail: @Sendable (any Error) -> Void
 
@@ -23,20 +24,20 @@ struct WriteJob {
         bytes: Int,
         entries: Int = 1,
         isDurable: Bool,
-        shown: PendingWrite? = nil,
+        pendingWrite: PendingWrite? = nil,
         operation: @escaping @Sendable (WriteContext) throws -> Result,
         completion: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void
     ) {
         self.bytes = bytes
         self.entries = entries
         self.isDurable = isDurable
-        self.shown = shown
+        self.pendingWrite = pendingWrite
         run = { context in
             let result = try operation(context)
             return { failure in completion(failure.map { .failure($0) } ?? .success(result)) }
         }
         fail = { error in
-            shown?.end()
+            pendingWrite?.end()
             completion(.failure(error))
         }
     }

@@ -1,26 +1,26 @@
 import Dispatch
 import Synchronization
 
-/// The operations that wait for the writer, in their order, and the callers that wait for room
-/// among them.
+/// The operations that wait for the writer, in order, and the callers that wait for space in the
+/// queue.
 ///
-/// It is taken by one at a time: the writer's thread, or a caller who finds nothing in it. Whoever
-/// puts the first operation into an idle queue is told to have it taken.
+/// One thread at a time works on the queue: the writer's, or a caller's that finds it empty. A
+/// caller that adds the first operation to an idle queue has to start the work.
 final class WriteQueue: Sendable {
     private struct State {
         var pending: [WriteJob] = []
         var bytes = 0
-        /// Somebody works on it, or is about to.
+        /// Whether a thread works on the queue, or is about to.
         var isTaken = false
         var wantsSweep = false
-        /// Operations in the last transaction: several writers are better served together than the
-        /// first of them at once.
+        /// The number of operations in the last transaction. Several writers are served better
+        /// together than the first of them at once.
         var lastCount = 0
-        /// So many are waited for just now.
+        /// The number of operations that are awaited now.
         var awaitedCount: Int?
         var refusal: StoreError?
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
-        /// Explicit calls that wait for room in the queue.
+        /// Explicit calls that wait for space in the queue.
         var admissionWaiters: [CheckedContinuation<Void, Never>] = []
 
         mutating func take() -> Bool {
@@ -32,32 +32,32 @@ final class WriteQueue: Sendable {
 
     private let limits: StoreLimits
     private let state = Mutex(State())
-    /// As many wait as were waited for.
+    /// Signals that as many operations wait as were awaited.
     private let haveGathered = DispatchSemaphore(value: 0)
 
     init(limits: StoreLimits) { self.limits = limits }
 
-    /// Whether nothing waits.
+    /// Whether no operation waits.
     var isEmpty: Bool { state.withLock { $0.pending.isEmpty } }
 
-    /// Bytes that wait.
+    /// The bytes that wait.
     var bytes: Int { state.withLock { $0.bytes } }
 
-    /// Whether nothing is taken any more.
+    /// Whether operations are refused.
     var isRefusing: Bool { state.withLock { $0.refusal != nil } }
 
     // MARK: Callers
 
-    /// Puts an operation behind the others; where nothing is taken any more, it fails.
+    /// Appends an operation. If operations are refused, it fails.
     ///
-    /// - Returns: whether the caller is to have the queue worked on.
+    /// - Returns: whether the caller has to start work on the queue.
     func append(_ job: WriteJob) -> Bool {
         let (refusal, isDue, isLastAwaited) = state.withLock { state -> (StoreError?, Bool, Bool) in
             if let refusal = state.refusal { return (refusal, false, false) }
             state.pending.append(job)
             state.bytes += job.bytes
-            // In the order of the queue, which is the one in which they are stored.
-            job.shown?.begin()
+            // In the order of the queue, which is the order in which they are stored.
+            job.pendingWrite?.begin()
             let isLastAwaited = state.awaitedCount.map { state.pending.count >= $0 } ?? false
             if isLastAwaited { state.awaitedCount = nil }
             return (nil, state.take(), isLastAwaited)
@@ -67,19 +67,19 @@ final class WriteQueue: Sendable {
         return isDue
     }
 
-    /// Takes a queue in which nothing waits, for an operation that its caller runs; it is the first
+    /// Takes an empty queue for an operation that the caller runs itself. It is the first operation
     /// in the queue from now on.
     ///
-    /// - Returns: `false` where others wait, or will in a moment.
-    func take(for shown: PendingWrite?) -> Bool {
+    /// - Returns: `false` if other operations wait, or are about to arrive.
+    func takeIfEmpty(for pendingWrite: PendingWrite?) -> Bool {
         state.withLock { state in
             guard state.refusal == nil, state.lastCount <= 1, state.take() else { return false }
-            shown?.begin()
+            pendingWrite?.begin()
             return true
         }
     }
 
-    /// Returns when there is room; explicit calls come through here before they encode anything.
+    /// Waits until there is space. Explicit calls do this before they encode anything.
     func admit() async {
         if state.withLock({ $0.refusal != nil || $0.bytes <= limits.pending }) { return }
         await withCheckedContinuation { continuation in
@@ -92,7 +92,7 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Has bodies that no entry names removed, soon.
+    /// Requests a sweep of bodies without an entry.
     ///
     /// - Returns: see ``append(_:)``.
     func requestSweep() -> Bool {
@@ -103,9 +103,9 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Returns when nothing is left to be done, housekeeping included.
+    /// Waits until nothing is left to do, housekeeping included.
     ///
-    /// - Parameter work: has the queue worked on.
+    /// - Parameter work: starts work on the queue.
     func settle(_ work: () -> Void) async {
         await withCheckedContinuation { continuation in
             let (isRefused, isDue) = state.withLock { state -> (Bool, Bool) in
@@ -119,8 +119,7 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Refuses everything from now on; what waits already is still done, unless the reason is
-    /// damage.
+    /// Refuses all new operations. Waiting ones still run, unless the reason is damage.
     func refuse(_ reason: StoreError) {
         let jobs = state.withLock { state -> [WriteJob] in
             if state.refusal == nil { state.refusal = reason }
@@ -134,16 +133,16 @@ final class WriteQueue: Sendable {
         for job in jobs { job.fail(reason) }
     }
 
-    // MARK: Who has taken it
+    // MARK: The thread that works on it
 
-    /// How long the first waits for the others, at most: about what one transaction takes.
+    /// The longest time that the first operation waits for others: about the time of a transaction.
     private static let gatheringMicroseconds = 300
 
     /// Waits until as many operations wait as were in the last transaction, or for a moment.
     ///
-    /// Those who go on after a commit come again one after the other. Taking the first of them at
-    /// once splits them into transactions of one or two, and each costs what one of eight does,
-    /// near enough.
+    /// Callers that continue after a commit come back one after another. If the first of them were
+    /// taken at once, they would be split into transactions of one or two, each of which costs
+    /// nearly as much as one of eight.
     func gather() {
         let isComplete = state.withLock { state in
             guard state.refusal == nil, !state.pending.isEmpty, state.pending.count < state.lastCount else {
@@ -160,11 +159,12 @@ final class WriteQueue: Sendable {
             defer { state.awaitedCount = nil }
             return state.awaitedCount == nil
         }
-        // They came at the last moment: the signal is not to be the next wait's.
+        // They arrived at the last moment: the signal must not end the next wait.
         if isSignalled { haveGathered.wait() }
     }
 
-    /// What waits, as much as one transaction takes, and whether a sweep was asked for.
+    /// Returns as many waiting operations as fit in one transaction, and whether a sweep was
+    /// requested.
     func takeBatch() -> (jobs: [WriteJob], wantsSweep: Bool) {
         state.withLock { state in
             var count = 0
@@ -188,7 +188,7 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Lets some of those who wait go on: few at a time, because each brings bytes along.
+    /// Admits some of the waiting callers: few at a time, because each brings bytes.
     func admitWaiters(all: Bool) {
         let admitted = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             guard all || state.bytes <= limits.pending else { return [] }
@@ -199,10 +199,10 @@ final class WriteQueue: Sendable {
         for waiter in admitted { waiter.resume() }
     }
 
-    /// Tells those who wait for it that nothing is left to be done.
-    func settled() {
+    /// Resumes callers that wait for the end of all work.
+    func resumeIdleCallers() {
         let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-            // Who came after the last step has asked for another one.
+            // A caller that came after the last step has requested another one.
             if state.wantsSweep { return [] }
             defer { state.idleWaiters = [] }
             return state.idleWaiters
@@ -210,8 +210,8 @@ final class WriteQueue: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Gives it back; `false` when something came in meanwhile.
-    func giveBack() -> Bool {
+    /// Ends work on the queue; `false` if something arrived meanwhile.
+    func endWork() -> Bool {
         state.withLock { state in
             guard state.pending.isEmpty, !state.wantsSweep else { return false }
             state.isTaken = false

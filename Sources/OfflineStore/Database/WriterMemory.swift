@@ -1,56 +1,56 @@
 import HTTPCacheSemantics
 
-/// The writing connection and what the writer remembers between transactions.
+/// The writing connection, and the writer's state between transactions.
 ///
-/// `@unchecked Sendable`: every access happens while `StoreWriter.access` is held (or before the
-/// writer is shared, at opening), so there are never two at a time.
+/// `@unchecked Sendable`: it is only accessed while `StoreWriter.access` is held, or at opening,
+/// before the writer is shared. So there are never two accesses at a time.
 final class WriterMemory: @unchecked Sendable {
     /// `nil` once the writer is closed.
     var connection: Connection?
     /// The number of the last invalidation.
     var sequence: Int64
-    /// Numbers of entries below this one are set aside on disk.
+    /// Entry numbers below this one are reserved on disk.
     var reservedID: Int64
     /// Pages written to the log since the last complete checkpoint.
     var pagesSinceCheckpoint: Int64 = 0
     let writeback: LogWriteback
-    /// What the folder may have come to since it was last measured; `nil` when it has to be
-    /// measured.
+    /// The largest size that the folder can have reached since it was last measured; `nil` if it
+    /// has to be measured.
     var usageEstimate: Int64?
-    /// Where the sweep goes on.
+    /// The body after which the sweep continues.
     var sweepCursor: Int64 = 0
     var wantsSweep = true
-    /// The entry after which the sweep of the first unfinished invalidation of a tag goes on.
+    /// The entry after which the sweep of the first unfinished tag invalidation continues.
     var tagCursor = Int64.min
     var wantsTagSweep = true
-    /// The hash after which building the filter of keys goes on; `nil` when it is built.
+    /// The key hash at which building the key filter continues; `nil` if it is built.
     var filterCursor: Int64?
-    /// The entry after which the sweep of all entries goes on.
+    /// The entry after which the sweep of all entries continues.
     var entryCursor = Int64.min
-    /// The number of the last invalidation when that sweep was at its beginning.
+    /// The number of the last invalidation when that sweep began.
     var entryRound: Int64?
     var wantsEntrySweep = true
     var wantsDamageMarks = false
-    /// Removed content is still in the log, and is to be there no longer.
+    /// Whether the log still holds removed content that has to be erased.
     var wantsErasure = false
     var wantsVacuum = false
     var wantsCheckpoint = false
-    /// Bytes of the database's file that are known to be on the disk.
+    /// The bytes of the database's file that are reserved on the disk.
     var reservedLength: Int64 = 0
-    /// The disk was full, and has little room still: what was taken of it is kept.
+    /// Whether the disk was full and still has little space, so that reserved space is kept.
     var isDiskShort = false
-    /// Whether what is stored gives way when the disk is full; not after that was in vain.
-    var yieldsToFullDisk = true
-    /// Above the high-water mark, and not yet below the low one.
+    /// Whether entries are evicted when the disk is full; `false` after that failed to help.
+    var evictsOnFullDisk = true
+    /// Whether the size passed the high-water mark and has not reached the low one yet.
     var isEvicting = false
-    /// Tags that come to more than their quotas.
+    /// The tags that exceed their quotas.
     var quotas = QuotaWork()
 
     /// - Parameter log: the log's path.
     init(_ row: DatabaseOpening.Row, log: String) {
         writeback = LogWriteback(path: log)
         sequence = row.sequence
-        // What was set aside and not used is lost with the process: numbers are many.
+        // Numbers that were reserved and not used are lost with the process: there are plenty.
         reservedID = row.nextID
     }
 }

@@ -5,13 +5,14 @@ import HTTPCacheSemantics
 import Logging
 import Synchronization
 
-/// Tells the watchers of a process that reads alone what the writing process commits.
+/// Publishes to watchers in a process that only reads that the writing process committed.
 ///
-/// SQLite counts commits for each connection (`PRAGMA data_version`). A connection of its own reads
-/// that number at an interval, for as long as anybody watches. It keeps no snapshot, so that the
-/// writer's log is not held. What changed is not looked at: watchers hear that everything may have.
+/// SQLite counts commits for each connection (`PRAGMA data_version`). A connection of its own polls
+/// that number at an interval, while there are watchers. It keeps no snapshot, so it does not hold
+/// the writer's log. It does not find out what changed: watchers learn that anything may have
+/// changed.
 final class WriterWatch: Sendable {
-    /// `@unchecked Sendable`: it is used while `state` is locked, and nowhere else.
+    /// `@unchecked Sendable`: it is only used while `state` is locked.
     private final class Probe: @unchecked Sendable {
         let database: StoreDatabase
         private let queue: DatabaseQueue
@@ -33,9 +34,9 @@ final class WriterWatch: Sendable {
         }
     }
 
-    /// What a look at the database came to.
+    /// The result of one poll of the database.
     private struct Sighting: Equatable {
-        /// Another one for each commit of another connection.
+        /// Changes with each commit of another connection.
         var version: Int64
         /// The number of the last invalidation.
         var sequence: Int64
@@ -57,8 +58,8 @@ final class WriterWatch: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - interval: from one look to the next.
-    ///   - live: the database that `CURRENT` names now.
+    ///   - interval: the time between two polls.
+    ///   - live: returns the database that `CURRENT` names now.
     init(
         _ changes: StoreChangeFeed,
         every interval: Duration,
@@ -76,7 +77,7 @@ final class WriterWatch: Sendable {
 
     deinit { close() }
 
-    /// Looks from now on, and at once: what is committed after this is told.
+    /// Starts polling, with a first poll at once: later commits are published.
     private func begin() {
         state.withLock { state in
             guard state.timer == nil, !state.isClosed else { return }
@@ -101,7 +102,7 @@ final class WriterWatch: Sendable {
         if let change { changes.publish(StoreChange(change, .all)) }
     }
 
-    /// What happened since the last look; `nil` where nothing did.
+    /// Returns the change since the last poll; `nil` if there is none.
     @discardableResult
     private func look(_ state: inout State) -> StoreChange.Kind? {
         do {
@@ -115,8 +116,8 @@ final class WriterWatch: Sendable {
             if isOther || sighting.sequence != last.sequence { return .invalidated }
             return sighting.version == last.version ? nil : .stored
         } catch {
-            // A database that is being exchanged, a disk that fails for a moment: the next look
-            // tells.
+            // The database is being replaced, or the disk failed for a moment: the next poll
+            // succeeds.
             state.probe = nil
             logger.debug(
                 "the writer's changes cannot be seen",
@@ -133,7 +134,7 @@ final class WriterWatch: Sendable {
         state.last = nil
     }
 
-    /// Looks no more.
+    /// Stops polling.
     func close() {
         state.withLock { state in
             state.isClosed = true
@@ -141,6 +142,6 @@ final class WriterWatch: Sendable {
         }
     }
 
-    /// Whether it looks just now, for tests.
+    /// Whether it is polling, for tests.
     var isLooking: Bool { state.withLock { $0.timer != nil } }
 }

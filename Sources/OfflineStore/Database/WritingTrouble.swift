@@ -1,50 +1,50 @@
 import HTTPCacheSemantics
 
-/// What is known of a disk that took no more: whether what passes is to be stored again. A value:
-/// it is told what happened, and looks at nothing.
+/// The state of a disk that stopped accepting writes. It decides whether a new response is stored.
+/// It is a value that only sees the events it is given.
 ///
-/// A response that is declined says in its head that it is not stored; one that fails later has
-/// said that it is. RFC 9211 §2.5
+/// A declined response states in its head that it is not stored. One that fails later has claimed
+/// to be stored. RFC 9211 §2.5
 struct WritingTrouble: Sendable {
     private struct Failing {
-        /// Bytes that could not be written, at most.
+        /// The most bytes that could not be written.
         var bytes: Int64
-        /// When it is tried next, whatever the file system tells.
+        /// The instant of the next trial, regardless of the file system's free space.
         var nextTrial: Timestamp
-        /// Milliseconds before the trial after that.
+        /// The milliseconds before the trial after that.
         var wait: Int64
-        /// Failures although the file system told of room.
+        /// The failures although the file system reported enough space.
         var contradictions: Int
     }
 
-    /// What to do with a response that comes.
+    /// The decision on a new response.
     enum Admission: Equatable {
         case accept
-        /// Declined. With `triesAgain`, the writer writes so many bytes that belong to no response,
-        /// to see whether the disk takes them.
+        /// The response is declined. With `triesAgain`, the writer writes that many bytes that
+        /// belong to no response, to find out whether the disk accepts them.
         case decline(triesAgain: Int64?)
     }
 
     private var failing: Failing?
     static let firstWait: Int64 = 1000
     static let longestWait: Int64 = 60_000
-    /// So often the file system is believed that has room and takes nothing: a fault that passes.
-    /// After that it is a quota, say, of which it does not tell.
+    /// How often a failure despite free space is taken for a passing fault. After that, the reason
+    /// is taken to be a quota, for example, which the file system does not report.
     static let contradictionLimit = 32
 
-    /// Whether everything is taken.
+    /// Whether the disk accepts writes.
     var isOver: Bool { failing == nil }
 
-    /// Whether a file system with so much room takes some bytes, with what the log and the tables
-    /// need beside them.
+    /// Returns whether the free space is enough for some bytes, with the overhead of the log and
+    /// the tables.
     private static func hasRoom(_ free: Int64?, for bytes: Int64) -> Bool {
         free.map { $0 >= bytes &* 2 &+ (256 << 10) } ?? true
     }
 
-    /// The disk did not take some bytes.
+    /// Records that the disk did not accept some bytes.
     ///
-    /// - Parameter free: bytes that the file system has, where it tells.
-    mutating func failed(bytes: Int64, free: Int64?, at now: Timestamp) {
+    /// - Parameter free: the free bytes of the file system, if known.
+    mutating func recordFailure(bytes: Int64, free: Int64?, at now: Timestamp) {
         let bytes = max(bytes, failing?.bytes ?? 0)
         let wait = failing.map { min($0.wait * 2, Self.longestWait) } ?? Self.firstWait
         let contradictions = (failing?.contradictions ?? 0) + (Self.hasRoom(free, for: bytes) ? 1 : 0)
@@ -56,18 +56,21 @@ struct WritingTrouble: Sendable {
         )
     }
 
-    /// It took some: as many as it did not take before, or more.
-    mutating func succeeded(bytes: Int64) {
+    /// Records that the disk accepted some bytes. The trouble ends if they are as many as failed
+    /// before.
+    mutating func recordSuccess(bytes: Int64) {
         if let failing, bytes >= failing.bytes { self.failing = nil }
     }
 
-    /// - Parameter free: bytes that the file system has now, where it tells.
+    /// Decides on a new response.
+    ///
+    /// - Parameter free: the free bytes of the file system now, if known.
     mutating func admit(free: Int64?, at now: Timestamp) -> Admission {
         guard let failing else { return .accept }
         if failing.contradictions <= Self.contradictionLimit, Self.hasRoom(free, for: failing.bytes) {
             return .accept
         }
-        // A clock that was set back makes no trial wait for ever.
+        // If the clock was set back, trials must not wait for ever.
         guard now >= failing.nextTrial || failing.nextTrial.milliseconds(since: now) > failing.wait else {
             return .decline(triesAgain: nil)
         }

@@ -9,18 +9,18 @@ import HoldfastMigrations
     import Darwin
 #endif
 
-/// What the first hundred bytes of a file say, read without SQLite.
+/// The kind of a file by its first hundred bytes, read without SQLite's pager.
 ///
-/// Opening a file through SQLite can change it (a journal rolled back, a write-ahead log begun), so
-/// whose it is gets known first.
+/// Opening a file through SQLite can change it (it rolls back a journal, or begins a write-ahead
+/// log). So the store finds out first which program the file belongs to.
 enum DatabaseHeader: Equatable {
-    /// One of ours, of this schema version.
+    /// A Holdfast database of this schema version.
     case ours(version: Int32)
     /// A SQLite database of another program.
     case foreign
-    /// No SQLite database.
+    /// Not a SQLite database.
     case unreadable
-    /// Nothing there.
+    /// No file.
     case missing
 
     init(path: String) throws {
@@ -42,24 +42,24 @@ enum DatabaseHeader: Equatable {
 
     private static let length: Int64 = 100
 
-    /// Reads through SQLite's own file, without its pager: no lock is taken, and no journal or log
-    /// is looked at.
+    /// Reads through SQLite's own file, without its pager: this takes no lock, and ignores journals
+    /// and logs.
     ///
-    /// Not through a descriptor of ours. Closing one lets go of every lock that this process holds
-    /// on the file (POSIX), those of a store that is open here included; another program would then
-    /// take itself for the last one, and remove the log. SQLite keeps a descriptor open for as long
-    /// as this process holds locks.
+    /// A file descriptor of our own would not do. Under POSIX, closing one releases every lock that
+    /// this process holds on the file, including those of a store that is open here. Another
+    /// program would then consider itself the last user, and remove the log. SQLite keeps a
+    /// descriptor open while this process holds locks.
     ///
-    /// - Returns: `nil` when it cannot be read.
+    /// - Returns: `nil` if the header cannot be read.
     private static func read(_ path: String) throws -> [UInt8]? {
-        // What `errno` says of it, before SQLite says it in its own words.
+        // `errno` has the cause before SQLite replaces it with its own.
         guard access(path, R_OK) == 0 else { throw SystemFailure("open", path) }
-        // An existing store's header is what a process reads first of SQLite.
-        MemoryStatistics.endedIfUnused
+        // For an existing store, reading the header is the process's first use of SQLite.
+        MemoryStatistics.disableUnlessInUse
         var connection: OpaquePointer?
         defer { sqlite3_close(connection) }
         let opened = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
-        // Too few descriptors, say: nothing is known of the file then.
+        // If this fails (too few descriptors, for example), nothing is known about the file.
         guard opened == SQLITE_OK else { throw SQLiteFailure(code: opened, connection: connection) }
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
@@ -75,8 +75,8 @@ enum DatabaseHeader: Equatable {
 
     /// Reads the first page through a connection of its own.
     ///
-    /// - Throws: ``SQLiteFailure`` that tells of the disk, if it was the disk that failed; of
-    ///   damage if it was not.
+    /// - Throws: ``SQLiteFailure``, which describes a disk failure if the disk failed, and damage
+    ///   otherwise.
     static func examineSchema(of path: String) throws {
         var connection: OpaquePointer?
         defer { sqlite3_close(connection) }

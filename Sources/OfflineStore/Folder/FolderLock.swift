@@ -6,18 +6,19 @@
     import Darwin
 #endif
 
-/// The one writer's claim on a folder: `flock` on the folder itself, and on the file `lock`, which
-/// holds the writer's pid and name.
+/// The writer's lock on a folder: `flock` on the folder itself and on the file `lock`, which holds
+/// the writer's process ID and name.
 ///
-/// Every process that may write in the folder can remove the file, and another of its name is
-/// another file to the kernel; the folder stays the same for as long as it is the store's. Programs
-/// from before this one lock the file alone. The kernel lets go of both when the process ends,
-/// however it ends; what the file says is only for messages.
+/// The file alone would not do: every process that may write in the folder can remove it. A new
+/// file of that name is a different file to the kernel, but the folder stays the same. Older
+/// versions lock the file alone. The kernel releases both locks when the process ends for any
+/// reason. The file's content is only used in messages.
 final class FolderLock: Sendable {
     private let handle: FileHandle
     private let folder: FileHandle
 
-    /// - Throws: ``StoreError`` with `inUse`, naming the holder, or `unwritable`.
+    /// - Throws: ``StoreError`` with `inUse`, which names the process that has the lock, or
+    ///   `unwritable`.
     init(path: String, folder: String) throws {
         do {
             self.folder = try FileHandle(path: folder, flags: O_RDONLY | O_DIRECTORY)
@@ -31,7 +32,7 @@ final class FolderLock: Sendable {
                 + "One process writes at a time: stop that one, or open the store read-only."
         )
         if flock(self.folder.descriptor, LOCK_EX | LOCK_NB) != 0 {
-            // Some file systems lock no folders (NFS): then the file alone counts.
+            // Some file systems (NFS) cannot lock folders; then the file's lock is the only one.
             if errno == EWOULDBLOCK { throw inUse }
         }
         guard flock(handle.descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -45,17 +46,17 @@ final class FolderLock: Sendable {
         }
     }
 
-    /// Lets go.
+    /// Releases the locks.
     ///
-    /// The file stays: removing it would let two processes hold two files of one name.
+    /// The file stays: if it were removed, two processes could lock two files of one name.
     func release() {
         try? handle.truncate(to: 0)
         flock(handle.descriptor, LOCK_UN)
         flock(folder.descriptor, LOCK_UN)
     }
 
-    /// Whether a process has the folder open for writing, as far as its file says: nothing is
-    /// locked to find out.
+    /// Returns whether a process has the folder open for writing, according to the lock file; this
+    /// takes no lock.
     static func isHeld(path: String) -> Bool {
         guard let handle = try? FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW),
             let bytes = try? handle.read(count: 32, at: 0),

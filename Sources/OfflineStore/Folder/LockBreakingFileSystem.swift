@@ -6,12 +6,12 @@
     import Darwin
 #endif
 
-/// A kind of file system on which locks or shared memory are known not to hold between all who have
-/// a file open.
+/// A kind of file system whose locks or shared memory are known not to work between all users of a
+/// file.
 ///
-/// SQLite's write-ahead log needs both, and its one writer is kept the only one by `flock`. On
-/// these, whether they work depends on the server, on mount options, or on who else has the folder
-/// mounted.
+/// SQLite's write-ahead log needs both, and `flock` ensures that there is one writer. On these file
+/// systems, they depend on the server, on mount options, or on other machines that mounted the
+/// folder.
 enum LockBreakingFileSystem: String, Sendable {
     case nfs = "NFS"
     case smb = "SMB"
@@ -27,7 +27,7 @@ enum LockBreakingFileSystem: String, Sendable {
     case vmware = "VMware shared folder"
     case parallels = "Parallels shared folder"
 
-    /// From what Linux's `statfs` says in `f_type`; `nil` for all others.
+    /// The kind for a Linux `statfs` type (`f_type`); `nil` for all others.
     init?(linuxType: UInt32) {
         switch linuxType {
         case 0x6969: self = .nfs
@@ -45,7 +45,7 @@ enum LockBreakingFileSystem: String, Sendable {
         }
     }
 
-    /// From what macOS's `statfs` says in `f_fstypename`; `nil` for all others.
+    /// The kind for a macOS `statfs` type name (`f_fstypename`); `nil` for all others.
     init?(darwinName: String) {
         switch darwinName {
         case "nfs": self = .nfs
@@ -59,7 +59,7 @@ enum LockBreakingFileSystem: String, Sendable {
         }
     }
 
-    /// Looks at the file system that a folder is on; `nil` also when it cannot be asked.
+    /// Examines the file system of a folder; `nil` also if that fails.
     static func probe(_ path: String) -> LockBreakingFileSystem? {
         #if canImport(Darwin)
             var status = statfs()
@@ -74,10 +74,10 @@ enum LockBreakingFileSystem: String, Sendable {
     }
 
     #if !canImport(Darwin)
-        /// What `statfs` says in `f_type`; `nil` when it cannot be asked.
+        /// Returns the type from `statfs` (`f_type`); `nil` if that fails.
         ///
-        /// Swift's modules of the C library leave `sys/statfs.h` out, and `statvfs` does not tell
-        /// the type.
+        /// Swift's modules of the C library omit `sys/statfs.h`, and `statvfs` does not return the
+        /// type.
         static func linuxType(of path: String) -> UInt32? {
             guard let symbol = dlsym(nil, "statfs") else { return nil }
             typealias Function = @convention(c) (UnsafePointer<CChar>, UnsafeMutableRawPointer) -> CInt

@@ -9,26 +9,26 @@ import Synchronization
     import Darwin
 #endif
 
-/// Has the system write the log to the disk while it is added to.
+/// Makes the system write the log to the disk while it grows.
 ///
-/// A checkpoint syncs the log first, and whoever writes waits for it: for 32 MiB, or for what is
-/// left of them. This is a hint and nothing relies on it; what is durable, and when, is a matter of
-/// syncing alone. Linux has a call for it; elsewhere nothing happens.
+/// A checkpoint syncs the log first, and writers wait for that: for up to 32 MiB, or for the part
+/// that is not written yet. This is only a hint, and nothing relies on it: durability depends on
+/// syncs alone. Only Linux has a call for it; elsewhere nothing happens.
 final class LogWriteback: Sendable {
-    /// Bytes from one hint to the next.
+    /// Bytes between two hints.
     private static let step: Int64 = 1 << 20
 
     private let path: String
     private let pending = Atomic<Int64>(0)
     private let isBusy = Atomic(false)
     private let file = Mutex<FileHandle?>(nil)
-    /// Beginning to write takes a moment too, in which the next commit need not wait.
+    /// Starting the write takes a moment too, so it runs apart from commits.
     private let thread = DispatchQueue(label: "holdfast.store.writeback", qos: .utility)
 
-    /// - Parameter path: the log's.
+    /// - Parameter path: the log's path.
     init(path: String) { self.path = path }
 
-    /// Notes that so much was added to the log.
+    /// Records that bytes were added to the log.
     func note(_ bytes: Int64) {
         #if os(Linux)
             guard pending.add(bytes, ordering: .relaxed).newValue >= Self.step, Self.begin != nil,
@@ -46,17 +46,17 @@ final class LogWriteback: Sendable {
         private func beginWriting() {
             file.withLock { file in
                 if file == nil { file = try? FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW) }
-                // The whole file: what is written already costs nothing.
+                // The hint covers the whole file: parts that are written already cost nothing.
                 if let file { _ = Self.begin?(file.descriptor, 0, 0, Self.write) }
             }
         }
 
-        /// `SYNC_FILE_RANGE_WRITE`: begins to write what is not being written yet, and waits for
-        /// none of it.
+        /// `SYNC_FILE_RANGE_WRITE`: starts to write pages that are not being written yet, and does
+        /// not wait.
         private static let write: UInt32 = 2
 
-        /// `sync_file_range`, which the C libraries declare for GNU's own sources alone; Swift's
-        /// modules leave it out.
+        /// `sync_file_range`, which the C libraries declare only for GNU sources, so Swift's
+        /// modules omit it.
         private static let begin: (@convention(c) (CInt, Int64, Int64, UInt32) -> CInt)? = {
             typealias Function = @convention(c) (CInt, Int64, Int64, UInt32) -> CInt
             return dlsym(nil, "sync_file_range").map { unsafeBitCast($0, to: Function.self) }

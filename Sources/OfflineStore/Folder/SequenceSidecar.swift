@@ -8,37 +8,37 @@ import Synchronization
     import Darwin
 #endif
 
-/// The number of the last invalidation, kept beside the database and synced.
+/// The number of the last invalidation, in a synced file beside the database.
 ///
-/// SQLite drops the tail of a write-ahead log whose bits flipped without a word. If invalidations
-/// were in that tail, the database opens with a smaller number than the one here, and the store
-/// knows that it must trust nothing it holds.
+/// If bits flip in the tail of a write-ahead log, SQLite drops the tail silently. If that tail held
+/// invalidations, the database opens with a smaller number than the one here. The store then knows
+/// that it must not trust any of its entries.
 ///
-/// Two slots, 4 KiB apart, written in turn and each with a checksum: a torn write leaves the other
-/// one whole.
+/// The file has two slots, 4 KiB apart, which are written in turn, each with a checksum. A torn
+/// write leaves the other slot intact.
 final class SequenceSidecar: Sendable {
     private static let magic: UInt64 = 0x3153_5146_5348_4C44
     private static let slotLength = 24
     private static let slotDistance: Int64 = 4096
 
     private let handle: FileHandle
-    /// The slot that holds the newest number, which must not be the one that is written next.
+    /// The slot with the newest number; the next write must use the other one.
     private let newest = Mutex<Int64>(0)
 
-    /// Opens the sidecar, and makes it where there is none.
+    /// Opens the sidecar, and creates it if there is none.
     init(path: String) throws {
         handle = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW)
-        for place in [0, Self.slotDistance] { try takeRoom(at: place) }
+        for place in [0, Self.slotDistance] { try allocate(at: place) }
     }
 
-    /// Has a slot that was never written take its room on the disk, so that a full one prevents no
-    /// invalidation. Where it is full already, the first invalidation will tell.
-    private func takeRoom(at place: Int64) throws {
+    /// Allocates the disk space of a slot that was never written, so that a full disk prevents no
+    /// invalidation. If the disk is full already, the first invalidation fails and reports it.
+    private func allocate(at place: Int64) throws {
         guard try handle.read(count: Self.slotLength, at: place).allSatisfy({ $0 == 0 }) else { return }
         try? handle.write([UInt8](repeating: 0, count: Self.slotLength), at: place)
     }
 
-    /// The number on disk; `nil` when neither slot is whole.
+    /// Returns the number on disk; `nil` if neither slot is intact.
     func read() throws -> Int64? {
         let first = Self.decode(try handle.read(count: Self.slotLength, at: 0))
         let second = Self.decode(try handle.read(count: Self.slotLength, at: Self.slotDistance))
@@ -50,8 +50,8 @@ final class SequenceSidecar: Sendable {
         }
     }
 
-    /// The number on disk, read without changing anything; `nil` when there is no file, or neither
-    /// slot is whole.
+    /// Returns the number on disk without changing anything; `nil` if there is no file, or neither
+    /// slot is intact.
     static func read(path: String) throws -> Int64? {
         guard try FileStatus(path: path) != nil else { return nil }
         let handle = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW)
@@ -59,7 +59,7 @@ final class SequenceSidecar: Sendable {
         return slots.max()
     }
 
-    /// Writes a number over the older slot; it is on the disk when this returns.
+    /// Writes a number over the older slot. It is durable when this returns.
     func write(_ number: Int64) throws {
         try newest.withLock { newest in
             try handle.write(Self.encode(number), at: (1 - newest) * Self.slotDistance)

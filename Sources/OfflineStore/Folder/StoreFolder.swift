@@ -6,10 +6,14 @@
     import Darwin
 #endif
 
-/// A store's folder and the names in it: numbered databases, `CURRENT` naming the live one, `lock`,
-/// `sequence`.
+/// A store's folder. It contains:
 ///
-/// A live file is never renamed or removed. `CURRENT` alone is replaced, in one step.
+/// - numbered databases (`0001.sqlite`, with SQLite's `-wal` and `-shm` beside each),
+/// - `CURRENT`, a text file that names the database in use,
+/// - `lock`, which the writing process locks,
+/// - `sequence`, the number of the last invalidation.
+///
+/// A database in use is never renamed or removed. Only `CURRENT` is replaced, atomically.
 struct StoreFolder: Sendable {
     /// The absolute path.
     let path: String
@@ -19,8 +23,8 @@ struct StoreFolder: Sendable {
     var sidecarPath: String { path + "/sequence" }
     private var nextCurrentPath: String { path + "/CURRENT.new" }
 
-    /// Makes a relative path absolute, so that it stays the same folder when the process changes
-    /// its own.
+    /// Makes a relative path absolute, so that it stays valid if the process changes its working
+    /// directory.
     init(path: String) {
         var path = path
         if !path.hasPrefix("/"), let here = getcwd(nil, 0) {
@@ -31,16 +35,16 @@ struct StoreFolder: Sendable {
         self.path = path
     }
 
-    /// What is at the path now.
+    /// The present content of the path.
     enum Content: Equatable {
         case absent
         case empty
         /// `CURRENT` names this database.
         case store(number: Int)
-        /// Only files of ours but no `CURRENT`: making the store was cut short, or `CURRENT` was
-        /// lost.
+        /// Only files of a store, but no `CURRENT`: creating the store was interrupted, or
+        /// `CURRENT` was lost.
         case unnamed(databases: [Int])
-        /// Something else; the text says what.
+        /// Other content; the text describes it.
         case other(String)
     }
 
@@ -66,12 +70,12 @@ struct StoreFolder: Sendable {
         path + "/" + Self.databaseName(number)
     }
 
-    /// The numbers of all databases in the folder, ascending.
+    /// Returns the numbers of all databases in the folder, ascending.
     func databases() throws -> [Int] {
         try namesInFolder(path).compactMap(Self.databaseNumber).sorted()
     }
 
-    /// Makes `CURRENT` name a database: at once, and for good when this returns.
+    /// Makes `CURRENT` name a database, atomically; it is durable when this returns.
     func setCurrent(_ number: Int) throws {
         let handle = try FileHandle(path: nextCurrentPath, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
         try handle.write(Array((Self.databaseName(number) + "\n").utf8), at: 0)
@@ -80,7 +84,7 @@ struct StoreFolder: Sendable {
         try synchronizeFolder(path)
     }
 
-    /// Bytes of a database with its log and index.
+    /// Returns the bytes of a database with its log and index.
     func size(ofDatabase number: Int) -> Int64 {
         let path = databasePath(number)
         return ["", "-wal", "-shm", "-journal"].reduce(0) { sum, ending in
@@ -93,7 +97,7 @@ struct StoreFolder: Sendable {
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + ".sqlite"
     }
 
-    /// The number in a name such as `0001.sqlite`; `nil` for every other name.
+    /// Returns the number in a name such as `0001.sqlite`; `nil` for every other name.
     static func databaseNumber(_ name: String) -> Int? {
         guard name.hasSuffix(".sqlite"), let number = Int(name.dropLast(7)), number > 0 else { return nil }
         return databaseName(number) == name ? number : nil

@@ -10,11 +10,11 @@ import Logging
     import Darwin
 #endif
 
-/// From a path to an open store: everything that can be wrong with the path is found out before
-/// anything is written.
+/// Opens a store at a path. Everything that can be wrong with the path is checked before anything
+/// is written.
 enum StoreOpening {
-    /// Opens a store for writing; one that is on a file system that is mounted read-only for
-    /// reading alone, so that what it holds answers.
+    /// Opens a store for writing. A store on a read-only file system is opened for reading alone,
+    /// so that its responses can be served.
     static func open(
         at path: String,
         configuration: CacheManager.Configuration,
@@ -28,7 +28,7 @@ enum StoreOpening {
                 case .store? = try? StoreFolder(path: path).content()
             else { throw error }
             logger.warning(
-                "the store's file system is mounted read-only; what is stored answers, and nothing is stored or freshened",
+                "the store's file system is mounted read-only: stored responses are served, and nothing is stored or freshened",
                 metadata: ["store.path": "\(path)"]
             )
             return try openForReading(at: path, configuration: configuration, now: now, logger: logger, asOnlyOne: true)
@@ -52,7 +52,7 @@ enum StoreOpening {
             warn(of: fileSystem(folder.path), folder, logger)
             let lock = try FolderLock(path: folder.lockPath, folder: folder.path)
             do {
-                // Another process may have been here between the first look and the lock.
+                // Another process may have changed the folder between the first check and the lock.
                 let content = try examine(folder)
                 let sidecar = try SequenceSidecar(path: folder.sidecarPath)
                 let settings = StoreDatabase.Settings(
@@ -84,7 +84,8 @@ enum StoreOpening {
         }
     }
 
-    /// - Parameter asOnlyOne: no process can write the store: invalidations are this process's own.
+    /// - Parameter asOnlyOne: whether no process can write the store, so that this process keeps
+    ///   its own invalidations.
     static func openForReading(
         at path: String,
         configuration: CacheManager.Configuration,
@@ -122,7 +123,7 @@ enum StoreOpening {
         }
     }
 
-    /// Before anything that depends on locks: if they fail, this is why.
+    /// Warns before any lock is taken: if locks fail, this is the reason.
     private static func warn(of fileSystem: LockBreakingFileSystem?, _ folder: StoreFolder, _ logger: Logger) {
         guard let fileSystem else { return }
         logger.warning(
@@ -134,17 +135,17 @@ enum StoreOpening {
         )
     }
 
-    /// An unset variable is no folder, and neither is what is left of a path before a NUL.
+    /// An empty path (an unset variable) and a path with a NUL byte are rejected.
     static func checkPath(_ path: String) throws {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw StoreError(
                 code: .invalidConfiguration,
-                message: "'\(path)' is no path of a folder. Give the store's folder; nothing was changed."
+                message: "'\(path)' is not the path of a folder. Give the store's folder; nothing was changed."
             )
         }
     }
 
-    /// Looks without touching.
+    /// Checks the folder without changing it.
     ///
     /// - Throws: ``StoreError`` with `notAStore`, `foreignDatabase`, `newerSchema` or `unwritable`.
     static func examine(_ folder: StoreFolder) throws -> StoreFolder.Content {
@@ -162,8 +163,8 @@ enum StoreOpening {
     private static func check(_ path: String) throws {
         switch try DatabaseHeader(path: path) {
         case .foreign:
-            // SQLite writes the header last: a database of ours that was being made may not have
-            // its own yet.
+            // SQLite writes the header last, so a Holdfast database may have been interrupted
+            // before that.
             if try FileStatus(path: path + "-journal")?.size ?? 0 > 0 { return }
             throw StoreError(
                 code: .foreignDatabase,
@@ -175,34 +176,35 @@ enum StoreOpening {
         }
     }
 
-    /// A database that nothing names is one that was being made when its process ended, or none of
-    /// ours.
+    /// Checks a database that `CURRENT` does not name: its creation was interrupted, or it is not
+    /// Holdfast's.
     private static func checkUnnamed(_ path: String, in folder: StoreFolder) throws {
         try check(path)
         guard try DatabaseHeader(path: path) == .unreadable, try FileStatus(path: path)?.size ?? 0 > 0,
             try FileStatus(path: path + "-journal")?.size ?? 0 == 0
         else { return }
-        throw notAStore(folder, "'\(path)' is no database, and no file 'CURRENT' says that it was one")
+        throw notAStore(folder, "'\(path)' is not a database, and no file 'CURRENT' names it")
     }
 
-    /// Removes a database whose making was cut short: nothing was ever stored in it.
+    /// Removes a database whose creation was interrupted. Nothing was ever stored in it.
     ///
-    /// It is empty, or has a journal that would make it so.
+    /// It is empty, or has a journal that would empty it.
     private static func removeUnfinished(_ path: String) throws -> Bool {
         let hasLog = try FileStatus(path: path + "-wal")?.size ?? 0 > 0
         let isEmpty = try FileStatus(path: path)?.size == 0
         guard !hasLog, try isEmpty || journalBeginsWithNothing(path + "-journal") else { return false }
-        // The journal goes last: without it the rest could be taken for whole.
+        // The journal is removed last: without it, the other files could be taken for a complete
+        // database.
         for ending in ["-wal", "-shm", "", "-journal"] {
             guard unlink(path + ending) == 0 || errno == ENOENT else { throw SystemFailure("remove", path + ending) }
         }
         return true
     }
 
-    /// Whether a rollback journal is of a transaction before which the database had no page.
+    /// Returns whether a rollback journal's transaction began with an empty database.
     ///
-    /// Its header: 8 bytes that every journal begins with, the number of pages in it, a nonce, and
-    /// the database's pages before.
+    /// The journal's header has 8 magic bytes, the number of pages in it, a nonce, and the number
+    /// of the database's pages before the transaction.
     private static func journalBeginsWithNothing(_ path: String) throws -> Bool {
         guard try FileStatus(path: path) != nil else { return false }
         let header = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW).read(count: 20, at: 0)
@@ -218,18 +220,18 @@ enum StoreOpening {
         StoreError(
             code: .notAStore,
             message:
-                "'\(folder.path)' is no store: \(what). Choose a store's folder\(isReadOnly ? "" : ", or an empty or new one"). Nothing was changed."
+                "'\(folder.path)' is not a store: \(what). Choose a store's folder\(isReadOnly ? "" : ", or an empty or new one"). Nothing was changed."
         )
     }
 
-    /// Restricts the folder to its owner: others could read what is stored, or put another database
-    /// in its place.
+    /// Restricts the folder to its owner. Other users could read stored data, or replace the
+    /// database.
     private static func restrict(_ folder: StoreFolder, _ logger: Logger) throws {
         guard let status = try FileStatus(path: folder.path), status.permissions & 0o077 != 0 else { return }
         let mode = String(status.permissions, radix: 8)
         if chmod(folder.path, 0o700) == 0 {
             logger.notice(
-                "the store's folder was open to others; it is its owner's alone now",
+                "the store's folder was accessible to other users; it is restricted to its owner now",
                 metadata: ["store.path": "\(folder.path)", "store.mode": "0\(mode)"]
             )
             return
@@ -239,18 +241,18 @@ enum StoreOpening {
         guard access(folder.path, W_OK) == 0 else { throw failure }
     }
 
-    /// What speaks against a folder that could not be restricted.
+    /// Returns the error, if any, for a folder that could not be restricted.
     static func objection(to status: FileStatus, of folder: StoreFolder, _ failure: SystemFailure) -> (any Error)? {
         guard failure.number == EPERM else { return failure }
-        // A mounted folder may belong to somebody else, who lets this process write there: the
-        // files are restricted all the same. Not where everybody may.
+        // A mounted folder may belong to another user who lets this process write there: its files
+        // are restricted all the same. It is rejected if every user may write there.
         guard status.permissions & 0o002 != 0 else { return nil }
         let mode = String(status.permissions, radix: 8)
         return StoreError(
             code: .unwritable,
             message:
-                "Everybody on this machine may write in the folder '\(folder.path)' (mode 0\(mode)), and this process cannot restrict it: it belongs to another user (uid \(status.owner)). "
-                + "Name a folder in it that is not there yet: it is made with mode 0700. Nothing was changed."
+                "Every user of this machine may write in the folder '\(folder.path)' (mode 0\(mode)), and this process cannot restrict it: it belongs to another user (uid \(status.owner)). "
+                + "Name a new folder inside it: it is created with mode 0700. Nothing was changed."
         )
     }
 

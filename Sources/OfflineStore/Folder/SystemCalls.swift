@@ -6,13 +6,13 @@
     import Darwin
 #endif
 
-/// A system call that failed: what it was to do, on which path, and `errno`.
+/// A failed system call: its operation, its path and `errno`.
 struct SystemFailure: Error, CustomStringConvertible {
     var number: Int32
     var operation: StaticString
     var path: String
 
-    /// Takes the present `errno`.
+    /// Makes a failure with the present `errno`.
     init(_ operation: StaticString, _ path: String, number: Int32 = errno) {
         self.number = number
         self.operation = operation
@@ -25,7 +25,7 @@ struct SystemFailure: Error, CustomStringConvertible {
     var isPermission: Bool { [EACCES, EPERM, EROFS].contains(number) }
     var isMissing: Bool { number == ENOENT }
 
-    /// This failure as the store's error.
+    /// The store error for this failure.
     var storeError: StoreError {
         switch number {
         case EACCES, EPERM, EROFS:
@@ -39,7 +39,7 @@ struct SystemFailure: Error, CustomStringConvertible {
             StoreError(
                 code: .full,
                 message:
-                    "Cannot \(operation) '\(path)': the disk is full. Free some space; the store goes on by itself.",
+                    "Cannot \(operation) '\(path)': the disk is full. Free some space; the store continues by itself.",
                 cause: self
             )
         case EMFILE, ENFILE: Self.outOfDescriptors(path, cause: self)
@@ -56,14 +56,14 @@ struct SystemFailure: Error, CustomStringConvertible {
         StoreError(
             code: .io,
             message:
-                "Cannot open '\(path)': this process has as many files and connections open as it may. Raise its limit "
-                + "('ulimit -n', or 'LimitNOFILE' in its systemd unit), or have it do less at a time.",
+                "Cannot open '\(path)': this process has reached its limit of open files and connections. Raise its limit "
+                + "('ulimit -n', or 'LimitNOFILE' in its systemd unit), or let it do less at a time.",
             cause: cause
         )
     }
 
-    /// Whether a connection's files cannot all be opened: SQLite does not tell why it could not
-    /// open one, and has closed the others by then.
+    /// Whether the process has too few descriptors to open a connection's files. SQLite does not
+    /// report why it could not open one, and has closed the others by then.
     static var isOutOfDescriptors: Bool {
         var descriptors: [Int32] = []
         defer { for descriptor in descriptors { close(descriptor) } }
@@ -76,7 +76,7 @@ struct SystemFailure: Error, CustomStringConvertible {
     }
 }
 
-/// An open file, closed when the last reference goes.
+/// An open file, closed when the last reference is released.
 final class FileHandle: Sendable {
     let descriptor: Int32
     let path: String
@@ -134,7 +134,7 @@ final class FileHandle: Sendable {
         guard ftruncate(descriptor, off_t(length)) == 0 else { throw SystemFailure("truncate", path) }
     }
 
-    /// Returns when the content is on the disk.
+    /// Returns when the content is durable on the disk.
     func synchronize() throws {
         #if canImport(Darwin)
             guard fcntl(descriptor, F_FULLFSYNC) == 0 || fsync(descriptor) == 0 else {
@@ -146,7 +146,7 @@ final class FileHandle: Sendable {
     }
 }
 
-/// What `stat` says about a path.
+/// The result of `stat` for a path.
 struct FileStatus: Equatable {
     var size: Int64
     var isFolder: Bool
@@ -154,7 +154,7 @@ struct FileStatus: Equatable {
     var inode: UInt64
     var owner: uid_t
 
-    /// `nil` when there is nothing at the path.
+    /// `nil` if there is nothing at the path.
     init?(path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -169,14 +169,14 @@ struct FileStatus: Equatable {
     }
 }
 
-/// What `statvfs` says about the file system that a path is on.
+/// The result of `statvfs` for the file system of a path.
 struct FileSystemStatus {
     /// Bytes that this process may still write.
     var free: Int64
-    /// Whether it is mounted for reading alone.
+    /// Whether it is mounted read-only.
     var isReadOnly: Bool
 
-    /// `nil` when it cannot be asked.
+    /// `nil` if the call fails.
     init?(path: String) {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
@@ -189,7 +189,7 @@ struct FileSystemStatus {
     }
 }
 
-/// The names in a folder, without `.` and `..`.
+/// Returns the names in a folder, without `.` and `..`.
 func namesInFolder(_ path: String) throws -> [String] {
     guard let folder = opendir(path) else { throw SystemFailure("list", path) }
     defer { closedir(folder) }
@@ -203,7 +203,7 @@ func namesInFolder(_ path: String) throws -> [String] {
     return names
 }
 
-/// Makes a folder and those above it, each 0700.
+/// Creates a folder and its missing parents, each with mode 0700.
 func makeFolder(_ path: String) throws {
     if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
     guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
@@ -213,7 +213,7 @@ func makeFolder(_ path: String) throws {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemFailure("create the folder", path) }
 }
 
-/// Makes what was created, renamed or removed in a folder last.
+/// Makes the creations, renames and removals in a folder durable.
 func synchronizeFolder(_ path: String) throws {
     let handle = try FileHandle(path: path, flags: O_RDONLY)
     guard fsync(handle.descriptor) == 0 else { throw SystemFailure("sync", path) }

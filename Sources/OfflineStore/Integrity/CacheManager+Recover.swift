@@ -1,29 +1,30 @@
 extension CacheManager {
-    /// Copies everything that is whole in a damaged store to a new one.
+    /// Copies all undamaged entries of a damaged store to a new one.
     ///
-    /// The files are read page by page and without SQLite, so that no damage to one page hides what
-    /// is on another: every row that is found is known by its shape and believed by its checksum.
-    /// An entry is copied when its head and its whole body check out, with its key, variant, times,
-    /// tags, and whether it is pinned or invalidated; where it cannot be known whether it was
-    /// invalidated, as if it were. Nothing is written to the old store, and nobody may write to it
+    /// It reads the files page by page, without SQLite, so that damage to one page does not hide
+    /// the rows on others. It recognises each row by its shape and verifies it by its checksum. An
+    /// entry is copied if its head and its whole body are intact, with its key, variant, times,
+    /// tags, pin and invalidation mark. If it is unknown whether it was invalidated, it is copied
+    /// as invalidated. Nothing is written to the old store, and no process may write to it
     /// meanwhile.
     ///
-    /// The new store gets a secret of its own for its indexes. The one under which requests with
-    /// credentials are told apart is carried over; see ``StoreRecovery/hasCredentialSecret``.
+    /// The new store gets its own secret for its indexes. The secret that separates requests by
+    /// their credentials is copied; see ``StoreRecovery/hasCredentialSecret``.
     ///
     /// ```swift
-    /// let recovery = try await CacheManager.recover(from: "/var/lib/moments/cache", to: "/var/lib/moments/recovered")
+    /// let (damaged, new) = ("/var/lib/cache", "/var/lib/recovered")
+    /// let recovery = try await CacheManager.recover(from: damaged, to: new)
     /// if !recovery.isComplete { print(recovery.lossCount, "entries are damaged") }
     /// ```
     ///
     /// - Parameters:
-    ///   - source: a store's folder (of all its databases, those that were set aside too, the live
-    ///     one wins for the same key), or one database file.
-    ///   - folder: the new store's; it does not exist yet, or is empty. It is made with mode 0700.
-    ///     Its budget is whatever it is opened with.
+    ///   - source: a store's folder, or one database file. In a folder all databases are read, also
+    ///     those that were set aside; for the same key, the one in use wins.
+    ///   - folder: the folder of the new store, which must not exist or must be empty. It is
+    ///     created with mode 0700. The budget is set when it is opened.
     /// - Throws: ``StoreError``: `notAStore`, `foreignDatabase`, `newerSchema`, `inUse`,
-    ///   `invalidConfiguration`, `unwritable`, `full`, `io`; `CancellationError` when the task is
-    ///   cancelled. Then there is no new store.
+    ///   `invalidConfiguration`, `unwritable`, `full`, `io`; `CancellationError` if the task is
+    ///   cancelled. There is no new store then.
     @concurrent
     public static func recover(from source: String, to folder: String) async throws -> StoreRecovery {
         try StoreOpening.checkPath(source)

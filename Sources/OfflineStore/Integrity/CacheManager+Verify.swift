@@ -4,18 +4,18 @@ import Logging
 extension CacheManager {
     /// Examines a store and changes nothing, also while a process writes it.
     ///
-    /// Every read is short and of one snapshot in which all that is compared stands together, so
-    /// that what is being stored meanwhile is neither held up nor mistaken for damage.
+    /// Each read is short, and compares data of one snapshot. So writes that are under way are
+    /// neither delayed nor mistaken for damage.
     ///
-    /// The quick examination looks at the folder, the database's header and its one row, the
-    /// sidecar, the number of entries, and at most 1,024 entries evenly spread over the store, each
-    /// with the first and last chunk of its body; a database of at most 64 MiB is also checked by
-    /// SQLite's `quick_check`. It costs some random reads for each entry that is looked at, and one
-    /// pass over the smallest index to count. Where it was measured, 1.5 million entries in 1 GB
-    /// took 2 s from a disk, 0.7 s from the page cache.
+    /// The quick examination checks the folder, the database's header, the row of the table
+    /// `store`, the sidecar, and the number of entries. It checks at most 1,024 entries, evenly
+    /// spread over the store, each with the first and last chunk of its body. A database of at most
+    /// 64 MiB is also checked by SQLite's `quick_check`. This costs some random reads for each
+    /// entry, and one pass over the smallest index for the count. A measurement with 1.5 million
+    /// entries in 1 GB took 2 s from a disk and 0.7 s from the page cache.
     ///
-    /// The full one reads everything: every entry with its head, key, size and body, chunks that
-    /// nobody names, tags and their sums, and SQLite's `integrity_check` (see
+    /// The full examination reads everything: every entry with its head, key, size and body, chunks
+    /// without an entry, tags and their sums, and SQLite's `integrity_check` (see
     /// ``StoreVerification/isStructureExamined``).
     ///
     /// ```swift
@@ -25,11 +25,11 @@ extension CacheManager {
     ///
     /// - Parameters:
     ///   - folder: the store's folder.
-    ///   - isFull: reads everything.
-    ///   - maximumFindings: as many are kept; the others are counted.
+    ///   - isFull: whether to read everything.
+    ///   - maximumFindings: the most findings that are kept; the others are only counted.
     /// - Throws: ``StoreError``: `notAStore`, `foreignDatabase`, `newerSchema`, `unwritable`,
-    ///   `invalidConfiguration`, `io`; `CancellationError` when the task is cancelled. Damage is no
-    ///   error but a finding.
+    ///   `invalidConfiguration`, `io`; `CancellationError` if the task is cancelled. Damage is a
+    ///   finding, not an error.
     @concurrent
     public static func verify(
         at folder: String,
@@ -39,8 +39,8 @@ extension CacheManager {
         try await verify(at: folder, isFull: isFull, maximumFindings: maximumFindings, structureLimit: 256 << 20)
     }
 
-    /// - Parameter structureLimit: bytes of a database up to which SQLite checks all of it beside a
-    ///   writer; 256 MiB take about a second.
+    /// - Parameter structureLimit: the largest database, in bytes, that SQLite checks as a whole
+    ///   while another process writes it. 256 MiB take about a second.
     @concurrent
     package static func verify(
         at folder: String,

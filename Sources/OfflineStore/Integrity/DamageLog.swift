@@ -1,25 +1,25 @@
 import Logging
 import Synchronization
 
-/// Which entries were found to be damaged since opening: known at once here, and soon after in the
-/// table, where there is a writer.
+/// The entries that were found to be damaged since opening. They are recorded here at once, and
+/// soon after in the table if this process writes the store.
 ///
-/// A number is never given twice, so what was noted once holds for good.
+/// An entry number is never used twice, so a record stays valid.
 final class DamageLog: Sendable {
-    /// Entries remembered in memory; of more than these, what the table says counts, and what the
-    /// next read finds.
+    /// The most entries recorded in memory. For others, the table's marks apply, and the next read
+    /// finds the damage again.
     static let limit = 4096
 
     private struct State {
         var known: Set<Int64> = []
-        /// Those that the table does not say yet.
+        /// The entries that are not marked in the table yet.
         var unwritten: Set<Int64> = []
     }
 
     private let count = Atomic<Int>(0)
     private let state = Mutex(State())
 
-    /// Notes an entry; `true` when it is to be written to the table.
+    /// Records an entry; `true` if it has to be marked in the table.
     func note(_ entryID: Int64) -> Bool {
         state.withLock { state in
             guard state.known.count < Self.limit, state.known.insert(entryID).inserted else { return false }
@@ -29,32 +29,32 @@ final class DamageLog: Sendable {
         }
     }
 
-    /// Whether nothing was noted.
+    /// Whether no entry is recorded.
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
-    /// Whether an entry was noted; mostly one comparison, because mostly nothing is damaged.
+    /// Returns whether an entry is recorded; usually one comparison, because usually nothing is
+    /// damaged.
     func contains(_ entryID: Int64) -> Bool {
         if count.load(ordering: .acquiring) == 0 { return false }
         return state.withLock { $0.known.contains(entryID) }
     }
 
-    /// What is still to be written.
+    /// The entries that still have to be marked.
     var unwritten: Set<Int64> { state.withLock { $0.unwritten } }
 
-    func wrote(_ entryIDs: Set<Int64>) {
+    func markWritten(_ entryIDs: Set<Int64>) {
         state.withLock { $0.unwritten.subtract(entryIDs) }
     }
 
-    /// The recency of damaged entries: below every other's, so that they are the first to go, and
-    /// are counted without a scan.
+    /// The recency of damaged entries. It is below all others, so that they are evicted first, and
+    /// can be counted without a scan.
     static let recency: Int64 = -1
 
-    /// The damaged entries of a database.
+    /// Returns the number of damaged entries in a database.
     ///
-    /// Those that are not pinned are together at the beginning of an index; of pinned ones there
-    /// are few.
+    /// Unpinned ones are together at the beginning of an index, and there are few pinned ones.
     ///
-    /// - Parameter unwritten: what the table did not say before the snapshot that is counted in.
+    /// - Parameter unwritten: the entries that were not marked in the table before the snapshot.
     static func count(_ connection: Connection, _ state: DatabaseState, unmarked unwritten: Set<Int64>) throws -> Int {
         var count = 0
         if state.has(DatabaseState.sweepSchemaVersion) {
@@ -79,10 +79,10 @@ final class DamageLog: Sendable {
 }
 
 extension StoreWriter {
-    /// Writes to the table which entries were found to be damaged.
+    /// Marks entries in the table that were found to be damaged.
     ///
-    /// Best effort: where it fails (a full disk, say) memory knows it all the same, and it is tried
-    /// again with the next reason for housekeeping.
+    /// If this fails (because of a full disk, for example), they are recorded in memory all the
+    /// same. It is tried again with the next housekeeping.
     func markDamage(_ connection: Connection) {
         memory.wantsDamageMarks = false
         let unwritten = database.damage.unwritten
@@ -102,7 +102,7 @@ extension StoreWriter {
                 }
             }
             database.memory?.apply(changes)
-            database.damage.wrote(unwritten)
+            database.damage.markWritten(unwritten)
         } catch {
             logger.debug("damage could not be marked", metadata: ["store.path": "\(path)", "error": "\(error)"])
             reportIfDamage(error)
@@ -111,9 +111,10 @@ extension StoreWriter {
 }
 
 extension StoreCore {
-    /// Notes damage when a chunk is missing of a body that its entry still names.
+    /// Records damage if a chunk is missing from a body that its entry still names.
     ///
-    /// One snapshot answers both questions, so that an entry that was removed meanwhile is none.
+    /// Both are checked in one snapshot, so that an entry that was removed meanwhile is not
+    /// reported.
     func noteIfTorn(entryID: Int64, bodyID: Int64, index: Int64, in database: StoreDatabase) throws {
         let isTorn = try read(database) { connection in
             try connection.integer(

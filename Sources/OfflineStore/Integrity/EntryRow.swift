@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// A row of the table of entries as it stands, believed in nothing.
+/// A row of the table `entry` as it was read, without any verification.
 struct EntryRow {
     var id: Int64
     var kind: Int64
@@ -14,7 +14,7 @@ struct EntryRow {
     var bodyLength: Int64
     var head: [UInt8]
 
-    /// What an ``EntryRow`` is read from.
+    /// The columns that an ``EntryRow`` is read from.
     static let columns =
         "id, kind, key_hash, key, variant, target_hash, sequence, size, body_id, body_length, head, target_hash IS NULL"
 
@@ -28,14 +28,14 @@ struct EntryRow {
 
     var chunkCount: Int64 { (bodyLength + Int64(StoreLimits.chunkLength) - 1) / Int64(StoreLimits.chunkLength) }
 
-    /// What its size is, by the rule under which it was written.
+    /// Returns the size that an entry should have.
     static func size(key: Int, variant: Int, head: Int, bodyLength: Int64, tags: Int64) -> Int64 {
         Int64(key + variant + head) + bodyLength + StoreLimits.entryOverhead + tags * StoreLimits.tagOverhead
     }
 }
 
 extension EntryRow {
-    /// From a row of ``columns``.
+    /// Makes a row from ``columns``.
     init(_ statement: SQLStatement) {
         id = statement.integer(0)
         kind = statement.integer(1)

@@ -1,59 +1,57 @@
-/// What was copied out of a damaged store, and what was not: see
-/// ``CacheManager/recover(from:to:)``.
+/// The result of recovering a damaged store: see ``CacheManager/recover(from:to:)``.
 public struct StoreRecovery: Sendable {
-    /// An entry of which a part could be read and another could not.
+    /// An entry that could be read in part only.
     public struct Loss: Sendable, Hashable {
         /// The entry's number.
         public var entryID: Int64
         /// The ``StoreEntry/shortID`` that it had.
         public var shortID: String
-        /// A response's URI with its secrets replaced, where the key can be read.
+        /// A response's URI with its secrets replaced, if the key can be read.
         public var redactedURI: String?
-        /// What of it is damaged, in a sentence.
+        /// A sentence on the damage.
         public var detail: String
     }
 
-    /// What came out of one database.
+    /// The result for one database.
     public struct Source: Sendable, Hashable {
         /// The file's name.
         public var name: String
-        /// Entries copied from it.
+        /// The number of entries copied from it.
         public var entries: Int
     }
 
     /// The absolute path of the new store's folder.
     public var folder: String
-    /// The databases that were read, in the order in which they were: the live one first, then the
-    /// newest.
+    /// The databases that were read, in order: the one in use first, then the newest.
     public var sources: [Source] = []
-    /// Responses in the new store.
+    /// The number of responses in the new store.
     public var responses = 0
-    /// Objects in the new store.
+    /// The number of objects in the new store.
     public var objects = 0
-    /// Bytes of their bodies.
+    /// The bytes of their bodies.
     public var bytes: Int64 = 0
-    /// Entries that are not in the new store although something of them could be read, at most
-    /// 1,000 of them.
+    /// Entries that could be read in part but were not copied, at most 1,000 of them.
     public var losses: [Loss] = []
-    /// How many there are in all.
+    /// The number of all such entries.
     public var lossCount = 0
-    /// Bodies whose entry could not be read: each was an entry.
+    /// The number of bodies whose entry could not be read. Each of them was an entry.
     public var lostBodies = 0
-    /// Tags of copied entries whose names could not be read.
+    /// The number of tags of copied entries whose names could not be read.
     public var lostTags = 0
-    /// Pages that may have held entries and cannot be read.
+    /// The number of unreadable pages that may have held entries.
     ///
-    /// Entries with a body that were on them are also counted in ``lostBodies``.
+    /// Entries on them that had a body are also included in ``lostBodies``.
     public var unreadablePages = 0
-    /// Whether the secret was found under which requests with credentials are told apart.
+    /// Whether the secret that separates requests by their credentials was found.
     ///
-    /// Without it what was stored for them is there and is not found any more. (What was stored for
-    /// named principals is.)
+    /// Without it, responses to requests with credentials are in the store but are no longer found.
+    /// (Responses for named principals are found.)
     public var hasCredentialSecret = false
     /// Whether it is known which entries were invalidated.
     ///
-    /// If not, all are copied as invalidated: they answer when the origin cannot be reached, and
-    /// are validated when it can. Entries from databases that were set aside always are.
+    /// If not, all entries are copied as invalidated: they are served if the origin is unreachable,
+    /// and are validated otherwise. Entries from databases that were set aside are always copied
+    /// like this.
     public var hasInvalidations = false
 
     /// Whether nothing was lost.

@@ -1,16 +1,16 @@
-/// What an examination of a store found: see ``CacheManager/verify(at:isFull:maximumFindings:)``.
+/// The result of examining a store: see ``CacheManager/verify(at:isFull:maximumFindings:)``.
 public struct StoreVerification: Sendable {
-    /// One thing that is not as it was written, or does not fit another.
+    /// One part of the store that is damaged, or that contradicts another part.
     public struct Finding: Sendable, Hashable {
-        /// What kind of thing.
+        /// The kind of the finding.
         public var kind: Kind
-        /// The entry's number, where it is about one.
+        /// The number of the entry concerned, if there is one.
         public var entryID: Int64?
-        /// The entry's ``StoreEntry/shortID``, where it is about one.
+        /// The ``StoreEntry/shortID`` of the entry concerned, if there is one.
         public var shortID: String?
-        /// A response's URI with its secrets replaced, where the key can be read.
+        /// A response's URI with its secrets replaced, if the key can be read.
         public var redactedURI: String?
-        /// A sentence for people; it holds no stored content.
+        /// A sentence for people, without stored content.
         public var detail: String
     }
 
@@ -25,67 +25,66 @@ public struct StoreVerification: Sendable {
 
         /// The file `CURRENT` is missing.
         public static let current = Kind("current")
-        /// The database is missing, is no database, is shorter than it says, or has no row that
-        /// says what it is.
+        /// The database is missing, is not a database, is shorter than its header states, or lacks
+        /// the row of the table `store`.
         public static let database = Kind("database")
         /// SQLite's own check found something.
         public static let structure = Kind("structure")
         /// A table cannot be read to its end.
         public static let unreadable = Kind("unreadable")
-        /// The sidecar is missing, or knows of invalidations that the database has not.
+        /// The sidecar is missing, or has a later invalidation than the database.
         public static let sequence = Kind("sequence")
-        /// Entries were found to be damaged before, and answer no more.
+        /// Entries were found to be damaged before, and are not served.
         public static let known = Kind("known")
-        /// A row of an entry says what cannot be.
+        /// The row of an entry holds impossible values.
         public static let row = Kind("row")
-        /// A key is not the one under which it is found.
+        /// A key does not match the hash under which it is found.
         public static let key = Kind("key")
-        /// A head does not fit its checksum or its place.
+        /// A head does not match its checksum or its row.
         public static let head = Kind("head")
-        /// A body lacks chunks, has too many, or a chunk does not fit its checksum.
+        /// A body lacks chunks, has too many, or has a chunk that does not match its checksum.
         public static let body = Kind("body")
-        /// A key has one variant twice.
+        /// A key has the same variant twice.
         public static let duplicate = Kind("duplicate")
-        /// A size does not fit what it is the size of.
+        /// A recorded size is wrong.
         public static let size = Kind("size")
         /// A row is not found through an index.
         public static let index = Kind("index")
-        /// Chunks that no entry names and that nothing will remove.
+        /// Chunks without an entry that nothing will remove.
         public static let orphan = Kind("orphan")
-        /// A tag and those who carry it do not fit.
+        /// A tag and its entries contradict each other.
         public static let tag = Kind("tag")
     }
 
     /// The absolute path of the store's folder.
     public var folder: String
-    /// The live database's file name; empty when there is none.
+    /// The file name of the database in use; empty if there is none.
     public var databaseName = ""
-    /// The version of the schema; 0 when it cannot be read.
+    /// The version of the schema; 0 if it cannot be read.
     public var schemaVersion = 0
-    /// Whether everything was read, and not only some.
+    /// Whether everything was read.
     public var isFull: Bool
     /// Whether SQLite's own check of all pages was run.
     ///
-    /// It cannot be divided, and what a writing process stores meanwhile would pile up in the log:
-    /// a full examination checks a database of more than 256 MiB in this way only when no process
-    /// writes it, and a quick one none of more than 64 MiB. Else rows, indexes and chunks are
-    /// examined in batches, all of them or some.
+    /// That check cannot be divided, and a writing process's log would grow during it. So a full
+    /// examination runs it on a database of more than 256 MiB only if no process writes the store.
+    /// A quick one never runs it on more than 64 MiB. Without it, all or some rows, indexes and
+    /// chunks are examined in batches.
     public var isStructureExamined = false
-    /// Entries in the table.
+    /// The number of entries in the table.
     public var entries = 0
-    /// Entries of which head, key and places were examined.
+    /// The number of entries whose head, key and row were examined.
     public var examinedEntries = 0
-    /// Bytes of bodies whose checksums were verified.
+    /// The bytes of bodies whose checksums were verified.
     public var examinedBytes: Int64 = 0
-    /// What was found, as far as the limit goes.
+    /// The findings, up to the limit.
     public var findings: [Finding] = []
-    /// How much was found in all.
+    /// The number of all findings.
     public var findingCount = 0
-    /// Databases that were damaged and left under their numbers: nothing that is wrong with the
-    /// store as it is.
+    /// Damaged databases that were set aside. They are not damage of the store in use.
     public var setAside: [StoreStatistics.SetAside] = []
 
-    /// Whether nothing was found.
+    /// Whether there are no findings.
     public var isWhole: Bool { findingCount == 0 }
 
     init(folder: String, isFull: Bool) {

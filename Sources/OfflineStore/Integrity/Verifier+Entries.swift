@@ -14,7 +14,7 @@ extension Verifier {
         ),
     ]
 
-    /// What of the database's one row an entry is compared with, read in the same snapshot.
+    /// The numbers in the table `store` that an entry is compared with, read in the same snapshot.
     private struct Bounds {
         var nextID: Int64
         var sequence: Int64
@@ -24,7 +24,7 @@ extension Verifier {
         report.entries = 0
         var last = Int64.min
         while let (reached, large) = try snapshot(connection, { try examinePage(connection, state, after: last) }) {
-            // A body that is larger than one snapshot should read.
+            // The body is too large for one snapshot.
             if let large { try examineLargeBody(large, connection) }
             last = reached
         }
@@ -32,8 +32,8 @@ extension Verifier {
 
     /// Examines the next entries.
     ///
-    /// - Returns: the last one, and that one's row if its body is still to be read; `nil` when
-    ///   there are none.
+    /// - Returns: the last number, with its row if the body still has to be read; `nil` if there
+    ///   are no more entries.
     private func examinePage(
         _ connection: Connection,
         _ state: DatabaseState,
@@ -65,7 +65,7 @@ extension Verifier {
         return (reached, large)
     }
 
-    /// At most as many entries as the quick examination looks at, evenly spread by their numbers.
+    /// Examines a sample of entries, evenly spread by their numbers.
     func examineSample(_ connection: Connection, _ state: DatabaseState) throws {
         report.entries = Int(try connection.integer("SELECT count(*) FROM entry") ?? 0)
         guard let first = try connection.integer("SELECT min(id) FROM entry"),
@@ -127,16 +127,16 @@ extension Verifier {
         guard let kind = EntryKind(rawValue: row.kind), row.bodyLength >= 0,
             row.chunkCount <= Int64(StoreLimits.chunksPerBody)
         else {
-            return find(.row, "entry \(row.id) is of no known kind, or its body of no possible length", row)
+            return find(.row, "entry \(row.id) has an unknown kind, or its body an impossible length", row)
         }
         var tags: Int64 = 0
         if state.has(DatabaseState.tagSchemaVersion) {
             tags = try connection.integer("SELECT count(*) FROM entry_tag WHERE entry_id = ?1", row.id) ?? 0
         }
-        examine(row, kind, tags: tags, state)
-        if row.id >= bounds.nextID { find(.row, "entry \(row.id) has a number that was not given yet", row) }
+        examineValues(of: row, kind, tags: tags, state)
+        if row.id >= bounds.nextID { find(.row, "entry \(row.id) has a number that was not assigned yet", row) }
         if row.sequence > bounds.sequence {
-            find(.row, "entry \(row.id) was stored after an invalidation that there was not", row)
+            find(.row, "entry \(row.id) was stored after an invalidation that never happened", row)
         }
         // A body has its entry's number, so no two entries have one body.
         if row.bodyID != row.id {
@@ -158,8 +158,8 @@ extension Verifier {
         }
     }
 
-    /// What an entry says of itself.
-    private func examine(_ row: EntryRow, _ kind: EntryKind, tags: Int64, _ state: DatabaseState) {
+    /// Examines the values in one entry's row.
+    private func examineValues(of row: EntryRow, _ kind: EntryKind, tags: Int64, _ state: DatabaseState) {
         switch kind {
         case .response:
             if let key = CacheKey(bytes: row.key) {
@@ -173,7 +173,7 @@ extension Verifier {
             }
             if let head = StoredHeadCodec.decode(row.head, binding: row.binding) {
                 if VariantKey.bytes(of: head) != row.variant {
-                    find(.key, "entry \(row.id) is filed as another variant than it is", row)
+                    find(.key, "entry \(row.id) is stored as another variant than it is", row)
                 }
             } else {
                 find(.head, "the head of entry \(row.id) is damaged", row)
@@ -195,7 +195,7 @@ extension Verifier {
             bodyLength: row.bodyLength,
             tags: tags
         )
-        if size != row.size { find(.size, "entry \(row.id) counts as \(row.size) bytes and has \(size)", row) }
+        if size != row.size { find(.size, "entry \(row.id) is recorded with \(row.size) bytes and has \(size)", row) }
     }
 
     private func examineIndexes(_ connection: Connection, after last: Int64, through reached: Int64) throws {
@@ -220,7 +220,7 @@ extension Verifier {
 
     // MARK: Bodies
 
-    /// - Returns: whether they are whole; only the first that is not is reported.
+    /// - Returns: whether the chunks are intact; only the first damaged one is reported.
     @discardableResult
     private func examineChunks(of row: EntryRow, _ indices: Range<Int64>, _ connection: Connection) throws -> Bool {
         for index in indices {
@@ -237,26 +237,27 @@ extension Verifier {
         return true
     }
 
-    /// Reads a large body in several snapshots, as long as its entry is there.
+    /// Reads a large body in several snapshots, as long as its entry exists.
     private func examineLargeBody(_ row: EntryRow, _ connection: Connection) throws {
         let step = Self.snapshotBytes / Int64(StoreLimits.chunkLength)
         for first in stride(from: 0, to: row.chunkCount, by: Int64.Stride(step)) {
             let goesOn = try snapshot(connection) {
-                let isThere = try connection.integer(
+                let exists = try connection.integer(
                     "SELECT 1 FROM entry WHERE id = ?1 AND body_id = ?2 AND body_length = ?3",
                     row.id,
                     row.bodyID,
                     row.bodyLength
                 )
-                if isThere == nil { return false }
+                if exists == nil { return false }
                 return try examineChunks(of: row, first..<min(first + step, row.chunkCount), connection)
             }
             if !goesOn { return }
         }
     }
 
-    /// Chunks that no entry names: each is to be listed as garbage, or nothing will ever remove it.
-    func examineChunks(_ connection: Connection) throws {
+    /// Examines chunks without an entry: each must be listed in `garbage`, or nothing will remove
+    /// it.
+    func examineOrphanedChunks(_ connection: Connection) throws {
         var last = Int64.min
         var isAtEnd = false
         while !isAtEnd {
@@ -285,7 +286,7 @@ extension Verifier {
                     if length == nil {
                         find(.orphan, "\(surplus) chunks of body \(bodyID) belong to no entry")
                     } else {
-                        find(.orphan, "body \(bodyID) has \(surplus) chunks more than its length says")
+                        find(.orphan, "body \(bodyID) has \(surplus) chunks more than its length allows")
                     }
                 }
             }

@@ -1,9 +1,10 @@
-/// Tags: names, those who carry them, and their sums.
+/// Tags: names, the entries that have them, and their sums.
 extension Verifier {
     private static let pageCount: Int64 = 1024
 
-    /// Who carries what: both ends are there, and both indexes say so.
-    func examineCarriers(_ connection: Connection) throws {
+    /// Examines the pairs of entries and tags: both ends must exist, and both indexes must have the
+    /// pair.
+    func examineTagPairs(_ connection: Connection) throws {
         var last: (entry: Int64, tag: Int64) = (.min, .min)
         var count = Self.pageCount
         while count == Self.pageCount {
@@ -23,10 +24,10 @@ extension Verifier {
                     count += 1
                     last = (statement.integer(0), statement.integer(1))
                     if !statement.flag(2) {
-                        find(.tag, "tag \(last.tag) is carried by entry \(last.entry), which is not there")
+                        find(.tag, "tag \(last.tag) belongs to entry \(last.entry), which does not exist")
                     }
                     if !statement.flag(3) {
-                        find(.tag, "entry \(last.entry) carries tag \(last.tag), which is not there")
+                        find(.tag, "entry \(last.entry) has tag \(last.tag), which does not exist")
                     }
                     if !statement.flag(4) {
                         find(.index, "tag \(last.tag) of entry \(last.entry) is not found through 'entry_tag_by_tag'")
@@ -36,7 +37,8 @@ extension Verifier {
         }
     }
 
-    /// Every tag is found by its name, once; somebody carries it; its bytes are theirs.
+    /// Examines every tag: it is found once by its name, an entry has it, and its bytes are the sum
+    /// of its entries' sizes.
     func examineTags(_ connection: Connection, _ state: DatabaseState) throws {
         var last = Int64.min
         while let id = try connection.integer("SELECT id FROM tag WHERE id > ?1 ORDER BY id LIMIT 1", last) {
@@ -62,7 +64,7 @@ extension Verifier {
         same.bind(1, hash)
         same.bind(2, name)
         if try same.step(), same.integer(0) != 1 {
-            find(.tag, "tag \(id) is there \(same.integer(0)) times by its name")
+            find(.tag, "tag \(id) is found \(same.integer(0)) times by its name")
         }
         let sums = try connection.prepare(
             """
@@ -73,9 +75,9 @@ extension Verifier {
         defer { sums.reset() }
         sums.bind(1, id)
         guard try sums.step() else { return }
-        if sums.integer(0) == 0 { find(.tag, "tag \(id) is carried by no entry") }
+        if sums.integer(0) == 0 { find(.tag, "no entry has tag \(id)") }
         if hasBytes, sums.integer(1) != bytes {
-            find(.size, "tag \(id) counts as \(bytes) bytes and has \(sums.integer(1))")
+            find(.size, "tag \(id) is recorded with \(bytes) bytes and has \(sums.integer(1))")
         }
     }
 }

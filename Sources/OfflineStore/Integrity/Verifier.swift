@@ -4,14 +4,14 @@ import Logging
 
 /// One examination of a store.
 ///
-/// Not sendable: it runs within one call. What it compares it reads in one transaction, a snapshot,
-/// of some milliseconds.
+/// Not sendable: it runs inside one call. Values that are compared are read in one transaction, a
+/// snapshot, of a few milliseconds.
 final class Verifier {
-    /// Entries that the quick examination looks at.
+    /// The entries that the quick examination reads.
     static let sampleCount: Int64 = 1024
-    /// Bytes of a database up to which SQLite checks all of it in the quick examination.
+    /// The largest database, in bytes, that SQLite checks in the quick examination.
     static let quickCheckLimit: Int64 = 64 << 20
-    /// Bytes of bodies that one snapshot reads.
+    /// The bytes of bodies that one snapshot reads.
     static let snapshotBytes: Int64 = 4 << 20
 
     let folder: StoreFolder
@@ -50,44 +50,44 @@ final class Verifier {
         }
         let path = folder.databasePath(number)
         guard case .ours = try DatabaseHeader(path: path) else {
-            return find(.database, "'\(path)' is missing, or is no database any more")
+            return find(.database, "'\(path)' is missing, or is no longer a database")
         }
-        // Before the database: a writer notes a number there first.
+        // Before the database, because a writer records a number there first.
         let known = try SequenceSidecar.read(path: folder.sidecarPath)
         let sharing = try StoreDatabase.sharing(path: path, folder: folder.path)
         let queue: DatabaseQueue
         do {
             queue = try DatabaseOpening.reader(path: path, sharing)
         } catch {
-            return try find(error, in: path)
+            return try reportDamage(error, in: path)
         }
         defer { try? queue.close() }
         do {
-            try queue.unsafeRead { try examine(Connection($0), path: path, known: known) }
+            try queue.unsafeRead { try examineDatabase(Connection($0), path: path, known: known) }
         } catch {
-            try find(error, in: path)
+            try reportDamage(error, in: path)
         }
     }
 
-    /// Damage that kept something from being examined at all; every other failure is thrown.
-    private func find(_ error: any Error, in path: String) throws {
+    /// Records damage that prevents the examination; throws every other failure.
+    private func reportDamage(_ error: any Error, in path: String) throws {
         guard let failure = SQLiteFailure(error), failure.isDamage else { throw error }
         find(.database, "'\(path)' cannot be read: \(failure.message)")
     }
 
-    /// The database that opening for writing would take.
+    /// Returns the database that opening for writing would use.
     private func liveDatabase() throws -> Int? {
         switch try StoreOpening.examine(folder) {
         case .store(let number): return number
         case .unnamed(let databases):
-            find(.current, "the file 'CURRENT' is missing; opening the store for writing makes it anew")
+            find(.current, "the file 'CURRENT' is missing; opening the store for writing creates it again")
             return try databases.last { try StoreOpening.isOurs(folder.databasePath($0)) }
         case .absent, .empty, .other:
             throw StoreOpening.notAStore(folder, "there is no store in it yet", isReadOnly: true)
         }
     }
 
-    private func examine(_ connection: Connection, path: String, known: Int64?) throws {
+    private func examineDatabase(_ connection: Connection, path: String, known: Int64?) throws {
         let version = Int32(truncatingIfNeeded: try connection.integer("PRAGMA user_version") ?? 0)
         try StoreDatabase.checkVersion(version, path: path)
         report.schemaVersion = Int(version)
@@ -98,27 +98,29 @@ final class Verifier {
         )
         let state = try StoreDatabase.state(of: row, settings, isWriter: false)
         switch known {
-        case nil: find(.sequence, "the sidecar 'sequence' is missing or damaged: opening distrusts everything")
+        case nil:
+            find(.sequence, "the sidecar 'sequence' is missing or damaged: opening the store distrusts every entry")
         case let known? where known > row.sequence:
-            find(.sequence, "the sidecar knows of invalidation \(known), the database of none after \(row.sequence)")
+            find(.sequence, "the sidecar has invalidation \(known), and the database none after \(row.sequence)")
         default: break
         }
         try examineFile(connection, path: path)
         if isFull {
             try part("entry") { try examineEntries(connection, state) }
-            try part("chunk") { try examineChunks(connection) }
+            try part("chunk") { try examineOrphanedChunks(connection) }
             if state.has(DatabaseState.tagSchemaVersion) {
-                try part("entry_tag") { try examineCarriers(connection) }
+                try part("entry_tag") { try examineTagPairs(connection) }
                 try part("tag") { try examineTags(connection, state) }
             }
         } else {
             try part("entry") { try examineSample(connection, state) }
             let damaged = try DamageLog.count(connection, state, unmarked: [])
-            if damaged > 0 { find(.known, "\(damaged) entries were found to be damaged before, and answer no more") }
+            if damaged > 0 { find(.known, "\(damaged) entries were found to be damaged before, and are not served") }
         }
     }
 
-    /// Runs one part; what is too damaged to be read on is a finding, and the next part follows.
+    /// Runs one part. If a table is too damaged to read further, that is a finding, and the next
+    /// part follows.
     private func part(_ table: String, _ body: () throws -> Void) throws {
         do {
             try body()
@@ -128,7 +130,7 @@ final class Verifier {
         }
     }
 
-    /// One snapshot of the database.
+    /// Runs `body` in one snapshot of the database.
     func snapshot<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
         try Task.checkCancellation()
         try connection.run("BEGIN")

@@ -1,14 +1,14 @@
 import HTTPCache
 public import HTTPCacheSemantics
 
-/// Many stored at once, as many in one transaction as it takes: faster than each by itself, because
-/// they share its cost.
+/// Storing many values or responses at once, which is faster than one by one.
 ///
-/// A transaction is stored as a whole or not at all, and holds up to 8 MiB, or less where the
-/// budget is small; values that are larger are stored by themselves. Where one cannot be stored the
-/// call ends, and what came before it may be there. Readers see what is stored with its commit.
+/// Several values share one transaction of up to 8 MiB (less if the budget is small). A transaction
+/// is stored as a whole or not at all. A larger value has a transaction of its own. If a value
+/// cannot be stored, the call fails, and the values before it may be stored. Readers see a value
+/// once its transaction is committed.
 extension CacheManager {
-    /// Stores some values, each in place of what its key held.
+    /// Stores some values, and replaces the values that their keys had.
     ///
     /// They are committed when this returns.
     ///
@@ -17,14 +17,13 @@ extension CacheManager {
     /// ```
     ///
     /// - Parameters:
-    ///   - values: keys of 1 to 4,096 bytes of UTF-8 with their values: a dictionary, or a list of
-    ///     pairs where keys differ in their bytes alone. Of a key that is given twice the last
-    ///     value is stored. One that is empty or too long fails the call before anything is stored.
-    ///   - expiry: of each, see ``setObject(_:forKey:expiry:coder:)``.
-    ///   - coder: the configuration's unless told otherwise. Read with the same.
+    ///   - values: keys of 1 to 4,096 bytes of UTF-8 with their values. Pass a dictionary, or a
+    ///     list of pairs if keys differ in their bytes alone. If a key occurs twice, its last value
+    ///     is stored. An empty or too long key fails the call before anything is stored.
+    ///   - expiry: for each value, see ``setObject(_:forKey:expiry:coder:)``.
+    ///   - coder: the configuration's coder by default. Read the values with the same coder.
     /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`,
-    ///   `busy`, `full`, `io`. What was not stored is as it was; each key holds its old value or
-    ///   its new one.
+    /// `busy`, `full`, `io`. After an error, each key has either its old value or its new one.
     @concurrent
     public func setObjects<Value: Encodable & Sendable>(
         _ values: some Collection<(key: String, value: Value)>,
@@ -36,28 +35,29 @@ extension CacheManager {
         guard let writer = database.writer else { throw core.readOnlyError }
         let encoding = Encoding(Value.self, coder ?? self.coder)
         let named = try values.map { (key: $0.key, name: try Self.bytes(ofKey: $0.key), value: $0.value) }
-        let sorted = database.state.inIndexOrder(named, .objectKey) { $0.name }
-        // Of a key that is given twice the last one, which the order puts behind the others.
+        let sorted = database.state.sortedForIndex(named, .objectKey) { $0.name }
+        // If a key occurs twice, the stable order puts its last value behind the others.
         let ordered = sorted.indices.lazy.filter { $0 + 1 == sorted.count || sorted[$0].name != sorted[$0 + 1].name }
             .map { sorted[$0] }
-        try await core.write(ordered, to: database, through: writer) { item in
+        try await core.writeBatches(of: ordered, to: database, through: writer) { item in
             let (key, name, value) = item
             let entry = try entry(value, key: key, name: name, at: now, expiry, encoding, database.state)
-            if let whole = entry.whole(isShown: false, database.state) { return whole }
+            if let whole = entry.whole(isVisibleBeforeCommit: false, database.state) { return whole }
             try await store(entry, key: key, database)
             return nil
         }
     }
 
-    /// Stores some responses, each in place of the one with the same `Vary` and selecting fields.
+    /// Stores some responses. Each replaces the one with the same key, `Vary` and selecting fields.
     ///
     /// They are committed when this returns. Otherwise like ``setResponse(_:for:expiry:tags:)``.
     ///
     /// - Parameters:
-    ///   - expiry: of each.
-    ///   - tags: of each.
+    ///   - expiry: for each response.
+    ///   - tags: for each response.
     /// - Throws: ``StoreError``: `tooLarge` (for the budget, or for a quota), `invalidTag`,
-    ///   `readOnly`, `closed`, `busy`, `full`, `io`. What was not stored is as it was.
+    ///   `readOnly`, `closed`, `busy`, `full`, `io`. A response that was not stored leaves the
+    ///   former one.
     @concurrent
     public func setResponses(
         _ responses: [CacheKey: RawResponse],
@@ -67,14 +67,14 @@ extension CacheManager {
         let now = now()
         let database = try core.database()
         guard let writer = database.writer else { throw core.readOnlyError }
-        let ordered = database.state.inIndexOrder(responses, .responseKey) { $0.key.bytes }
-        try await core.write(ordered, to: database, through: writer) { item in
+        let ordered = database.state.sortedForIndex(responses, .responseKey) { $0.key.bytes }
+        try await core.writeBatches(of: ordered, to: database, through: writer) { item in
             let draft = try draft(of: item.value, for: item.key, expiry, tags, at: now, database.state.limits)
-            if let whole = draft.whole(isShown: false, database.state) { return whole }
+            if let whole = draft.whole(isVisibleBeforeCommit: false, database.state) { return whole }
             try await store(draft, database)
             return nil
         } whenStored: { [core] entry in
-            // The key is made again only where somebody watches.
+            // The key is decoded only if there are watchers.
             core.changes.publish(
                 StoreChange(.stored, CacheKey(bytes: entry.draft.key).map { .key($0) } ?? .all, tags: tags)
             )

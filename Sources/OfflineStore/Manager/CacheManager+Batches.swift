@@ -1,23 +1,24 @@
 import HTTPCache
 public import HTTPCacheSemantics
 
-/// Many at once: what is in memory, and the rest in one transaction.
+/// Reading many keys at once: from memory, and the rest in one read transaction.
 ///
-/// Objects of more than 1 MiB, and bodies that are not kept in memory (see
-/// ``Configuration/maximumResidentBody``), are read one after the other behind it.
+/// Objects of more than 1 MiB, and bodies too large for memory (see
+/// ``Configuration/maximumResidentBody``), are read one after another outside of that transaction.
 extension CacheManager {
-    /// The live values of some keys, in the order of the keys.
+    /// Returns the live values of some keys, in the order of the keys.
     ///
-    /// `nil` stands for a key that has no value, an expired one, or one that does not decode as
-    /// this type. A key that is empty or too long fails the whole call. The result is no
-    /// dictionary: keys are told apart by their bytes, and Swift's texts are not.
+    /// The result has `nil` for a key without a value, with an expired value, or with a value that
+    /// does not decode as this type. An empty or too long key fails the whole call. The result is
+    /// not a dictionary, because keys are compared by their bytes and Swift compares strings by
+    /// their characters.
     ///
     /// ```swift
     /// let feeds: [Feed?] = try await store.objects(forKeys: names)
     /// let missing = zip(names, feeds).filter { $0.1 == nil }.map(\.0)
     /// ```
     ///
-    /// - Returns: as many as there are keys; a key that is given twice has its value twice.
+    /// - Returns: one element for each key; a key that occurs twice has its value twice.
     /// - Throws: ``StoreError``: `invalidKey`, `closed`, `damaged`, `io`.
     @concurrent
     public func objects<Value: Decodable & Sendable>(
@@ -33,8 +34,9 @@ extension CacheManager {
         }
     }
 
-    /// The values of some keys whatever their age, with their times, in the order of the keys;
-    /// `nil` for a key that has none.
+    /// Returns the values of some keys at any age, with their times, in the order of the keys.
+    ///
+    /// The result has `nil` for a key without a value.
     ///
     /// - Throws: ``StoreError``: `invalidKey`, `closed`, `damaged`, `io`.
     @concurrent
@@ -51,10 +53,10 @@ extension CacheManager {
         }
     }
 
-    /// The live responses of some keys; a key that has none is not in the result. Bodies are in
-    /// memory, all of them.
+    /// Returns the live responses of some keys, with their whole bodies in memory.
     ///
-    /// Of several variants the one received last.
+    /// A key without a live response is not in the result. If a key has several variants, the
+    /// response that was received last is returned.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -75,10 +77,10 @@ extension CacheManager {
         return responses
     }
 
-    /// The responses of some keys whatever their age, with their times; a key that has none is not
-    /// in the result.
+    /// Returns the responses of some keys at any age, with their times.
     ///
-    /// Of several variants a live one, else the one received last.
+    /// A key without a response is not in the result. If a key has several variants, a live one is
+    /// preferred, then the one that was received last.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent

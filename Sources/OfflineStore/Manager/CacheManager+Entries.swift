@@ -2,9 +2,9 @@ public import HTTPCache
 public import HTTPCacheSemantics
 import Synchronization
 
-/// What is in the store, entry by entry.
+/// Listing and inspecting the store's entries.
 extension CacheManager {
-    /// Every entry, or every one of a kind, in the order in which they were stored.
+    /// Returns every entry, or every one of a kind, in the order in which they were stored.
     ///
     /// ```swift
     /// for try await entry in store.entries() { print(entry.shortID, entry.redactedURI ?? "") }
@@ -13,7 +13,7 @@ extension CacheManager {
         StoreEntries(core: core, kind: kind)
     }
 
-    /// The responses stored for a target URI: all partitions, methods and variants.
+    /// Returns the responses stored for a target URI: all partitions, methods and variants.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -29,8 +29,9 @@ extension CacheManager {
         }
     }
 
-    /// The entries whose ``StoreEntry/shortID`` begins with some hexadecimal digits, 1,000 at most;
-    /// none when they are not 1 to 16 such digits.
+    /// Returns the entries whose ``StoreEntry/shortID`` begins with a prefix, at most 1,000.
+    ///
+    /// A prefix that is not 1 to 16 hexadecimal digits yields none.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -45,7 +46,7 @@ extension CacheManager {
         }
     }
 
-    /// The entry of an object's key.
+    /// Returns the entry of an object's key.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -58,8 +59,9 @@ extension CacheManager {
         }
     }
 
-    /// An entry's stored response with its whole head; `nil` when it is an object, is gone, or its
-    /// head is damaged.
+    /// Returns an entry's stored response with its whole head.
+    ///
+    /// It returns `nil` if the entry is an object, is gone, or has a damaged head.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -68,7 +70,7 @@ extension CacheManager {
         return try record(of: entry.id)?.record.response
     }
 
-    /// The tags of an entry, sorted; none for an object, and for an entry that is gone.
+    /// Returns the tags of an entry, sorted; none for an object or an entry that is gone.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -84,7 +86,7 @@ extension CacheManager {
             var tags: [String] = []
             while try statement.step() {
                 statement.withBytes(0) { name in
-                    // The store's own are nobody's business.
+                    // Internal tags (of origins with quotas) are not shown.
                     if !QuotaTable.isInternal(name) { tags.append(String(decoding: name, as: UTF8.self)) }
                 }
             }
@@ -92,7 +94,7 @@ extension CacheManager {
         }
     }
 
-    /// An entry's body, streamed; `nil` when it is gone or damaged at its beginning.
+    /// Opens an entry's body as a stream; `nil` if it is gone or its first chunk is damaged.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -102,7 +104,7 @@ extension CacheManager {
         return try StoredBody.open(core, database, entryID: record.id, bodyID: record.bodyID, length: record.bodyLength)
     }
 
-    /// Keeps an entry from eviction, or no longer.
+    /// Pins or unpins an entry. A pinned entry is not evicted.
     ///
     /// - Returns: `false` when it is gone.
     @concurrent
@@ -110,7 +112,7 @@ extension CacheManager {
         _ = now()
         let id = entry.id
         return try await core.write { context in
-            guard try context.isThere(id) else { return false }
+            guard try context.exists(id) else { return false }
             try context.connection.run("UPDATE entry SET is_pinned = ?2 WHERE id = ?1", id, isPinned ? 1 : 0)
             return context.connection.changes > 0
         }

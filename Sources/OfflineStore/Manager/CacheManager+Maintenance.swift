@@ -2,26 +2,27 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// Removing what is of no more use, and everything.
+/// Removing expired entries, and removing everything.
 extension CacheManager {
-    /// Removes what expired.
+    /// Removes expired entries.
     ///
-    /// By default it keeps what may still be used when the network is away: stale responses whose
-    /// fields allow it, and expired objects. What is left to remove are stale or invalidated
+    /// By default this keeps entries that may be used when the network is unreachable: stale
+    /// responses whose fields allow it, and expired objects. It removes stale or invalidated
     /// responses that must not be used without the origin. Pinned entries stay. Reading never
-    /// removes anything; this is the only call that goes by expiry.
+    /// removes anything; no other call removes entries because of their expiry.
     ///
-    /// - Parameter includingOfflineUsable: removes everything that expired, offline copies too.
-    /// - Returns: what was removed. Its room has been given back when this returns, but for bodies
-    ///   that are being read.
-    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. What was removed until then
-    ///   stays removed.
+    /// - Parameter includingOfflineUsable: whether to remove offline copies too.
+    /// - Returns: the number of removed entries and their bytes. Their space is free when this
+    ///   returns, except for bodies that are still being read.
+    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. Entries that were removed
+    ///   before the error stay removed.
     @concurrent
     @discardableResult
     public func removeExpired(includingOfflineUsable: Bool = false) async throws -> RemovalSummary {
         let now = now()
         if isReadOnly { throw core.readOnlyError }
-        // What was invalidated by its tag or prefix a moment ago is found by its row.
+        // Entries that were invalidated by tag or prefix a moment ago have to be marked in their
+        // rows first.
         try await settle()
         var summary = RemovalSummary()
         while true {
@@ -48,10 +49,10 @@ extension CacheManager {
 
     /// Removes everything: responses and objects, pinned ones too.
     ///
-    /// What is being fetched now is not stored either.
+    /// Responses that are being fetched now are not stored either.
     ///
-    /// It is gone, also after a power failure, when this returns, and its room has been given back,
-    /// but for bodies that are being read.
+    /// The removal is durable when this returns: it outlasts a power failure. The space is free,
+    /// except for bodies that are still being read.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
@@ -62,7 +63,7 @@ extension CacheManager {
         try await settle()
     }
 
-    /// Returns when the store's housekeeping that is due has been done.
+    /// Waits until the store's pending housekeeping is done.
     package func settle() async throws {
         await (try core.database()).writer?.settle()
     }
@@ -70,10 +71,11 @@ extension CacheManager {
     private static let removalCount = 256
     private static let scanCount: Int64 = 10_000
 
-    /// The condition on one entry; floors are bound because they live in one row elsewhere.
+    /// The SQL condition for one expired entry. The floors are bound parameters because they live
+    /// in another table's row.
     ///
-    /// - Parameter isClockBehind: also asks for what was stored while the clock was ahead, which
-    ///   the index does not cover.
+    /// - Parameter isClockBehind: whether to include entries stored while the clock was ahead,
+    ///   which the index does not cover.
     static func expiredCondition(isClockBehind: Bool) -> String {
         "is_usable_stale <= ?1 AND is_pinned = 0 AND (expires_at <= ?2 OR is_invalidated = 1 "
             + "OR (kind = 0 AND sequence < ?3) OR (kind = 1 AND sequence < ?4)"
@@ -116,7 +118,7 @@ extension DatabaseState {
 }
 
 extension WriteContext {
-    /// Removes those of some entries that are still there and still expired.
+    /// Removes those of the given entries that still exist and are still expired.
     fileprivate func removeExpired(
         _ ids: [Int64],
         at now: Timestamp,
@@ -139,8 +141,8 @@ extension WriteContext {
             }
             let place = EntryPlace(statement)
             let kind = EntryKind(rawValue: statement.integer(3)) ?? .response
-            // What was gone already is removed, and not by this call.
-            if isThere(kind, sequence: statement.integer(5), pending: statement.integer(6)) {
+            // An entry that an invalidation removed before is deleted here but not counted.
+            if exists(kind, sequence: statement.integer(5), pending: statement.integer(6)) {
                 switch kind {
                 case .response: summary.responses += 1
                 case .object: summary.objects += 1
@@ -161,7 +163,7 @@ extension WriteContext {
         statement.bind(1, state.hash(key.bytes, .responseKey))
         var count = 0
         while try statement.step() {
-            guard isThere(.response, sequence: statement.integer(1), pending: statement.integer(2)) else { continue }
+            guard exists(.response, sequence: statement.integer(1), pending: statement.integer(2)) else { continue }
             if statement.withBytes(0, { $0.elementsEqual(key.bytes) }) { count += 1 }
         }
         return count
@@ -169,9 +171,9 @@ extension WriteContext {
 }
 
 extension CacheManager {
-    /// Treats the live database as damaged: what happens when SQLite says so, for tests.
+    /// Handles the live database as a damaged one, as when SQLite reports damage; for tests.
     package func setAsideForTesting() throws {
         let database = try core.database()
-        core.setAside(database, because: StoreError(code: .damaged, message: "told so by a test"))
+        core.setAside(database, because: StoreError(code: .damaged, message: "set aside by a test"))
     }
 }

@@ -4,25 +4,25 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Codable objects under keys of the caller's choice, apart from the responses.
+/// Codable objects under keys that the caller chooses. They are separate from responses.
 extension CacheManager {
-    /// Bytes of a key at most, as UTF-8.
+    /// The largest length of a key, in bytes of UTF-8.
     public static let maximumKeyLength = 4096
 
-    /// Stores a value, in place of what the key held.
+    /// Stores a value, and replaces the value that the key had.
     ///
     /// It is committed when this returns.
     ///
     /// - Parameters:
     ///   - value: anything the coder encodes.
     ///   - key: 1 to 4,096 bytes of UTF-8, compared byte by byte.
-    ///   - expiry: from when on ``object(_:forKey:coder:)`` no longer returns it; it stays readable
-    ///     through ``storedObject(_:forKey:coder:)`` until it is removed or its room is needed. A
-    ///     value that was stored while the clock was ahead is expired when the clock has been set
-    ///     right, unless it never expires.
-    ///   - coder: the configuration's unless told otherwise. Read with the same.
+    ///   - expiry: the instant from which ``object(_:forKey:coder:)`` no longer returns the value.
+    ///     ``storedObject(_:forKey:coder:)`` returns it until it is removed or its space is needed.
+    ///     A value that was stored while the clock was ahead expires when the clock is corrected,
+    ///     unless it never expires.
+    ///   - coder: the configuration's coder by default. Read the value with the same coder.
     /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`,
-    ///   `busy`, `full`, `io`. What the key held before is still there.
+    ///   `busy`, `full`, `io`. After an error the key has its former value.
     @concurrent
     public func setObject<Value: Encodable & Sendable>(
         _ value: Value,
@@ -40,7 +40,7 @@ extension CacheManager {
         try await store(entry, key: key, database)
     }
 
-    /// How values of one type are encoded.
+    /// The coder and the object head for values of one type.
     struct Encoding {
         let coder: any ObjectCoder
         let head: ObjectHead
@@ -51,7 +51,7 @@ extension CacheManager {
         }
     }
 
-    /// A value, encoded, as what is about to be stored.
+    /// Encodes a value and returns the entry to store.
     func entry<Value: Encodable & Sendable>(
         _ value: Value,
         key: String,
@@ -90,10 +90,12 @@ extension CacheManager {
         )
     }
 
-    /// Stores an object by itself.
+    /// Stores one object in its own transaction.
     func store(_ entry: ObjectEntry, key: String, _ database: StoreDatabase) async throws {
         let state = database.state
-        if let whole = entry.whole(isShown: true, state) { return try await core.write(whole, to: database) }
+        if let whole = entry.whole(isVisibleBeforeCommit: true, state) {
+            return try await core.writeEntry(whole, to: database)
+        }
         let room = state.limits.room(for: Int64(entry.bytes.count))
         await state.unfinished.reserveInTurn(room)
         let body = BodyWriter(core: core, database: database, reserved: room) { "The object for the key '\(key)'" }
@@ -104,15 +106,14 @@ extension CacheManager {
         }
     }
 
-    /// The live value of a key; `nil` when there is none, or it expired, or it does not decode as
-    /// this type.
+    /// Returns the live value of a key; `nil` if there is none, it expired, or it does not decode
+    /// as this type.
     ///
-    /// A value that no longer decodes (the type changed) is reported to the logger and counted in
-    /// ``statistics()``; its bytes stay.
+    /// A value that does not decode (because the type changed) is logged and counted in
+    /// ``statistics()``. Its bytes stay.
     ///
-    /// Without a `coder`, a value is decoded once for as long as its bytes are in memory: calls
-    /// that ask for the same type get the same value, and, where that is a class, the same
-    /// instance.
+    /// Without a `coder`, a value is decoded once while its bytes are in memory. Later calls for
+    /// the same type return the same value (for a class, the same instance).
     ///
     /// - Throws: ``StoreError``: `invalidKey`, `closed`, `damaged`, `io`.
     @concurrent
@@ -128,7 +129,7 @@ extension CacheManager {
         return decode(type, found, key: key, coder: coder)
     }
 
-    /// The value of a key whatever its age, with its times; `nil` when there is none, or it does
+    /// Returns the value of a key at any age, with its times; `nil` if there is none, or it does
     /// not decode as this type.
     ///
     /// ```swift
@@ -151,7 +152,7 @@ extension CacheManager {
         return found.stored(value, at: now)
     }
 
-    /// The bytes of a key whatever their age and whatever type they were encoded from.
+    /// Returns the bytes of a key's value at any age and of any type.
     ///
     /// - Throws: ``StoreError``: `invalidKey`, `closed`, `damaged`, `io`.
     @concurrent
@@ -163,10 +164,10 @@ extension CacheManager {
 
     /// Removes a key's value.
     ///
-    /// It is gone, also after a power failure, when this returns: a value that was there takes a
-    /// number of the invalidations with it.
+    /// The removal is durable when this returns: it outlasts a power failure. Removing an existing
+    /// value takes the next invalidation number.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was a value.
     /// - Throws: ``StoreError``: `invalidKey`, `readOnly`, `closed`, `full`, `io`.
     @concurrent
     @discardableResult
@@ -186,8 +187,8 @@ extension CacheManager {
             }
             statement.reset()
             if places.isEmpty { return false }
-            // A number of the sequence: a log that loses its tail must not bring the value back
-            // unnoticed.
+            // The removal takes a sequence number. If the log loses its tail, the lost number shows
+            // that the value came back.
             _ = try context.nextInvalidation(.object, hash: hash, at: now)
             for place in places { try context.remove(place) }
             return true
@@ -208,37 +209,36 @@ extension CacheManager {
         return bytes
     }
 
-    /// The object of a key: from memory, else from the disk.
-    private func object(forKey key: [UInt8]) async throws -> ResidentObject? {
+    /// Returns the object of a key, from memory or from disk.
+    private func object(forKey key: [UInt8]) async throws -> LoadedObject? {
         switch try store.object(of: key) {
         case .none: nil
         case .object(let object): object
-        case .large(let record): try await large(record, key)
+        case .large(let record): try await readLarge(record, key)
         }
     }
 
-    /// The objects of some keys, in their order.
-    func objects(forKeys keys: [[UInt8]]) async throws -> [ResidentObject?] {
+    /// Returns the objects of some keys, in the order of the keys.
+    func objects(forKeys keys: [[UInt8]]) async throws -> [LoadedObject?] {
         let found = try store.objects(of: keys)
-        var objects: [ResidentObject?] = []
+        var objects: [LoadedObject?] = []
         objects.reserveCapacity(keys.count)
         for (key, found) in zip(keys, found) {
             switch found {
             case .none: objects.append(nil)
             case .object(let object): objects.append(object)
-            case .large(let record): objects.append(try await large(record, key))
+            case .large(let record): objects.append(try await readLarge(record, key))
             }
         }
         return objects
     }
 
-    /// The object of a key whose bytes are read chunk by chunk.
-    private func large(_ record: EntryRecord, _ key: [UInt8]) async throws -> ResidentObject? {
+    /// Reads an object that is too large for one read, and follows replacements meanwhile.
+    private func readLarge(_ record: EntryRecord, _ key: [UInt8]) async throws -> LoadedObject? {
         var record = record
-        // A value that is replaced between finding it and reading the rest of it is looked for
-        // again.
+        // If the value is replaced while it is read, the new value is looked up and read.
         for _ in 0..<64 {
-            switch try await large(record) {
+            switch try await readChunks(of: record) {
             case .found(let object): return object
             case .damaged: return nil
             case .gone: break
@@ -253,13 +253,13 @@ extension CacheManager {
     }
 
     private enum LargeObject {
-        case found(ResidentObject)
+        case found(LoadedObject)
         case damaged
         case gone
     }
 
     /// Reads an object chunk by chunk.
-    private func large(_ record: EntryRecord) async throws -> LargeObject {
+    private func readChunks(of record: EntryRecord) async throws -> LargeObject {
         let database = try core.database()
         let damage = core.damagedReads.load(ordering: .relaxed)
         let body = try StoredBody.open(
@@ -274,7 +274,7 @@ extension CacheManager {
         }
         let content = try await body.collect(upTo: Int(clamping: record.bodyLength))
         return .found(
-            ResidentObject(
+            LoadedObject(
                 id: record.id,
                 storedAt: record.storedAt,
                 expiresAt: record.expiresAt,
@@ -285,8 +285,8 @@ extension CacheManager {
         )
     }
 
-    static func resident(_ object: ResidentObject, key: [UInt8], hash: Int64, sequence: Int64) -> ResidentEntry {
-        ResidentEntry(
+    static func memoryEntry(_ object: LoadedObject, key: [UInt8], hash: Int64, sequence: Int64) -> MemoryEntry {
+        MemoryEntry(
             key: key,
             value: .object(object),
             subject: InvalidationSubject(keyHash: hash, targetHash: hash),
@@ -296,14 +296,15 @@ extension CacheManager {
 
     static let objectQuery = EntryRecord.Query("key_hash = ?1 AND kind = 1")
 
-    /// The value, decoded once for as long as the bytes are in memory.
+    /// Decodes an object's value. Without a `coder`, the value is kept as long as the bytes are in
+    /// memory.
     func decode<Value: Decodable & Sendable>(
         _ type: Value.Type,
-        _ object: ResidentObject,
+        _ object: LoadedObject,
         key: String,
         coder: (any ObjectCoder)?
     ) -> Value? {
-        // What a coder that a call names would make of it is that call's own.
+        // A value decoded by the call's own coder is not shared.
         if coder == nil, let value = object.derived.value(type) { return value }
         do {
             let value = try (coder ?? self.coder).decode(type, from: object.bytes)
@@ -323,10 +324,10 @@ extension CacheManager {
     }
 }
 
-extension ResidentObject {
+extension LoadedObject {
     func isExpired(at now: Timestamp) -> Bool { isDistrusted || expiresAt.isOver(at: now, storedAt: storedAt) }
 
-    /// Its value with its times.
+    /// Returns a value of this object with the object's times.
     func stored<Value>(_ value: Value, at now: Timestamp) -> StoredObject<Value> {
         StoredObject(
             value: value,

@@ -1,25 +1,25 @@
 import HTTPCache
 public import HTTPCacheSemantics
 
-/// Purging: by key, target URI, prefix or tag, and all, in all partitions.
+/// Purging stored responses by key, target URI, prefix or tag, or all of them, in all partitions.
 ///
-/// *Invalidating* marks what is stored: it answers only when the origin cannot be reached, and
-/// until then is validated. *Removing* takes offline copies too. Each is an invalidation with a
-/// number of its own: it is in force, for everybody who reads the store and also after a power
-/// failure, when the call returns, and what is being fetched meanwhile is not stored. How many
-/// responses are concerned makes no difference to that: rows are marked and removed afterwards, in
-/// short transactions.
+/// *Invalidating* marks responses: the store serves them only if the origin is unreachable, and
+/// they have to be validated otherwise. *Removing* deletes offline copies too. Each call takes an
+/// invalidation number of its own. It is in force when the call returns, for every reader of the
+/// store, and outlasts a power failure. Responses that are being fetched meanwhile are not stored.
+/// A call takes the same time for any number of responses: their rows are marked or deleted
+/// afterwards, in short transactions.
 ///
-/// Objects are not concerned, see ``removeObject(forKey:)``; ``removeAll()`` removes both.
+/// Objects are not affected, see ``removeObject(forKey:)``. ``removeAll()`` removes both.
 extension CacheManager {
     // MARK: One key, one target
 
-    /// Removes a key's responses, all variants, as an invalidation: what is being fetched for the
-    /// key now is not stored either.
+    /// Removes all variants of a key's responses.
     ///
-    /// It is gone, also after a power failure, when this returns.
+    /// This is an invalidation: a response that is being fetched for the key now is not stored
+    /// either. The removal is durable when this returns.
     ///
-    /// - Returns: whether there were any.
+    /// - Returns: whether there were any responses.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
     @discardableResult
@@ -37,10 +37,11 @@ extension CacheManager {
     /// Marks everything stored for a target URI as invalidated: all partitions, methods and
     /// variants.
     ///
-    /// It answers only when the origin cannot be reached. What is being fetched for the target now
-    /// is not stored either. In force, also after a power failure, when this returns.
+    /// The store then serves it only if the origin is unreachable. A response that is being fetched
+    /// for the target now is not stored. The invalidation is in force and durable when this
+    /// returns.
     ///
-    /// - Parameter target: compared byte by byte, query included; one for which nothing is stored
+    /// - Parameter target: compared byte by byte, query included. A target without stored responses
     ///   is no error.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
@@ -51,9 +52,8 @@ extension CacheManager {
     /// Removes everything stored for a target URI, offline copies too: all partitions, methods and
     /// variants.
     ///
-    /// What is being fetched for the target now is not stored either. It is gone, also after a
-    /// power failure, when this returns, and its room has been given back, but for bodies that are
-    /// being read.
+    /// A response that is being fetched for the target now is not stored. The removal is durable
+    /// when this returns, and the space is free, except for bodies that are still being read.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
@@ -67,17 +67,18 @@ extension CacheManager {
     /// Marks everything stored for the target URIs with a prefix as invalidated: all partitions,
     /// methods and variants.
     ///
-    /// It answers only when the origin cannot be reached. What is being fetched now is not stored
-    /// either, as far as the prefix covers it, and neither may be what is being fetched from
-    /// elsewhere on the same origin. However many responses it covers, this takes one short
-    /// transaction, and is in force, also after a power failure, when it returns.
+    /// The store then serves it only if the origin is unreachable. Responses that are being fetched
+    /// now under the prefix are not stored. Fetches of other URIs of the same origin may not be
+    /// stored either. This takes one short transaction for any number of responses. It is in force
+    /// and durable when this returns.
     ///
     /// ```swift
-    /// try await store.invalidateResponses(withPrefix: TargetPrefix("https://a.example/list?page="))
+    /// let prefix = try TargetPrefix("https://a.example/list?page=")
+    /// try await store.invalidateResponses(withPrefix: prefix)
     /// ```
     ///
-    /// The rows are marked afterwards, and reading compares with what is not finished. Where 64
-    /// prefixes that do not include each other are unfinished, the next one invalidates every
+    /// Rows are marked afterwards; until then each read compares with the unfinished prefixes. If
+    /// 64 prefixes that do not include each other are unfinished, the next one invalidates every
     /// response instead.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
@@ -89,13 +90,12 @@ extension CacheManager {
     /// Removes everything stored for the target URIs with a prefix, offline copies too: all
     /// partitions, methods and variants.
     ///
-    /// What is being fetched now is not stored either, as far as the prefix covers it, and neither
-    /// may be what is being fetched from elsewhere on the same origin. It is gone, also after a
-    /// power failure, when this returns, and its room has been given back, but for bodies that are
-    /// being read.
+    /// Responses that are being fetched now under the prefix are not stored. Fetches of other URIs
+    /// of the same origin may not be stored either. The removal is durable when this returns, and
+    /// the space is free, except for bodies that are still being read.
     ///
-    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`; `busy` where 64 such removals
-    ///   are unfinished and stay so.
+    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`; `busy` if 64 such removals are
+    ///   unfinished and do not finish.
     @concurrent
     public func removeResponses(withPrefix prefix: TargetPrefix) async throws {
         try await responses.invalidate(.prefix(prefix), keepingForOffline: false, at: now())
@@ -104,14 +104,13 @@ extension CacheManager {
 
     // MARK: Tags
 
-    /// Marks everything stored under a tag as invalidated, in all partitions: it answers only when
-    /// the origin cannot be reached.
+    /// Marks everything stored under a tag as invalidated, in all partitions.
     ///
-    /// What is being fetched now and carries the tag is not stored either. However many responses
-    /// have the tag, this takes one short transaction, and is in force, also after a power failure,
-    /// when it returns.
+    /// The store then serves it only if the origin is unreachable. Responses with the tag that are
+    /// being fetched now are not stored. This takes one short transaction for any number of
+    /// responses. It is in force and durable when this returns.
     ///
-    /// - Parameter tag: compared byte by byte; one that nobody carries is no error.
+    /// - Parameter tag: compared byte by byte. A tag that no response carries is no error.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
     public func invalidateResponses(tagged tag: String) async throws {
@@ -120,9 +119,8 @@ extension CacheManager {
 
     /// Removes everything stored under a tag, in all partitions, offline copies too.
     ///
-    /// What is being fetched now and carries the tag is not stored either. It is gone, also after a
-    /// power failure, when this returns, and its room has been given back, but for bodies that are
-    /// being read.
+    /// Responses with the tag that are being fetched now are not stored. The removal is durable
+    /// when this returns, and the space is free, except for bodies that are still being read.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
@@ -133,11 +131,11 @@ extension CacheManager {
 
     // MARK: All
 
-    /// Marks every stored response as invalidated: it answers only when the origin cannot be
-    /// reached.
+    /// Marks every stored response as invalidated.
     ///
-    /// Nothing that is being fetched now is stored. One short transaction, in force, also after a
-    /// power failure, when this returns.
+    /// The store then serves them only if the origin is unreachable. Responses that are being
+    /// fetched now are not stored. This takes one short transaction. It is in force and durable
+    /// when this returns.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
@@ -147,8 +145,8 @@ extension CacheManager {
 
     /// Removes every stored response, pinned ones and offline copies too; objects stay.
     ///
-    /// Nothing that is being fetched now is stored. They are gone, also after a power failure, when
-    /// this returns, and their room has been given back, but for bodies that are being read.
+    /// Responses that are being fetched now are not stored. The removal is durable when this
+    /// returns, and the space is free, except for bodies that are still being read.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent

@@ -1,8 +1,10 @@
 package import HTTPCacheSemantics
 
 extension CacheManager {
-    /// Reads the responses of some keys into memory, as far as there is room, in one transaction:
-    /// for many look-ups that are to follow.
+    /// Reads the responses of some keys into memory, in one read transaction, as far as there is
+    /// space.
+    ///
+    /// A caller that will look up many keys does this first.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent

@@ -2,23 +2,22 @@ package import HTTPCache
 import HTTPCacheSemantics
 package import NIOCore
 
-/// Reading a stored response, changing it, and writing it back as one step.
+/// Replacing a stored response's body as one atomic step.
 extension CacheManager {
-    /// Gives a stored response another body, unless the response has another one by now than the
-    /// one that was read: a read, a change and this are then as good as one step.
+    /// Replaces the body of a stored response, unless another body replaced it since it was read.
     ///
-    /// Key, variant, tags, pin, and whether it was invalidated stay as they are. It is committed
-    /// when this returns.
+    /// So reading, changing and writing back act as one atomic step. Key, variant, tags, pin and
+    /// invalidation mark stay. The change is committed when this returns.
     ///
     /// - Parameters:
-    ///   - stored: as it was read.
+    ///   - stored: the response as it was read.
     ///   - body: the new body, in memory, smaller than one transaction of the store (4 MiB).
-    ///   - excludesFetches: whether what is being fetched for the key meanwhile is not to be
+    ///   - excludesFetches: whether responses to the key that are being fetched meanwhile are not
     ///     stored, as after an invalidation.
-    ///   - replacement: makes the new head of the present one, which may have been freshened since
-    ///     it was read. It runs on the writer's queue, and again where a transaction had to be
+    ///   - replacement: makes the new head from the present one, which may have been freshened
+    ///     since it was read. It runs on the writer's queue, and runs again if a transaction is
     ///     rolled back.
-    /// - Returns: `nil` when nothing was changed: it was replaced, or is gone.
+    /// - Returns: `nil` if nothing was changed, because the response was replaced or is gone.
     /// - Throws: ``StoreError``: `tooLarge`, `readOnly`, `closed`, `full`, `io`.
     @concurrent
     package func replaceBody(

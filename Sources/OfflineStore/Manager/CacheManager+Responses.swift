@@ -3,20 +3,22 @@ public import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// Raw responses by hand. The engine comes through ``responses`` instead.
+/// Storing and reading raw responses directly. The engine uses ``responses`` instead.
 extension CacheManager {
-    /// Stores a response under a key, in place of the one with the same `Vary` and selecting
+    /// Stores a response under a key. It replaces the one with the same `Vary` and selecting
     /// fields.
     ///
     /// It is committed when this returns.
     ///
-    /// The caller's expiry takes the place of what the response's own fields say. Nothing is left
-    /// out of the fields: what must not be stored, do not pass.
+    /// The caller's expiry overrides the response's own fields. All fields are stored: do not pass
+    /// a field that must not be stored.
     ///
-    /// - Parameter tags: names under which it can be invalidated together with others, see
-    ///   ``invalidateResponses(tagged:)``: at most 64, of at most 1,024 bytes each.
+    /// - Parameter tags: names that can be invalidated together, see
+    ///   ``invalidateResponses(tagged:)``. A response has at most 64 tags of at most 1,024 bytes
+    ///   each.
     /// - Throws: ``StoreError``: `tooLarge` (for the budget, or for a quota), `invalidTag`,
-    ///   `readOnly`, `closed`, `busy`, `full`, `io`. What was stored before is still there.
+    ///   `readOnly`, `closed`, `busy`, `full`, `io`. After an error the former response is still
+    ///   stored.
     @concurrent
     public func setResponse(
         _ response: RawResponse,
@@ -29,15 +31,15 @@ extension CacheManager {
         guard let writer = database.writer else { throw core.readOnlyError }
         let draft = try draft(of: response, for: key, expiry, tags, at: now, database.state.limits)
         await writer.admit()
-        if let whole = draft.whole(isShown: true, database.state) {
-            try await core.write(whole, to: database)
+        if let whole = draft.whole(isVisibleBeforeCommit: true, database.state) {
+            try await core.writeEntry(whole, to: database)
             core.changes.publish(StoreChange(.stored, .key(key), tags: tags))
         } else {
             try await store(draft, database)
         }
     }
 
-    /// A response of the caller's that may be stored.
+    /// Checks a response from the caller and returns its draft.
     func draft(
         of response: RawResponse,
         for key: CacheKey,
@@ -88,11 +90,12 @@ extension CacheManager {
         return RawResponseDraft(draft: draft, canonicalTarget: outline.canonicalTarget, body: response.body)
     }
 
-    /// Stores a response by itself.
+    /// Stores one response in its own transactions.
     func store(_ response: RawResponseDraft, _ database: StoreDatabase) async throws {
         let room = database.state.limits.room(for: Int64(response.body.readableBytes))
         await database.state.unfinished.reserveInTurn(room)
-        // Without a fence: what the caller stores itself is no answer to an earlier request.
+        // There is no fence, because a response from the caller does not belong to an earlier
+        // request.
         let writer = SQLiteResponseWriter(
             core: core,
             database: database,
@@ -104,9 +107,9 @@ extension CacheManager {
         _ = try await writer.finish()
     }
 
-    /// The live response of a key: neither expired nor invalidated.
+    /// Returns the live response of a key: neither expired nor invalidated.
     ///
-    /// Of several variants the one received last.
+    /// If there are several variants, the one that was received last is returned.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -117,9 +120,9 @@ extension CacheManager {
         return try await raw(found[newest])
     }
 
-    /// The response of a key whatever its age, with its times.
+    /// Returns the response of a key at any age, with its times.
     ///
-    /// Of several variants a live one, else the one received last.
+    /// If there are several variants, a live one is preferred, then the one that was received last.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -130,18 +133,18 @@ extension CacheManager {
         return StoredRawResponse(response: raw, stored: found[newest], at: now)
     }
 
-    /// The changes from now on to the stored responses of a key, a target URI, a prefix or a tag,
-    /// or to all of them, each after its commit.
+    /// Returns a stream of changes to the stored responses of a key, a target URI, a prefix, a tag,
+    /// or all.
     ///
-    /// They tell that a response was stored, freshened or invalidated by this process, and that
-    /// looking again is worth while; not what was evicted or removed because it had expired. A
-    /// watcher that is slow gets the newest 64. The stream ends when the store is closed, or the
-    /// task that reads it is cancelled.
+    /// Each change follows its commit: this process stored, freshened or invalidated a response, so
+    /// that another look-up is worthwhile. Evictions and removals of expired responses are not
+    /// reported. A slow watcher gets the newest 64 changes. The stream ends when the store is
+    /// closed, or when the task that reads it is cancelled.
     ///
-    /// In a process that reads alone they tell of the writing process. What it commits within
-    /// ``Configuration/changeInterval`` is one change of everything (`.all`), `invalidated` where
-    /// an invalidation is among it and `stored` otherwise, whatever the interest: it may be about
-    /// an object, or about nothing that is asked for.
+    /// In a process that only reads, the stream reports commits of the writing process. All commits
+    /// within ``Configuration/changeInterval`` become one change with the scope `.all`, for any
+    /// interest. Its kind is `invalidated` if they include an invalidation, and `stored` otherwise.
+    /// It may concern an object, or a response outside of the interest.
     ///
     /// ```swift
     /// for await _ in store.changes(of: .tag("feed")) { await reload() }
@@ -150,7 +153,8 @@ extension CacheManager {
         core.changes.changes(of: interest)
     }
 
-    /// The index of the one received last: of the live ones, or of all where none is live.
+    /// Returns the index of the response received last among the live ones, or among all if none is
+    /// live.
     func newest(_ found: [StoredResponse], at now: Timestamp) -> Int? {
         if found.count <= 1 { return found.indices.first }
         let live = found.indices.filter { found[$0].isLive(at: now) }
@@ -159,7 +163,7 @@ extension CacheManager {
         }
     }
 
-    /// The response with its body; `nil` when that is gone.
+    /// Returns the response with its body; `nil` if the body is gone.
     func raw(_ stored: StoredResponse) async throws -> RawResponse? {
         var body = stored.content?.body
         if body == nil, let stream = try await responses.openBody(of: stored) {
@@ -170,35 +174,35 @@ extension CacheManager {
 }
 
 extension StoredResponse {
-    /// The first instant at which it is no longer live; every lookup tells.
+    /// The first instant at which it is no longer live; every look-up fills this in.
     var freshUntil: Timestamp { content?.freshUntil ?? .distantFuture }
 
-    /// Neither expired nor invalidated.
+    /// Whether it is neither expired nor invalidated.
     func isLive(at now: Timestamp) -> Bool {
         !head.isInvalidated && !freshUntil.isOver(at: now, storedAt: head.responseTime)
     }
 }
 
-/// A response of the caller's that is about to be stored.
+/// A response from the caller that is about to be stored.
 struct RawResponseDraft: Sendable {
     var draft: ResponseDraft
-    /// The key's.
+    /// The canonical encoding of the key's target.
     var canonicalTarget: [UInt8]
     var body: ByteBuffer
 
-    /// The row with its body, where one transaction takes it; else `nil`.
+    /// Returns the row with its body if they fit in one transaction, else `nil`.
     ///
-    /// - Parameter isShown: readers see it before its commit.
-    func whole(isShown: Bool, _ state: DatabaseState) -> WholeEntry? {
+    /// - Parameter isVisibleBeforeCommit: whether readers see it before its commit.
+    func whole(isVisibleBeforeCommit: Bool, _ state: DatabaseState) -> WholeEntry? {
         guard body.readableBytes < state.limits.transaction else { return nil }
         return ResponseEntry(draft: draft, canonicalTarget: canonicalTarget, state: state)
-            .whole(body.kept, isShown: isShown, state)
+            .whole(body.kept, isVisibleBeforeCommit: isVisibleBeforeCommit, state)
     }
 }
 
 extension ByteBuffer {
-    /// Itself, or a copy where it is a part of something larger, which memory would keep along with
-    /// it.
+    /// The buffer itself, or a copy if it is a small part of a larger one. Memory would keep the
+    /// larger one too.
     fileprivate var kept: ByteBuffer {
         storageCapacity <= 2 * readableBytes + 64 ? self : ByteBuffer(bytes: readableBytesView)
     }

@@ -2,23 +2,23 @@ package import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// Filing what is stored under other keys, with its bodies where they are.
+/// Moving stored responses to other keys, without copying their bodies.
 extension CacheManager {
-    /// Tells what a stored response is to be filed under; `nil`: it stays.
+    /// Returns the key and index values that a stored response gets; `nil` leaves it as it is.
     ///
-    /// It runs on the writer's queue and is asked again when a transaction had to be rolled back:
-    /// it decides from what it is given, and waits for nothing. Of what it has decided once it says
-    /// the same again, so that a revision that was cut short is finished by another.
+    /// It runs on the writer's queue, and runs again if a transaction is rolled back. It must
+    /// decide from its argument alone and must not block. It must return the same for the same
+    /// response, so that another call can finish an interrupted revision.
     package typealias Revising = @Sendable (StoredResponse) -> ResponseRevision?
 
     /// Revises one response.
     ///
-    /// Whoever looks it up under the key it had finds nothing there, and under the new one this; a
-    /// body that is being read is read to its end. Where another is the same variant of the new
-    /// key, the one received last stays. What was invalidated stays so: also what an unfinished
-    /// invalidation is about. It is durable when this returns.
+    /// A look-up under the former key then finds nothing, and one under the new key finds this
+    /// response. A body that is being read is read to its end. If the new key has the same variant
+    /// already, the one received last stays. An invalidated response stays invalidated, also by an
+    /// unfinished invalidation. The change is durable when this returns.
     ///
-    /// - Returns: what came of it; nothing examined when it is an object or gone.
+    /// - Returns: the summary; nothing is examined if the entry is an object or gone.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. Then nothing has changed.
     @concurrent
     @discardableResult
@@ -30,20 +30,21 @@ extension CacheManager {
         return summary
     }
 
-    /// Revises every response that is stored when this begins, in the order of their numbers and in
+    /// Revises every response that is stored when this begins, in the order of their numbers, in
     /// bounded transactions.
     ///
-    /// Each transaction is durable and leaves a whole store; the next call goes on where a killed
-    /// process was stopped. Room that became free has been given back, and where content is erased,
-    /// keys that are gone have been erased, when this returns.
+    /// Each transaction is durable and leaves a consistent store; if the process is killed, the
+    /// next call continues. When this returns, freed space has been given back. If
+    /// ``Configuration/securelyDeletes`` is set, former keys have been erased.
     ///
-    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. What was revised until then
-    ///   stays so.
+    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. Responses that were revised
+    ///   before the error stay revised.
     @concurrent
     package func reviseResponses(_ revising: @escaping Revising) async throws -> RevisionSummary {
         _ = now()
         if isReadOnly { throw core.readOnlyError }
-        // What was removed or marked by its tag or prefix a moment ago is then a matter of its row.
+        // Entries that were removed or marked by tag or prefix a moment ago have to show it in
+        // their rows first.
         try await settle()
         let database = try core.database()
         let last = try core.read(database) { try $0.integer("SELECT max(id) FROM entry") ?? .min }
@@ -106,7 +107,7 @@ extension CacheManager {
 }
 
 extension StoreLimits {
-    /// What revising a response brings to the log beside its row, about: pages of the indexes that
-    /// it leaves and comes to.
+    /// The bytes that revising a response adds to the log beside its row, about: the pages of the
+    /// indexes that it leaves and enters.
     fileprivate static let revisionBytes = 4 * Int(pageSize)
 }

@@ -1,8 +1,8 @@
 package import HTTPCacheSemantics
 
 extension CacheManager {
-    /// The short name (``StoreEntry/shortID``) that entries with a key have, or would have; `nil`
-    /// once the store is closed.
+    /// Returns the short name (``StoreEntry/shortID``) of entries with a key; `nil` after the store
+    /// is closed.
     package func shortID(of key: CacheKey) -> String? {
         (try? core.database()).map { StoreEntry.shortID($0.state.hash(key.bytes, .responseKey)) }
     }

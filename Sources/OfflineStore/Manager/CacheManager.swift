@@ -2,12 +2,13 @@ public import HTTPCache
 import HTTPCacheSemantics
 public import Logging
 
-/// The offline store: raw responses and Codable objects, with expiry, in a folder.
+/// The offline store: raw responses and Codable objects, with expiry, in one folder.
 ///
 /// One process writes a store; any number of others read it at the same time
-/// (``openReadOnly(at:configuration:clock:logger:)``). What expired stays until it is removed or
-/// its room is needed, because it may be all there is when the network is away: reading tells live
-/// values (``object(_:forKey:coder:)``) from values of any age (``storedObject(_:forKey:coder:)``).
+/// (``openReadOnly(at:configuration:clock:logger:)``). Expired entries stay until they are removed
+/// or their space is needed, because they may be all there is when the network is unreachable.
+/// ``object(_:forKey:coder:)`` returns live values only, and ``storedObject(_:forKey:coder:)``
+/// returns values of any age.
 ///
 /// ```swift
 /// let store = try await CacheManager.open(at: "/var/lib/moments/cache")
@@ -17,17 +18,37 @@ public import Logging
 /// try await store.close()
 /// ```
 ///
-/// What is read often is in memory, too, and what is in memory is never older than what is on disk:
-/// see ``Configuration/memoryBudget``.
+/// **Where the data is**: everything stored is in one SQLite database in the folder.
 ///
-/// Every call that fails throws ``StoreError``. Beside the codes that it names, any call may throw
-/// `damaged` (the database was found to be damaged and was set aside: the next call has a new one),
-/// any call that writes `unwritable`, and one that reads a body, in a process that opened the store
-/// for reading alone, `gone` (the writing process removed it meanwhile).
+/// - `0001.sqlite` is the database. SQLite keeps its write-ahead log (`-wal`) and the log's index
+///   (`-shm`) beside it. A database that was found to be damaged keeps its file, and the store
+///   continues with the next number.
+/// - `CURRENT` names the database in use.
+/// - `lock` is locked by the writing process, and holds its process ID and name.
+/// - `sequence` holds the number of the last invalidation, so that a lost one is noticed.
+///
+/// **What storing writes**: a row in the table `entry`, with the key, the variant, the times, and
+/// the head. A response's head is its status and fields, and the request fields that `Vary` selects
+/// by. An object's head is its media type and type name. The body goes to the table `chunk` in rows
+/// of 64 KiB, each with a checksum; tags go to `tag` and `entry_tag`. All of it is one transaction.
+/// A body of 4 MiB or more (less with a small budget) takes several, and readers see it after the
+/// last one. The content is not encrypted.
+///
+/// A commit is appended to the log, which is copied into the database later. It outlasts the
+/// process, but a power failure may lose the last commits. Invalidations, and removals other than
+/// ``removeExpired(includingOfflineUsable:)``, outlast both once their call returns.
+///
+/// Entries that are read often are in memory too. The memory is never older than the disk: see
+/// ``Configuration/memoryBudget``.
+///
+/// Every call that fails throws ``StoreError``. Beside the codes that a call lists, any call may
+/// throw `damaged`: the database was found to be damaged and was set aside, and the next call uses
+/// a new one. Any call that writes may throw `unwritable`. In a process that opened the store for
+/// reading alone, reading a body may throw `gone`: the writing process removed it meanwhile.
 public final class CacheManager: Sendable {
-    /// The engine's door to the same store.
+    /// The response store that the engine uses, on the same data.
     ///
-    /// It reads no clock: its instants come with the calls.
+    /// It reads no clock: its calls have the instants as arguments.
     public let responses: any ResponseStore
 
     let core: StoreCore
@@ -43,30 +64,30 @@ public final class CacheManager: Sendable {
         responses = store
     }
 
-    /// Opens a store for writing, and makes it where the folder is new or empty.
+    /// Opens a store for writing, and creates it if the folder is new or empty.
     ///
-    /// A store of an older schema is brought up to date; programs that know only that one then
-    /// refuse it with `newerSchema`. What a crash left unfinished is finished or removed, some of
-    /// it after this returned.
+    /// A store with an older schema is migrated. Programs that only know the older schema then
+    /// reject it with `newerSchema`. Work that a crash interrupted is finished or removed, some of
+    /// it after this returns.
     ///
-    /// **A file system that is mounted read-only**: a store that is there is opened for reading
-    /// alone (``isReadOnly``), so that what it holds answers. Nothing is written; invalidations are
-    /// in force for as long as this process has it open. Where invalidations may have been lost,
-    /// everything counts as invalidated.
+    /// **Read-only file systems**: an existing store is opened for reading alone (``isReadOnly``),
+    /// so that its responses can be served. Nothing is written. Invalidations hold as long as this
+    /// process has the store open. If invalidations may have been lost, every entry is treated as
+    /// invalidated.
     ///
     /// - Parameters:
-    ///   - folder: the store's folder; relative paths count from the process's own. It is made with
-    ///     mode 0700, files in it with 0600. One that is there and open to others is restricted to
-    ///     its owner.
+    ///   - folder: the store's folder; a relative path is relative to the process's working
+    ///     directory. It is created with mode 0700, and its files with 0600. An existing folder
+    ///     that others may access is restricted to its owner.
     ///   - configuration: budget and limits.
-    ///   - clock: read once at the top of each call.
+    ///   - clock: read once at the beginning of each call.
     ///   - logger: gets warnings about damage, about a file system that is known to break locks,
-    ///     and about another process's reader that keeps the log from shrinking; nothing above
-    ///     `debug` in normal use.
-    /// - Throws: ``StoreError``: `inUse` (naming the process that has it), `notAStore`,
+    ///     and about another process's reader that keeps the log from shrinking. Normal use logs
+    ///     nothing above `debug`.
+    /// - Throws: ``StoreError``: `inUse` (with the process that has the store open), `notAStore`,
     ///   `foreignDatabase`, `newerSchema`, `unwritable`, `invalidConfiguration`, `full`, `io`. None
-    ///   of them has changed what is stored. A damaged database is no error: it is left under its
-    ///   number, a new one is started, and ``statistics()`` tells.
+    ///   of them changes stored data. A damaged database is no error: it keeps its file name, the
+    ///   store starts a new one, and ``statistics()`` lists it.
     @concurrent
     public static func open(
         at folder: String,
@@ -79,16 +100,17 @@ public final class CacheManager: Sendable {
         return CacheManager(core: core, clock: clock, coder: configuration.coder)
     }
 
-    /// Opens a store for reading alone, also while another process writes it: new entries are seen
-    /// as they are committed.
+    /// Opens a store for reading alone, also while another process writes it. New entries are
+    /// visible once they are committed.
     ///
-    /// No lock is taken, nothing is checkpointed, and the database and its log stay as they are.
-    /// SQLite needs the index of the log (`-shm`), or the right to make it; where there is neither,
-    /// the store can be read if its log is empty, or if the file system is mounted read-only.
+    /// It takes no lock, makes no checkpoint, and leaves the database and its log as they are.
+    /// SQLite needs the log's index (`-shm`), or the right to create it. Without either, the store
+    /// can be read if its log is empty, or if the file system is mounted read-only.
     ///
-    /// Of the configuration, the number of readers and the coder count. Nothing is kept in memory.
+    /// Of the configuration, only the reader count, the coder and the change interval have an
+    /// effect. Nothing is kept in memory.
     ///
-    /// - Throws: ``StoreError``: `notAStore` (also when there is nothing yet), `foreignDatabase`,
+    /// - Throws: ``StoreError``: `notAStore` (also if there is no store yet), `foreignDatabase`,
     ///   `newerSchema`, `damaged` (opening it for writing sets the database aside), `unwritable`,
     ///   `invalidConfiguration`, `io`.
     @concurrent
@@ -109,28 +131,28 @@ public final class CacheManager: Sendable {
     /// The absolute path of the store's folder.
     public var folder: String { core.folder.path }
 
-    /// 32 random bytes, made with the store and kept in it: the key of the HMAC that partitions by
-    /// credentials.
+    /// 32 random bytes, created with the store and kept in it: the key of the HMAC that partitions
+    /// by credentials.
     ///
-    /// Empty once the store is closed.
+    /// Empty after the store is closed.
     package var credentialSecret: [UInt8] {
         (try? core.database().state.secrets.credential) ?? []
     }
 
-    /// Finishes what was begun, writes the order in which entries were used, copies the log into
-    /// the database and lets go of the folder.
+    /// Closes the store.
     ///
-    /// Later calls of anything but `close` throw ``StoreError`` with `closed`; so do bodies that
-    /// are still being read.
+    /// It finishes pending work, writes the order in which entries were used, copies the log into
+    /// the database, and releases the folder. Later calls except `close` throw ``StoreError`` with
+    /// `closed`, and so do bodies that are still being read.
     ///
-    /// - Throws: ``StoreError``: `full`, `io`. What was committed is on disk all the same, and the
-    ///   folder is let go.
+    /// - Throws: ``StoreError``: `full`, `io`. Committed data is on disk all the same, and the
+    ///   folder is released.
     @concurrent
     public func close() async throws {
         try core.close()
     }
 
-    /// The present instant, read once per call and noted as the latest known.
+    /// Reads the clock, once per call, and records the instant as the latest known.
     func now() -> Timestamp {
         let now = clock.now()
         (try? core.database())?.state.observe(now)

@@ -1,14 +1,14 @@
 extension CacheManager {
-    /// Which entries go first when room is needed.
+    /// The order in which entries are evicted when space is needed.
     public enum EvictionOrder: Sendable, Hashable {
-        /// The entries that were not used for the longest time.
+        /// The entries that have not been used for the longest time come first.
         case leastRecentlyUsed
-        /// First what is of no use when the network is away, however recently it was used:
-        /// responses that forbid stale use, those that expire first before others. Only then
-        /// everything else, the least recently used first.
+        /// Responses that forbid stale use come first, however recently they were used, in the
+        /// order of their expiry.
         ///
-        /// An expired response that may be used offline outlives a fresh one that may not. Objects
-        /// count as useful offline.
+        /// All other entries follow, the least recently used first. So an expired response that may
+        /// be used offline outlives a fresh one that may not. Objects are treated as useful
+        /// offline.
         case keepingOfflineCopies
     }
 }

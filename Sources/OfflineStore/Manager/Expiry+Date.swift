@@ -7,7 +7,7 @@ public import HTTPCacheSemantics
 #endif
 
 extension Timestamp {
-    /// A date, rounded down to the millisecond; what lies beyond the ends of time is at the ends.
+    /// Converts a date, rounded down to the millisecond and clamped to the range of timestamps.
     public init(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded(.down)
         // 2^63 is the first value that `Int64` does not hold.
@@ -25,6 +25,6 @@ extension Timestamp {
 }
 
 extension Expiry {
-    /// Live before this date.
+    /// Expires at a date: the value is live before it.
     public static func at(_ date: Date) -> Expiry { .at(Timestamp(date)) }
 }

@@ -6,22 +6,22 @@
 
 /// Turns Codable values into bytes and back.
 ///
-/// The bytes of equal values should be equal, so that storing one twice can be told from a change:
-/// sort keys.
+/// Equal values should have equal bytes, so that the store can recognise an unchanged value: sort
+/// keys.
 public protocol ObjectCoder: Sendable {
-    /// The media type of what it makes, kept with each object; `cache-dump` shows it.
+    /// The media type of the encoded bytes, kept with each object; `cache-dump` shows it.
     var contentType: String { get }
 
-    /// The value's bytes.
+    /// Returns the value's bytes.
     ///
-    /// - Throws: any error when the value has none; the store wraps it in ``StoreError`` with
-    ///   `notEncodable`.
+    /// - Throws: any error if the value cannot be encoded. The store wraps it in ``StoreError``
+    ///   with `notEncodable`.
     func encode<Value: Encodable>(_ value: Value) throws -> [UInt8]
 
-    /// The value of some bytes.
+    /// Returns the value of some bytes.
     ///
-    /// - Throws: any error when they are not of this type; to the store that is a miss, and the
-    ///   bytes stay.
+    /// - Throws: any error if the bytes are not of this type. The store treats that as a miss, and
+    ///   keeps the bytes.
     func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value
 }
 
@@ -35,18 +35,18 @@ public struct JSONObjectCoder: ObjectCoder {
     /// The media type of JSON, `application/json`.
     public var contentType: String { "application/json" }
 
-    /// The value as JSON, its keys sorted.
+    /// Returns the value as JSON with sorted keys.
     ///
-    /// - Throws: `EncodingError`, and what the value's own encoding throws.
+    /// - Throws: `EncodingError`, and errors of the value's own encoding.
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return [UInt8](try encoder.encode(value))
     }
 
-    /// The value of some JSON.
+    /// Decodes a value from JSON.
     ///
-    /// - Throws: `DecodingError`, and what the type's own decoding throws.
+    /// - Throws: `DecodingError`, and errors of the type's own decoding.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         try JSONDecoder().decode(type, from: Data(bytes))
     }

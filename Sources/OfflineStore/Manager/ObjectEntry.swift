@@ -10,9 +10,9 @@ struct ObjectEntry: Sendable {
     let storedAt: Timestamp
     let expiresAt: Timestamp
 
-    /// The row.
+    /// Returns the row to store.
     ///
-    /// - Parameter residentLimit: bytes of an object that memory keeps.
+    /// - Parameter residentLimit: the most bytes of an object that is kept in memory.
     func draft(id: Int64, residentLimit: Int) -> EntryDraft {
         let length = Int64(bytes.count)
         let binding = HeadBinding(entryID: id, keyHash: keyHash, bodyID: id, bodyLength: length)
@@ -31,13 +31,15 @@ struct ObjectEntry: Sendable {
             head: binding.sealing(ObjectHeadCodec.content(of: head))
         )
         if bytes.count <= residentLimit {
-            draft.resident = { [self] in CacheManager.resident(resident(id), key: key, hash: keyHash, sequence: $0) }
+            draft.memoryEntry = { [self] in
+                CacheManager.memoryEntry(loadedObject(id), key: key, hash: keyHash, sequence: $0)
+            }
         }
         return draft
     }
 
-    private func resident(_ id: Int64) -> ResidentObject {
-        ResidentObject(
+    private func loadedObject(_ id: Int64) -> LoadedObject {
+        LoadedObject(
             id: id,
             storedAt: storedAt,
             expiresAt: expiresAt,
@@ -47,13 +49,13 @@ struct ObjectEntry: Sendable {
         )
     }
 
-    /// The row with its body, where one transaction takes it; else `nil`.
+    /// Returns the row with its body if they fit in one transaction, else `nil`.
     ///
-    /// - Parameter isShown: readers see it before its commit. If not, and without a memory tier,
-    ///   nobody asks for what memory keeps.
-    func whole(isShown: Bool, _ state: DatabaseState) -> WholeEntry? {
+    /// - Parameter isVisibleBeforeCommit: whether readers see it before its commit. If not, and
+    ///   without a memory tier, no copy for memory is made.
+    func whole(isVisibleBeforeCommit: Bool, _ state: DatabaseState) -> WholeEntry? {
         guard bytes.count < state.limits.transaction else { return nil }
-        let limit = isShown || state.memory != nil ? state.limits.residentBody : -1
+        let limit = isVisibleBeforeCommit || state.memory != nil ? state.limits.residentBody : -1
         let draft = draft(id: state.newID(), residentLimit: limit)
         return WholeEntry(draft, body: .array(bytes), residentLimit: limit)
     }

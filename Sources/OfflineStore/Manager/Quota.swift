@@ -1,10 +1,9 @@
 extension CacheManager {
-    /// A share of the store that some responses may take together.
+    /// A limit on the bytes that some responses may take together.
     ///
-    /// When they come to more, some of them are evicted, down to 90 % of the quota, soon after the
-    /// commit that went beyond it: those that come first by
-    /// ``CacheManager/Configuration/evictionOrder``. Pinned ones stay. A response that is larger
-    /// than the quota is not stored.
+    /// When they exceed it, some of them are evicted soon after that commit, down to 90 % of the
+    /// quota, in the order of ``CacheManager/Configuration/evictionOrder``. Pinned responses stay.
+    /// A response that is larger than the quota is not stored.
     ///
     /// ```swift
     /// configuration.quotas = [
@@ -14,12 +13,12 @@ extension CacheManager {
     /// ]
     /// ```
     ///
-    /// Counted are the bytes of bodies, heads and keys, and what their rows take, about; not the
-    /// space that is lost to whole pages.
+    /// A quota includes the bytes of bodies, heads and keys, and about the size of their rows. It
+    /// does not include the space lost to whole pages.
     ///
-    /// A store does not open (``StoreError`` with `invalidConfiguration`) with a quota of less than
-    /// 1 byte, two for the same thing, a tag of more than 1,024 bytes or none, or what is no
-    /// origin.
+    /// A store does not open (``StoreError`` with `invalidConfiguration`) if a quota is less than 1
+    /// byte, or if two quotas have the same subject. The same holds for an invalid origin, and for
+    /// a tag that is empty or longer than 1,024 bytes.
     public struct Quota: Sendable, Hashable {
         enum Subject: Sendable, Hashable {
             case tag(String)
@@ -30,21 +29,21 @@ extension CacheManager {
         let subject: Subject
         let bytes: Int64
 
-        /// What the responses that carry a tag may take, in bytes, in all partitions together.
+        /// Limits the bytes of all responses with a tag, in all partitions together.
         public static func tag(_ name: String, bytes: Int64) -> Quota { Quota(subject: .tag(name), bytes: bytes) }
 
-        /// What the responses of one origin may take, in bytes: `https://a.example`, or with a
+        /// Limits the bytes of the responses of one origin, such as `https://a.example`, or with a
         /// port.
         ///
-        /// Counted is what is stored or freshened while a quota for the origin is configured.
+        /// It includes responses that are stored or freshened while a quota for the origin is
+        /// configured.
         public static func origin(_ origin: String, bytes: Int64) -> Quota {
             Quota(subject: .origin(origin), bytes: bytes)
         }
 
-        /// What the responses of each origin may take, in bytes, where no ``origin(_:bytes:)``
-        /// names it.
+        /// Limits the bytes of the responses of each origin that no ``origin(_:bytes:)`` names.
         ///
-        /// Counted is what is stored or freshened while it is configured.
+        /// It includes responses that are stored or freshened while it is configured.
         public static func everyOrigin(bytes: Int64) -> Quota { Quota(subject: .everyOrigin, bytes: bytes) }
     }
 }

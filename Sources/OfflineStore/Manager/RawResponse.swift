@@ -3,20 +3,20 @@ public import HTTPCacheSemantics
 public import HTTPTypes
 public import NIOCore
 
-/// A response as a whole, for storing and reading by hand.
+/// A whole response, for storing and reading directly.
 ///
-/// Its body is in memory. For large bodies use ``CacheManager/responses``, which streams.
+/// Its body is in memory. For large bodies use ``CacheManager/responses``, which streams them.
 public struct RawResponse: Sendable, Hashable {
-    /// The status.
+    /// The status code.
     public var status: HTTPResponse.Status
     /// The fields, in order.
     public var fields: HTTPFields {
         get { headFields.value }
         set { headFields = HeadFields(newValue) }
     }
-    /// The content.
+    /// The body.
     public var body: ByteBuffer
-    /// The fields as they were read.
+    /// The fields, as they were read from the store.
     private(set) var headFields: HeadFields
 
     /// Makes a response.
@@ -31,7 +31,7 @@ public struct RawResponse: Sendable, Hashable {
     }
 }
 
-/// A stored response with its times, whatever its age.
+/// A stored response of any age, with its times.
 public struct StoredRawResponse: Sendable, Hashable {
     /// The response.
     public var response: RawResponse
@@ -43,10 +43,10 @@ public struct StoredRawResponse: Sendable, Hashable {
     public var isInvalidated: Bool
     /// Whether it is no longer live: expired, invalidated, or received while the clock was ahead.
     public var isExpired: Bool
-    /// How long ago it expired, as of the call that read it; zero while it is live, and when the
-    /// clock was turned back.
+    /// The time since it expired, as of the call that read it; zero if it is live, or if the clock
+    /// was turned back.
     public var staleness: Duration
-    /// How long ago it was stored, as of the call that read it; zero when the clock was turned
+    /// The time since it was stored, as of the call that read it; zero if the clock was turned
     /// back.
     public var age: Duration
 

@@ -1,10 +1,10 @@
-/// What was removed.
+/// The entries that a call removed.
 public struct RemovalSummary: Sendable, Hashable {
-    /// Responses removed.
+    /// The number of responses removed.
     public var responses: Int
-    /// Objects removed.
+    /// The number of objects removed.
     public var objects: Int
-    /// Bytes that they took: bodies, heads and keys, and their rows, about.
+    /// The bytes they took: bodies, heads and keys, and about the size of their rows.
     public var bytes: Int64
 
     /// Makes a summary.

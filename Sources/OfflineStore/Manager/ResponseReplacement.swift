@@ -1,17 +1,17 @@
 package import HTTPCache
 package import HTTPCacheSemantics
 
-/// What takes the place of a stored response together with another body.
+/// The new head and index values of a stored response whose body is replaced.
 package struct ResponseReplacement: Sendable {
-    /// The head. Its `Vary` and selecting fields are those of the response that it replaces;
-    /// whether that was invalidated stays as it is, whatever this says.
+    /// The new head. Its `Vary` and selecting fields must be those of the replaced response. Its
+    /// invalidation mark is ignored: the replaced response's mark stays.
     package var head: StoredResponseHead
-    /// The first instant at which it is stale.
+    /// The first instant at which the response is stale.
     package var freshUntil: Timestamp
-    /// Whether it may be served stale when the origin cannot be reached.
+    /// Whether it may be served stale when the origin is unreachable.
     package var isUsableStale: Bool
 
-    /// A replacement.
+    /// Makes a replacement.
     package init(head: StoredResponseHead, freshUntil: Timestamp, isUsableStale: Bool) {
         self.head = head
         self.freshUntil = freshUntil
@@ -19,10 +19,10 @@ package struct ResponseReplacement: Sendable {
     }
 }
 
-/// A stored response that was replaced.
+/// A stored response before and after its body was replaced.
 package struct ReplacedResponse: Sendable {
-    /// The response as it was in the moment before, without its body.
+    /// The former response at the moment of the replacement, without its body.
     package let former: ResponseReplacement
-    /// The response as it is now.
+    /// The response as it is stored now.
     package let stored: StoredResponse
 }

@@ -1,23 +1,23 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// What the store files a response under, when that follows from something that has changed since
-/// it was stored: an operator's rules, say.
+/// The new key and index values of a stored response.
 ///
-/// Its fields, its times and its body stay as they came.
+/// They change when their reasons changed since it was stored: an operator's rules, for example.
+/// Its fields, times and body stay.
 package struct ResponseRevision: Sendable, Hashable {
-    /// The key that it is stored under from now on.
+    /// The key under which it is stored from now on.
     package var key: CacheKey
-    /// The request fields that select its variant; `nil`: as they are. What is not among them is
-    /// not in the store afterwards.
+    /// The request fields that select its variant; `nil` keeps the present ones. Other fields are
+    /// removed from the store.
     package var selectingFields: HTTPFields?
-    /// What the index of expiry says; `nil`: as it is.
+    /// The first instant at which it is stale, for the expiry index; `nil` keeps the present one.
     package var freshUntil: Timestamp?
-    /// Whether the index says that it may be used, stale, when the origin cannot be reached; `nil`:
-    /// as it is.
+    /// Whether it may be served stale when the origin is unreachable, for the expiry index; `nil`
+    /// keeps the present value.
     package var isUsableStale: Bool?
 
-    /// A revision; without more than a key, one that changes the key alone.
+    /// Makes a revision; with a key alone, it changes the key alone.
     package init(
         key: CacheKey,
         selectingFields: HTTPFields? = nil,
@@ -31,21 +31,21 @@ package struct ResponseRevision: Sendable, Hashable {
     }
 }
 
-/// What came of revising stored responses.
+/// The result of revising stored responses.
 package struct RevisionSummary: Sendable, Hashable {
-    /// Responses that were looked at.
+    /// Responses that were examined.
     package var examined = 0
-    /// Those under another key, or another variant of their key, than before.
+    /// Responses that now have another key, or are another variant of their key.
     package var moved = 0
-    /// Those of which the index says something else, and which stayed where they were.
+    /// Responses that stayed under their key, with other values in the index.
     package var reindexed = 0
-    /// Those removed because a newer one came to be the same variant of the same key.
+    /// Responses that were removed because a newer one is the same variant of the same key.
     package var superseded = 0
-    /// Those removed because their key or head could not be read: they answered nothing, and what
-    /// they had in their key would have stayed.
+    /// Responses that were removed because their key or head is unreadable. They could not be
+    /// served, and the old content of their keys would have stayed.
     package var damaged = 0
 
-    /// Nothing yet.
+    /// Makes an empty summary.
     package init() {}
 
     /// Whether nothing was changed.

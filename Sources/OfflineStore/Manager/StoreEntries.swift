@@ -1,9 +1,9 @@
-/// The entries of a store, in the order in which they were stored, read a page at a time.
+/// The entries of a store, in the order in which they were stored, read page by page.
 ///
-/// Each page is one short read: nothing is held while the caller works, and entries that come or go
-/// meanwhile may be seen or not. Heads are read, bodies never.
+/// Each page is one short read, and nothing is locked between pages. Entries that are added or
+/// removed meanwhile may or may not be seen. It reads heads, never bodies.
 public struct StoreEntries: AsyncSequence, Sendable {
-    /// What it is a sequence of.
+    /// The type of its elements.
     public typealias Element = StoreEntry
 
     private static let pageLength: Int64 = 256
@@ -22,7 +22,7 @@ public struct StoreEntries: AsyncSequence, Sendable {
             self.entries = entries
         }
 
-        /// The next entry.
+        /// Returns the next entry.
         ///
         /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
         public mutating func next() async throws -> StoreEntry? {
@@ -36,7 +36,7 @@ public struct StoreEntries: AsyncSequence, Sendable {
         }
     }
 
-    /// Begins at the first entry.
+    /// Makes an iterator that begins at the first entry.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(self)
     }

@@ -2,9 +2,9 @@ import HTTPCache
 public import HTTPCacheSemantics
 public import HTTPTypes
 
-/// What is known of one stored thing without reading its body.
+/// One stored response or object, described without reading its body.
 public struct StoreEntry: Sendable, Hashable, Identifiable {
-    /// What was stored.
+    /// The kind of a stored entry.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// A raw response.
         case response
@@ -12,76 +12,76 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
         case object
     }
 
-    /// The key it is stored under. Objects' keys are compared by their bytes.
+    /// The key of an entry. Objects' keys are compared by their bytes.
     public enum Key: Sendable {
-        /// A response's key. It may hold secrets in its query: show ``StoreEntry/redactedURI``
-        /// instead.
+        /// A response's key. Its query may hold secrets: show ``StoreEntry/redactedURI`` instead.
         case response(CacheKey)
         /// An object's key.
         case object(String)
     }
 
-    /// Whose it is, without saying who.
+    /// The kind of partition that an entry belongs to, without its name.
     public enum Partition: String, Sendable, Hashable {
-        /// Everybody's.
+        /// The partition that all requests share.
         case shared
-        /// A named principal's.
+        /// The partition of a named principal.
         case principal
-        /// That of a request's credentials.
+        /// The partition of a request's credentials.
         case credentials
     }
 
-    /// The store's number for it; never used twice in one store.
+    /// The store's number for the entry; no store uses a number twice.
     public let id: Int64
-    /// 16 hexadecimal digits, the same for as long as the store lives.
+    /// 16 hexadecimal digits that stay the same as long as the store exists.
     ///
-    /// Variants of one key share them.
+    /// All variants of a key have the same digits.
     public let shortID: String
-    /// What was stored.
+    /// Whether it is a response or an object.
     public let kind: Kind
-    /// Its key; `nil` when that is damaged.
+    /// Its key; `nil` if that is damaged.
     public let key: Key?
     /// The request's method; `nil` for objects.
     public let method: HTTPRequest.Method?
     /// The target URI with its secrets replaced; `nil` for objects.
     public let redactedURI: String?
-    /// Whose it is; `nil` for objects.
+    /// The kind of its partition; `nil` for objects.
     public let partition: Partition?
     /// The response's status; `nil` for objects.
     public let status: HTTPResponse.Status?
-    /// The media type, where there is one.
+    /// The media type; `nil` if it has none.
     public let contentType: String?
-    /// Bytes in the body.
+    /// Bytes of the body.
     public let bodyLength: Int64
     /// When it was first stored.
     public let storedAt: Timestamp
-    /// The first instant at which it is stale, or no longer live; `nil` when never.
+    /// The first instant at which it is stale, or no longer live; `nil` if it never expires.
     public let expiresAt: Timestamp?
-    /// When it was stored, or renewed since: what its expiry counts from.
+    /// The instant at which it was stored or last renewed, which its expiry is checked against.
     private let receivedAt: Timestamp
-    /// Whether it may be used, stale, when the origin cannot be reached.
+    /// Whether it may be served stale when the origin is unreachable.
     ///
-    /// Always for objects.
+    /// Always true for objects.
     public let isUsableStale: Bool
     /// Whether it was invalidated and kept for offline use.
     public var isInvalidated: Bool { invalidation != nil }
-    /// Why it was invalidated; `nil` where it was not.
+    /// The cause of its invalidation; `nil` if it was not invalidated.
     public let invalidation: InvalidationCause?
-    /// Whether it is kept from eviction.
+    /// Whether it is pinned, so that it is never evicted.
     public let isPinned: Bool
-    /// When it was last used, as far as that is on disk.
+    /// The last use that is recorded on disk.
     ///
-    /// Uses are kept in memory, and written when the store is closed or when eviction passes the
-    /// entry over.
+    /// Uses are recorded in memory, and written when the store is closed or when eviction passes
+    /// the entry over.
     public let lastUsedAt: Timestamp
     /// The names of the request fields that `Vary` selects by, in lower case and sorted.
     public let selectingNames: [String]
-    /// Whether something of it was found to be damaged, so that it does not answer any more.
+    /// Whether a part of it was found to be damaged, so that it is not served any more.
     public let isDamaged: Bool
 
-    /// Whether it is stale, or no longer live, at an instant.
+    /// Returns whether it is stale, or no longer live, at an instant.
     ///
-    /// So is what was stored while the clock was ahead of that instant, unless it never expires.
+    /// An entry that was stored while the clock was ahead of that instant is expired, unless it
+    /// never expires.
     public func isExpired(at now: Timestamp) -> Bool {
         isInvalidated || expiresAt.map { $0.isOver(at: now, storedAt: receivedAt) } ?? false
     }
@@ -138,8 +138,8 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The key hashes that begin with some digits; `nil` when they are not 1 to 16 hexadecimal
-    /// ones.
+    /// Returns the range of key hashes that begin with a prefix; `nil` if it is not 1 to 16
+    /// hexadecimal digits.
     static func keyHashes(withPrefix prefix: String) -> ClosedRange<Int64>? {
         guard (1...16).contains(prefix.utf8.count), let value = UInt64(prefix, radix: 16), !prefix.hasPrefix("+") else {
             return nil
@@ -147,14 +147,14 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
         let shift = UInt64(16 - prefix.utf8.count) * 4
         let first = value << shift
         let last = first | (shift == 0 ? 0 : (1 << shift) - 1)
-        // The first digit fixes the sign, so the order of the signed numbers is that of the
-        // unsigned ones here.
+        // The first digit fixes the sign, so the signed order of these numbers is their unsigned
+        // order.
         return Int64(bitPattern: first)...Int64(bitPattern: last)
     }
 }
 
 extension StoreEntry.Key: Hashable {
-    /// Whether both are the same key.
+    /// Returns whether both are the same key.
     public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.response(let one), .response(let another)): one == another
@@ -163,7 +163,7 @@ extension StoreEntry.Key: Hashable {
         }
     }
 
-    /// Adds what equal ones have in common.
+    /// Feeds the bytes of the key into the hasher.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .response(let key): hasher.combine(key)

@@ -1,86 +1,86 @@
 import HTTPCacheSemantics
 import Synchronization
 
-/// A store in numbers.
+/// Numbers about a store at one moment.
 public struct StoreStatistics: Sendable, Hashable {
-    /// A database that was damaged and left under its number.
+    /// A damaged database that was set aside: it keeps its file name, and the store uses a new one.
     public struct SetAside: Sendable, Hashable {
         /// The file's name in the store's folder.
         public var name: String
-        /// Bytes that it takes with its log.
+        /// The bytes of the file and its log.
         public var bytes: Int64
     }
 
-    /// Responses stored.
+    /// The number of stored responses.
     public var responses = 0
-    /// Objects stored.
+    /// The number of stored objects.
     public var objects = 0
-    /// Bytes of bodies, heads and keys, and of their rows, about.
+    /// The bytes of bodies, heads and keys, and about the size of their rows.
     public var storedBytes: Int64 = 0
-    /// Entries that are stale, or no longer live; invalidated ones count too, and what was stored
-    /// while the clock was ahead.
+    /// The number of entries that are stale, or no longer live. This includes invalidated entries,
+    /// and entries that were stored while the clock was ahead.
     public var expired = 0
-    /// Entries that expired but may be used when the network is away.
+    /// The number of expired entries that may be used when the network is unreachable.
     public var usableStale = 0
-    /// Entries that were invalidated and kept for offline use.
+    /// The number of entries that were invalidated and kept for offline use.
     public var invalidated = 0
-    /// Entries of which something was found to be damaged: they answer no more, and stay until they
-    /// are replaced, evicted or removed.
+    /// The number of entries with damage. They are not served, and stay until they are replaced,
+    /// evicted or removed.
     public var damagedEntries = 0
-    /// Entries that are kept from eviction.
+    /// The number of pinned entries, which are never evicted.
     public var pinned = 0
-    /// Bodies that no entry names any more, or not yet: unfinished, or to be swept.
+    /// The number of bodies without an entry: unfinished ones, and ones that the sweep will remove.
     public var unreferencedBodies = 0
     /// Bytes of the database file.
     public var databaseBytes: Int64 = 0
     /// Bytes of the write-ahead log.
     public var logBytes: Int64 = 0
-    /// Bytes in the database file that are free to be used again.
+    /// Free bytes inside the database file.
     public var freeBytes: Int64 = 0
-    /// Bytes that the folder may take, by the configuration that this process opened the store
-    /// with.
+    /// The most bytes that the folder may take, as this process configured it.
     public var budget: Int64 = 0
     /// The number of the last invalidation.
     public var invalidationSequence: Int64 = 0
-    /// Readings of a head or a chunk that was not what had been written, since this process opened
-    /// the store.
+    /// How often a head or a chunk was read with a wrong checksum, since this process opened the
+    /// store.
     public var damagedReads = 0
-    /// Readings of an object that did not decode as the type asked for, since this process opened
-    /// the store.
+    /// How often an object did not decode as the requested type, since this process opened the
+    /// store.
     public var undecodableObjects = 0
-    /// Entries that gave way to others, because of the budget or a quota, since this process opened
+    /// The number of entries evicted because of the budget or a quota, since this process opened
     /// the store.
     public var evictedEntries = 0
-    /// Bytes of those, counted as ``storedBytes`` are.
+    /// The bytes of the evicted entries, measured as ``storedBytes`` is.
     public var evictedBytes: Int64 = 0
-    /// Keys whose responses or object are in memory.
+    /// The number of keys whose responses or object are in memory.
     public var residentKeys = 0
-    /// Bytes that they take there, with what keeps them, about.
+    /// About the bytes they take there, with the bookkeeping.
     public var residentBytes: Int64 = 0
-    /// Databases that were damaged and left under their numbers.
+    /// The damaged databases that were set aside.
     public var setAside: [SetAside] = []
-    /// The live database's file name.
+    /// The file name of the database in use.
     public var databaseName = ""
     /// The version of the schema.
     public var schemaVersion = 0
     /// The version of the system's SQLite.
     public var sqliteVersion = ""
-    /// Whether it was opened for reading alone.
+    /// Whether the store was opened for reading alone.
     public var isReadOnly = false
 }
 
 extension CacheManager {
-    /// The store in numbers, as of now.
+    /// Returns numbers about the store, as of now.
     ///
-    /// Counting goes through an index and reads neither heads nor bodies; while an invalidation by
-    /// tag or prefix is being applied, or entries were stored while the clock was ahead, it reads
-    /// rows.
+    /// It counts through an index and reads neither heads nor bodies. It reads rows while an
+    /// invalidation by tag or prefix is being applied, or if entries were stored while the clock
+    /// was ahead.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
     public func statistics() async throws -> StoreStatistics {
         let now = now()
-        // Before the snapshot: what is marked meanwhile is in neither or in this.
+        // Read before the snapshot, so that damage recorded meanwhile is in this count or in
+        // neither.
         let unmarked = try core.database().state.damage.unwritten
         var (statistics, database) = try core.read { connection, database in
             var statistics = StoreStatistics()
@@ -111,7 +111,7 @@ extension CacheManager {
 
 extension StoreStatistics {
     fileprivate mutating func count(_ connection: Connection, _ state: DatabaseState, at now: Timestamp) throws {
-        // Not at its end before the counting is: both see one snapshot.
+        // The statement stays open until counting ends, so that both see one snapshot.
         let pending = try connection.prepare("SELECT \(PendingInvalidation.hasSome(state))")
         defer { pending.reset() }
         let hasPending = try pending.step() && pending.flag(0)

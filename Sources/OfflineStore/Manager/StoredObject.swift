@@ -1,6 +1,6 @@
 public import HTTPCacheSemantics
 
-/// A stored value with its times, whatever its age.
+/// A stored value of any age, with its times.
 public struct StoredObject<Value> {
     /// The value.
     public var value: Value
@@ -8,21 +8,23 @@ public struct StoredObject<Value> {
     public var storedAt: Timestamp
     /// The first instant at which it is no longer live; `nil` when it never expires.
     public var expiresAt: Timestamp?
-    /// Whether it is no longer live, by its expiry, because it was stored while the clock was
-    /// ahead, or because the store had to distrust what it held (see ``StoreStatistics``).
+    /// Whether it is no longer live: it expired, it was stored while the clock was ahead, or it is
+    /// distrusted.
+    ///
+    /// The store distrusts entries if it may have lost invalidations.
     public var isExpired: Bool
-    /// How long ago it expired, as of the call that read it; zero while it is live, and when the
-    /// clock was turned back.
+    /// The time since it expired, as of the call that read it; zero if it is live, or if the clock
+    /// was turned back.
     public var staleness: Duration
-    /// How long ago it was stored, as of the call that read it; zero when the clock was turned
+    /// The time since it was stored, as of the call that read it; zero if the clock was turned
     /// back.
     public var age: Duration
 
     /// Makes a stored value.
     ///
     /// - Parameters:
-    ///   - isDistrusted: expired whatever `expiresAt` says.
-    ///   - now: the instant it is read at.
+    ///   - isDistrusted: whether it is expired regardless of `expiresAt`.
+    ///   - now: the instant at which it is read.
     public init(value: Value, storedAt: Timestamp, expiresAt: Timestamp?, isDistrusted: Bool = false, at now: Timestamp)
     {
         self.value = value

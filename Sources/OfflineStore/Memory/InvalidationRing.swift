@@ -1,24 +1,24 @@
 import HTTPCacheSemantics
 import Synchronization
 
-/// One committed invalidation, as what is in memory is checked against it.
+/// A committed invalidation, in the form that entries in memory are checked against.
 struct CommittedInvalidation: Sendable {
     var number: Int64
     var scope: WriteContext.LogScope
     var hash: Int64
 }
 
-/// The last invalidations, so that what is in memory is not searched when there is one: each entry
-/// checks at its next use what has happened since it was checked last.
+/// The last invalidations. An invalidation does not search the memory tier: each entry checks at
+/// its next use which invalidations came after its last check.
 final class InvalidationRing: Sendable {
     private struct State {
         var records: [CommittedInvalidation] = []
-        /// Numbers up to this one are no longer remembered.
+        /// The last number that is no longer remembered.
         var floor: Int64
     }
 
-    /// Invalidations that are remembered; an entry that was not used for longer is read from the
-    /// disk again.
+    /// The number of invalidations that are remembered. An entry that was not checked for longer is
+    /// read from disk again.
     static let capacity = 512
 
     private let state: Mutex<State>
@@ -28,7 +28,7 @@ final class InvalidationRing: Sendable {
         state = Mutex(State(floor: last))
     }
 
-    /// Notes what was committed, before its number is published.
+    /// Adds committed invalidations, before their numbers are published.
     func append(_ invalidations: [CommittedInvalidation]) {
         state.withLock { state in
             state.records += invalidations
@@ -39,10 +39,10 @@ final class InvalidationRing: Sendable {
         }
     }
 
-    /// Whether an invalidation after `number` may be about a response.
+    /// Returns whether an invalidation after `number` may concern a response.
     ///
-    /// - Parameter originHash: asked for seldom; `nil`: a removal by prefix may be about it,
-    ///   whichever origin's.
+    /// - Parameter originHash: computed only for removals by prefix; with `nil`, such a removal may
+    ///   concern the response whatever its origin.
     func concerns(
         _ subject: InvalidationSubject,
         after number: Int64,
@@ -59,7 +59,7 @@ final class InvalidationRing: Sendable {
     }
 }
 
-/// What an invalidation can find a response by.
+/// The hashes by which an invalidation is matched to a response.
 struct InvalidationSubject: Sendable {
     var keyHash: Int64
     var targetHash: Int64
@@ -68,7 +68,7 @@ struct InvalidationSubject: Sendable {
     func isConcerned(by record: CommittedInvalidation, originHash: @autoclosure () -> Int64?) -> Bool {
         switch record.scope {
         case .all: true
-        // Seldom, so what is in memory does not know its origin.
+        // Prefix invalidations are rare, so entries in memory do not hold their origin's hash.
         case .prefix: originHash().map { $0 == record.hash } ?? true
         case .target: record.hash == targetHash
         case .key, .object: record.hash == keyHash

@@ -1,10 +1,12 @@
 import Synchronization
 
-/// Tells of most keys that are not stored that they are not, without asking SQLite.
+/// A filter that knows, for most keys without an entry, that they have none, without reading
+/// SQLite.
 ///
-/// A Bloom filter in words of 64 bits, four of them for each key: it errs only towards "maybe".
-/// What is stored is added before its commit. What was removed stays in it until it is built anew.
-/// After opening it answers "maybe" to everything until every stored key has been read once.
+/// It is a Bloom filter of 64-bit words with four bits in one word for each key. It errs only
+/// towards "maybe". A key is added before its entry is committed. A removed key stays until the
+/// filter is rebuilt. After opening it returns "maybe" for every key, until every stored key has
+/// been read once.
 final class KeyFilter: Sendable {
     private final class Words: @unchecked Sendable {
         // `@unchecked Sendable`: the words are atomics, and the pointer is set once.
@@ -42,10 +44,10 @@ final class KeyFilter: Sendable {
 
     private struct State {
         var words: Words
-        /// What is being built, to take the place of `words`.
+        /// The words of a filter that is being built; they will replace `words`.
         var next: Words?
         var isWhole = false
-        /// Keys removed since it was built.
+        /// The number of keys removed since it was built.
         var removed = 0
         var inserted = 0
     }
@@ -53,7 +55,7 @@ final class KeyFilter: Sendable {
     private let state: Mutex<State>
     private let wordCount: Int
 
-    /// - Parameter bytes: its size; 64 at least.
+    /// - Parameter bytes: the filter's size, at least 64.
     init(bytes: Int) {
         wordCount = max(8, bytes / 8)
         state = Mutex(State(words: Words(count: wordCount)))
@@ -61,7 +63,7 @@ final class KeyFilter: Sendable {
 
     var bytes: Int { wordCount * 8 }
 
-    /// `false` when nothing is stored under a key with this hash.
+    /// Returns `false` if nothing is stored under a key with this hash.
     func mayContain(_ hash: Int64) -> Bool {
         let words = state.withLock { $0.isWhole ? $0.words : nil }
         return words?.mayContain(UInt64(bitPattern: hash)) ?? true
@@ -77,9 +79,9 @@ final class KeyFilter: Sendable {
         }
     }
 
-    /// Notes that a key may be gone.
+    /// Records that a key may be gone.
     ///
-    /// - Returns: whether so many are that the filter should be built anew.
+    /// - Returns: whether so many are gone that the filter should be rebuilt.
     func noteRemoval() -> Bool {
         state.withLock { state in
             state.removed += 1
@@ -87,11 +89,11 @@ final class KeyFilter: Sendable {
         }
     }
 
-    /// Begins to build it anew: every stored key has to be added with ``add(_:)``, then
-    /// ``endBuilding()`` is to be called.
+    /// Begins a rebuild: the caller adds every stored key with ``add(_:)``, then calls
+    /// ``endBuilding()``.
     func beginBuilding() {
         state.withLock { state in
-            // The first time there is nothing that could be answered meanwhile.
+            // During the first build, the filter returns "maybe" for everything.
             if state.isWhole { state.next = Words(count: wordCount) }
             state.removed = 0
         }
@@ -103,7 +105,7 @@ final class KeyFilter: Sendable {
         for hash in hashes { words.insert(UInt64(bitPattern: hash)) }
     }
 
-    /// All stored keys have been added.
+    /// Ends a rebuild, after all stored keys were added.
     func endBuilding() {
         state.withLock { state in
             if let next = state.next { state.words = next }
@@ -112,11 +114,11 @@ final class KeyFilter: Sendable {
         }
     }
 
-    /// Reading the stored keys failed: it is begun anew at another time.
+    /// Ends a rebuild because reading the stored keys failed; a later one starts again.
     func abandonBuilding() {
         state.withLock { $0.next = nil }
     }
 
-    /// Whether it can answer anything but "maybe".
+    /// Whether it can return anything but "maybe".
     var isWhole: Bool { state.withLock { $0.isWhole } }
 }

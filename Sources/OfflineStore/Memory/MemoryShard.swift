@@ -1,28 +1,29 @@
 import HTTPCache
 
-/// A part of the memory tier: S3-FIFO over the entries whose hash belongs to it.
+/// A part of the memory tier: an S3-FIFO cache of the entries whose hashes belong to it.
 ///
-/// New entries go through a small queue (a tenth of the budget); what is used again there moves on
-/// to the main queue, everything else leaves, so that reading many things once does not push out
-/// what is read often. What left the small queue is remembered by its hash for a while, and goes
-/// straight to the main queue when it comes back. A hit counts up to three and moves nothing.
+/// New entries enter a small queue (a tenth of the budget). An entry that is used again there moves
+/// to the main queue; others leave. So reading many entries once does not push out entries that are
+/// read often. The hash of an entry that left the small queue is remembered for a while. If the
+/// entry comes back, it enters the main queue directly. A hit increments a counter up to three and
+/// moves nothing.
 ///
-/// What is read from the disk does not even go through the small queue once there is no room left:
-/// it is remembered, and comes in when it is read again (``admits(_:cost:)``).
+/// When the memory is full, an entry read from disk does not enter the small queue. Its hash is
+/// remembered, and the entry is admitted when it is read again (``admits(_:cost:)``).
 ///
 /// Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023
 struct MemoryShard {
     private struct Node {
-        var entry: ResidentEntry?
+        var entry: MemoryEntry?
         var hash: Int64 = 0
         var cost = 0
-        /// Told apart from what had the same place before.
+        /// Distinguishes the entry from former entries in the same place.
         var generation: UInt32 = 0
         var frequency: UInt8 = 0
         var isMain = false
         var previous: Int32 = -1
         var next: Int32 = -1
-        /// The period of the recency log in which its use was noted last.
+        /// The period of the recency log in which its last use was recorded.
         var period: UInt32 = 0
     }
 
@@ -32,7 +33,7 @@ struct MemoryShard {
         var cost = 0
     }
 
-    /// A node, its place in the index, and their share of what is allocated ahead.
+    /// The bytes of a node and its place in the index, with their share of spare capacity.
     static let entryOverhead = 2 * MemoryLayout<Node>.stride + 64
     private static let ghostOverhead = 48
     private static let highestFrequency: UInt8 = 3
@@ -43,12 +44,13 @@ struct MemoryShard {
     private var index: [Int64: Int32] = [:]
     private var small = Queue()
     private var main = Queue()
-    /// Hashes of what left the small queue, a ring.
+    /// A ring of the hashes of entries that left the small queue.
     private var ghosts: [Int64] = []
     private var ghostSet: Set<Int64> = []
     private var nextGhost = 0
     private let ghostLimit: Int
-    /// Counts the changes of what is stored; what was read before one is not taken in after it.
+    /// The number of changes to stored entries. An entry that was read before a change is not
+    /// inserted after it.
     private(set) var version: UInt64 = 0
     private var lastGeneration: UInt32 = 0
     private var lastPeriod: UInt32 = 1
@@ -63,17 +65,17 @@ struct MemoryShard {
 
     // MARK: Reading
 
-    /// The place of an entry.
+    /// Returns the place of an entry.
     func find(_ hash: Int64, _ key: [UInt8]) -> Int32? {
         guard let place = index[hash], nodes[Int(place)].entry?.key == key else { return nil }
         return place
     }
 
-    /// Counts a use and lends the value.
+    /// Records a use and returns the value.
     ///
     /// - Returns: the value, the sequence number it was checked at, and whether this is its first
     ///   use in a period of the recency log.
-    mutating func use(_ place: Int32, period: UInt32) -> (value: ResidentValue, sequence: Int64, isFirst: Bool)? {
+    mutating func use(_ place: Int32, period: UInt32) -> (value: MemoryValue, sequence: Int64, isFirst: Bool)? {
         let place = Int(place)
         guard let entry = nodes[place].entry else { return nil }
         if nodes[place].frequency < Self.highestFrequency { nodes[place].frequency += 1 }
@@ -84,29 +86,32 @@ struct MemoryShard {
 
     func subject(_ place: Int32) -> InvalidationSubject? { nodes[Int(place)].entry?.subject }
 
-    /// Notes up to which invalidation an entry has been checked.
+    /// Records the number of the last invalidation that an entry was checked against.
     mutating func setSequence(_ sequence: Int64, _ place: Int32) {
         nodes[Int(place)].entry?.sequence = sequence
     }
 
     // MARK: Changing
 
-    /// Whether what was read from the disk is to be taken in: as long as there is room, and after
-    /// that what is read a second time within a while. Putting something together only to push out
-    /// something else costs more than reading it once more.
+    /// Returns whether an entry read from disk should be inserted.
     ///
-    /// - Parameter cost: bytes, about.
+    /// It should if there is space, or if it was read before within a while. Building an entry only
+    /// to push out another costs more than reading it once more.
+    ///
+    /// - Parameter cost: its bytes, about.
     mutating func admits(_ hash: Int64, cost: Int) -> Bool {
         if self.cost + cost <= budget || ghostSet.contains(hash) || index[hash] != nil { return true }
         remember(hash)
         return false
     }
 
-    /// Takes an entry in, in place of the one with its hash.
+    /// Inserts an entry, in place of the one with its hash.
     ///
-    /// - Returns: the number under which its growth is to be told, or `nil` when it is too large;
-    ///   and what has to be let go outside the lock.
-    mutating func insert(_ hash: Int64, _ entry: ResidentEntry, cost: Int, gone: inout [ResidentEntry]) -> UInt32? {
+    /// - Parameter gone: receives the entries that left, which the caller releases outside the
+    ///   lock.
+    /// - Returns: the generation to pass to ``grow(_:generation:by:gone:)``, or `nil` if it is too
+    ///   large.
+    mutating func insert(_ hash: Int64, _ entry: MemoryEntry, cost: Int, gone: inout [MemoryEntry]) -> UInt32? {
         guard cost <= budget / 4 else {
             remove(hash, gone: &gone)
             return nil
@@ -119,8 +124,8 @@ struct MemoryShard {
             if let entry = node.entry { gone.append(entry) }
             if node.isMain { main.cost += cost - node.cost } else { small.cost += cost - node.cost }
         } else {
-            // Before it is there: where everything else was used lately, it would be the first to
-            // go.
+            // Space is made before the entry is linked. If all others were used recently, the new
+            // entry would be evicted first.
             evict(toFit: cost, gone: &gone)
             place = freed.popLast() ?? Int32(nodes.count)
             if Int(place) == nodes.count { nodes.append(Node()) }
@@ -137,22 +142,22 @@ struct MemoryShard {
         return lastGeneration
     }
 
-    /// Counts what was derived from an entry.
-    mutating func grow(_ hash: Int64, generation: UInt32, by bytes: Int, gone: inout [ResidentEntry]) {
+    /// Adds the bytes of a value derived from an entry.
+    mutating func grow(_ hash: Int64, generation: UInt32, by bytes: Int, gone: inout [MemoryEntry]) {
         guard let place = index[hash], nodes[Int(place)].generation == generation else { return }
         nodes[Int(place)].cost += bytes
         if nodes[Int(place)].isMain { main.cost += bytes } else { small.cost += bytes }
         evict(gone: &gone)
     }
 
-    /// Removes an entry because what is stored has changed: reads that are under way do not bring
-    /// the old one back.
-    mutating func changed(_ hash: Int64, gone: inout [ResidentEntry]) {
+    /// Removes an entry because its stored entry changed. Reads that are under way cannot bring the
+    /// old one back.
+    mutating func removeChanged(_ hash: Int64, gone: inout [MemoryEntry]) {
         version &+= 1
         remove(hash, gone: &gone)
     }
 
-    mutating func remove(_ hash: Int64, gone: inout [ResidentEntry]) {
+    mutating func remove(_ hash: Int64, gone: inout [MemoryEntry]) {
         guard let place = index.removeValue(forKey: hash) else { return }
         unlink(place)
         free(place, gone: &gone)
@@ -173,8 +178,8 @@ struct MemoryShard {
 
     // MARK: The queues
 
-    /// - Parameter room: what is to be free, in bytes.
-    private mutating func evict(toFit room: Int = 0, gone: inout [ResidentEntry]) {
+    /// - Parameter room: the bytes that must be free afterwards.
+    private mutating func evict(toFit room: Int = 0, gone: inout [MemoryEntry]) {
         while cost + room > budget {
             if small.tail >= 0, small.cost > budget / 10 || main.tail < 0 {
                 evictSmall(gone: &gone)
@@ -186,7 +191,7 @@ struct MemoryShard {
         }
     }
 
-    private mutating func evictSmall(gone: inout [ResidentEntry]) {
+    private mutating func evictSmall(gone: inout [MemoryEntry]) {
         let place = small.tail
         let node = nodes[Int(place)]
         unlink(place)
@@ -200,7 +205,7 @@ struct MemoryShard {
         }
     }
 
-    private mutating func evictMain(gone: inout [ResidentEntry]) {
+    private mutating func evictMain(gone: inout [MemoryEntry]) {
         let place = main.tail
         let node = nodes[Int(place)]
         unlink(place)
@@ -224,7 +229,7 @@ struct MemoryShard {
         ghostSet.insert(hash)
     }
 
-    private mutating func free(_ place: Int32, gone: inout [ResidentEntry]) {
+    private mutating func free(_ place: Int32, gone: inout [MemoryEntry]) {
         if let entry = nodes[Int(place)].entry { gone.append(entry) }
         nodes[Int(place)].entry = nil
         freed.append(place)

@@ -2,33 +2,34 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// What is read often, in memory: whole lists of variants with small bodies, and objects.
+/// The memory tier: entries that are read often, as whole lists of variants with small bodies, and
+/// objects.
 ///
-/// It holds what is on disk and nothing else. A change on disk removes what it is about after its
-/// commit and before anybody is told (``apply(_:)``); what was read from the disk before the change
-/// is not taken in after it (``Found/ticket``). An invalidation removes nothing: every entry knows
-/// up to which one it was checked, and a hit compares one number.
+/// It holds only what is on disk. A change on disk removes the changed entries here after its
+/// commit, and before it is reported (``apply(_:)``). An entry that was read before the change is
+/// not inserted after it (``Found/ticket``). An invalidation removes nothing: every entry holds the
+/// number of the invalidation it was last checked against, and a hit compares one number.
 ///
-/// The budget counts everything that an entry holds, and what holds it.
+/// The budget includes everything that an entry holds, and its bookkeeping.
 final class MemoryTier: Sendable {
     private final class Shard: Sendable {
         let state: Mutex<MemoryShard>
         init(budget: Int) { state = Mutex(MemoryShard(budget: budget)) }
     }
 
-    /// A change on disk to what is stored under a key.
+    /// A change on disk to the entries of a key.
     enum Change: Sendable {
-        /// Read again.
+        /// The entry changed; it has to be read again.
         case changed(Int64)
-        /// The value that is now stored, whole.
-        case stored(Int64, ResidentEntry)
+        /// The whole value that is stored now.
+        case stored(Int64, MemoryEntry)
         case everything
     }
 
     private let shards: [Shard]
     private let mask: Int
     private let ring: InvalidationRing
-    /// Bytes of one body at most; larger ones stay on disk.
+    /// The largest body that is kept in memory, in bytes; larger ones stay on disk.
     let bodyLimit: Int
 
     /// - Parameters:
@@ -42,56 +43,55 @@ final class MemoryTier: Sendable {
         self.bodyLimit = bodyLimit
     }
 
-    /// Shards are many, so that readers seldom meet in one, and each of 2 MiB or more, so that a
-    /// body has room in it.
+    /// Returns the number of shards: many, so that readers rarely contend for one, but with at
+    /// least 2 MiB each, so that a body fits.
     private static func shardCount(_ budget: Int) -> Int {
         var count = 1
         while count < 64, budget / (count * 2) >= 2 << 20 { count *= 2 }
         return count
     }
 
-    /// Bytes of a body for which a tier has room.
+    /// Returns the bytes of the largest body that a tier of this budget holds.
     static func largestBody(_ budget: Int) -> Int { budget / shardCount(budget) / 5 }
 
     // MARK: Reading
 
-    /// What is found in memory, and what has to be handed in with what is read from the disk
-    /// instead.
+    /// The value found in memory, with the ticket for inserting a value read from disk instead.
     struct Found<Value> {
         var value: Value?
-        /// Read before the disk is: see ``insert(_:hash:ticket:)``.
+        /// The shard's version, read before the disk: see ``insert(_:hash:ticket:)``.
         var ticket: UInt64
     }
 
-    /// The responses of a key, all of them, if they are in memory.
+    /// Returns the responses of a key, all of them, if they are in memory.
     ///
     /// - Parameters:
-    ///   - sequence: the number of the last invalidation, read before.
-    ///   - recency: where the first use in a period is noted.
+    ///   - sequence: the number of the last invalidation, read before this call.
+    ///   - recency: the log that records the first use in a period.
     func responses(_ key: CacheKey, hash: Int64, sequence: Int64, recency: RecencyLog) -> Found<[StoredResponse]> {
         let found = find(key.bytes, hash, sequence, recency)
         guard case .responses(let responses)? = found.value else { return Found(value: nil, ticket: found.ticket) }
         return Found(value: responses, ticket: found.ticket)
     }
 
-    /// The object of a key, if it is in memory.
-    func object(_ key: [UInt8], hash: Int64, sequence: Int64, recency: RecencyLog) -> Found<ResidentObject> {
+    /// Returns the object of a key, if it is in memory.
+    func object(_ key: [UInt8], hash: Int64, sequence: Int64, recency: RecencyLog) -> Found<LoadedObject> {
         let found = find(key, hash, sequence, recency)
         guard case .object(let object)? = found.value else { return Found(value: nil, ticket: found.ticket) }
         return Found(value: object, ticket: found.ticket)
     }
 
-    private func find(_ key: [UInt8], _ hash: Int64, _ sequence: Int64, _ recency: RecencyLog) -> Found<ResidentValue> {
+    private func find(_ key: [UInt8], _ hash: Int64, _ sequence: Int64, _ recency: RecencyLog) -> Found<MemoryValue> {
         let period = recency.period
-        var gone: [ResidentEntry] = []
+        var gone: [MemoryEntry] = []
         var isFirst = false
-        let found = shard(hash).state.withLock { state -> Found<ResidentValue> in
+        let found = shard(hash).state.withLock { state -> Found<MemoryValue> in
             let ticket = state.version
             guard let place = state.find(hash, key), let found = state.use(place, period: period) else {
                 return Found(value: nil, ticket: ticket)
             }
-            // Something was invalidated since: this, perhaps. (Or another thread knows of more than
-            // this one: then it was checked.)
+            // An invalidation came since the last check and may concern this entry. (If another
+            // thread knew a later number, the entry was already checked.)
             if found.sequence < sequence {
                 guard let subject = state.subject(place), !ring.concerns(subject, after: found.sequence) else {
                     state.remove(hash, gone: &gone)
@@ -107,7 +107,7 @@ final class MemoryTier: Sendable {
         return found
     }
 
-    private func note(_ value: ResidentValue, in recency: RecencyLog) {
+    private func note(_ value: MemoryValue, in recency: RecencyLog) {
         switch value {
         case .responses(let responses): for response in responses { recency.use(response.id) }
         case .object(let object): recency.use(object.id)
@@ -116,42 +116,41 @@ final class MemoryTier: Sendable {
 
     // MARK: Taking in
 
-    /// Whether ``insert(_:hash:ticket:)`` is worth while for something with a content of some
-    /// bytes.
+    /// Returns whether ``insert(_:hash:ticket:)`` is worthwhile for content of some bytes.
     func admits(_ hash: Int64, bytes: Int) -> Bool {
         shard(hash).state.withLock { $0.admits(hash, cost: bytes + MemoryShard.entryOverhead) }
     }
 
-    /// Takes in what was read from the disk, unless something there has changed since.
-    func insert(_ entry: ResidentEntry, hash: Int64, ticket: UInt64) {
+    /// Inserts an entry read from disk, unless the shard's stored entries changed since.
+    func insert(_ entry: MemoryEntry, hash: Int64, ticket: UInt64) {
         let cost = entry.cost
-        var gone: [ResidentEntry] = []
+        var gone: [MemoryEntry] = []
         let generation = shard(hash).state.withLock { state -> UInt32? in
             guard state.version == ticket else { return nil }
             return state.insert(hash, entry, cost: cost, gone: &gone)
         }
         release(gone)
-        if let generation { follow(entry, hash, generation) }
+        if let generation { trackGrowth(entry, hash, generation) }
     }
 
-    /// Makes memory agree with what was committed. To be called by the writer alone, after each
-    /// commit.
+    /// Applies committed changes to memory. Only the writer calls this, after each commit.
     func apply(_ changes: [Change]) {
         for change in changes {
-            var gone: [ResidentEntry] = []
+            var gone: [MemoryEntry] = []
             switch change {
             case .changed(let hash):
-                shard(hash).state.withLock { $0.changed(hash, gone: &gone) }
+                shard(hash).state.withLock { $0.removeChanged(hash, gone: &gone) }
                 release(gone)
             case .stored(let hash, let entry):
                 let cost = entry.cost
                 let generation = shard(hash).state.withLock { state in
-                    state.changed(hash, gone: &gone)
+                    state.removeChanged(hash, gone: &gone)
                     return state.insert(hash, entry, cost: cost, gone: &gone)
                 }
-                // In this order: a freshened head may go on with the values of the one before.
+                // In this order, because a freshened head may take over the values of the one
+                // before.
                 release(gone)
-                if let generation { follow(entry, hash, generation) }
+                if let generation { trackGrowth(entry, hash, generation) }
             case .everything: removeAll()
             }
         }
@@ -168,12 +167,12 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Has what is derived from an entry from now on counted as part of it.
-    private func follow(_ entry: ResidentEntry, _ hash: Int64, _ generation: UInt32) {
+    /// Adds the bytes of values that are derived from an entry later to its cost.
+    private func trackGrowth(_ entry: MemoryEntry, _ hash: Int64, _ generation: UInt32) {
         for derived in entry.derived {
             let grow: @Sendable (Int) -> Void = { [weak self] bytes in
                 guard let self else { return }
-                var gone: [ResidentEntry] = []
+                var gone: [MemoryEntry] = []
                 self.shard(hash).state.withLock {
                     $0.grow(hash, generation: generation, by: bytes, gone: &gone)
                 }
@@ -184,8 +183,9 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Lets go of what left, outside every lock: the end of a derived value may run code of others.
-    private func release(_ gone: [ResidentEntry]) {
+    /// Releases entries that left, outside every lock: releasing a derived value may run the
+    /// caller's code.
+    private func release(_ gone: [MemoryEntry]) {
         for entry in gone {
             for derived in entry.derived { _ = derived.countGrowth(nil) }
         }

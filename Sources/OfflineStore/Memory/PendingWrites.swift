@@ -1,27 +1,27 @@
 import HTTPCache
 import Synchronization
 
-/// What is on its way into the database: readers of this process see it before it is committed.
+/// Values that are being written: readers in this process see them before they are committed.
 ///
-/// A value is here from the moment its operation stands in the writer's queue until its transaction
-/// has ended, whatever the end; so values are here in the order in which they are written, and none
-/// of them longer than what is written after it. One that an invalidation after its fence may be
-/// about is not shown: it will not be stored.
+/// A value is here from the moment its operation is in the writer's queue until its transaction
+/// ends, with or without success. So values are here in the order in which they are written, and an
+/// earlier one leaves no later than one written after it. A value that an invalidation after its
+/// fence may concern is hidden, because it will not be stored.
 final class PendingWrites: Sendable {
     private struct Pending {
         var token: Int64
-        var entry: ResidentEntry
+        var entry: MemoryEntry
         var fence: Int64?
     }
 
     private let pending = Mutex<[Int64: [Pending]]>([:])
-    /// So that nobody takes the lock while nothing is being written.
+    /// Lets readers skip the lock while nothing is being written.
     private let count = Atomic(0)
 
     /// - Parameters:
-    ///   - token: tells it from others under its key.
+    ///   - token: distinguishes it from other values of its key.
     ///   - fence: see ``PendingWrite/fence``.
-    func add(_ entry: ResidentEntry, hash: Int64, token: Int64, fence: Int64?) {
+    func add(_ entry: MemoryEntry, hash: Int64, token: Int64, fence: Int64?) {
         pending.withLock { $0[hash, default: []].append(Pending(token: token, entry: entry, fence: fence)) }
         count.add(1, ordering: .releasing)
     }
@@ -38,20 +38,22 @@ final class PendingWrites: Sendable {
         count.subtract(1, ordering: .releasing)
     }
 
-    /// What is being written under a key, in the order in which it is written.
+    /// Returns the values that are being written under a key, in the order in which they are
+    /// written.
     ///
     /// - Parameters:
     ///   - sequence: the number of the last invalidation.
     ///   - ring: the last invalidations.
-    ///   - originHash: asked for seldom. What is hidden here and stored all the same would be seen,
-    ///     not seen, and seen again: so this is as exact as what the writer asks.
+    ///   - originHash: computed only for removals by prefix. It must be as exact as the writer's
+    ///     own check. A value that is hidden here and stored all the same would appear, vanish and
+    ///     appear again.
     func values(
         _ key: [UInt8],
         hash: Int64,
         sequence: Int64,
         ring: InvalidationRing,
         originHash: @autoclosure () -> Int64? = nil
-    ) -> [ResidentValue] {
+    ) -> [MemoryValue] {
         guard count.load(ordering: .acquiring) > 0 else { return [] }
         let found = pending.withLock { pending in (pending[hash] ?? []).filter { $0.entry.key == key } }
         return found.filter { pending in
@@ -60,9 +62,8 @@ final class PendingWrites: Sendable {
         }.map(\.entry.value)
     }
 
-    /// The responses of a key with those that are being written, each in place of the variant that
-    /// it will replace.
-    func merged(_ responses: [StoredResponse], with values: [ResidentValue]) -> [StoredResponse] {
+    /// Returns the responses of a key with those being written; each replaces its own variant.
+    func merged(_ responses: [StoredResponse], with values: [MemoryValue]) -> [StoredResponse] {
         var merged = responses
         for case .responses(let written) in values {
             for response in written {
@@ -75,14 +76,14 @@ final class PendingWrites: Sendable {
     }
 }
 
-/// A value that is seen while it is written.
+/// A value that readers see while it is written.
 struct PendingWrite: Sendable {
     var writes: PendingWrites
-    var entry: ResidentEntry
+    var entry: MemoryEntry
     var hash: Int64
     var token: Int64
-    /// An invalidation after this one that is about the value keeps it from being stored; `nil`:
-    /// none does.
+    /// The number of the last invalidation when the value was requested. A later one that concerns
+    /// the value keeps it from being stored; with `nil`, none does.
     var fence: Int64?
 
     func begin() { writes.add(entry, hash: hash, token: token, fence: fence) }

@@ -2,10 +2,10 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// Invalidations of a store that cannot be written: they are in force for as long as this process
-/// has it open, and no longer.
+/// The invalidations of a store that cannot be written. They hold while this process has the store
+/// open.
 ///
-/// What is read from the disk is compared with them.
+/// Entries read from disk are compared with them.
 final class VolatileInvalidations: Sendable {
     private struct Record {
         var scope: InvalidationScope
@@ -14,11 +14,11 @@ final class VolatileInvalidations: Sendable {
         var effect: InvalidationEffect
     }
 
-    /// As many are kept apart; then all of them count as one of everything.
+    /// The number of invalidations that are kept apart; beyond it, they become one of everything.
     static let limit = 512
 
     private let records = Mutex<[Record]>([])
-    /// While it is 0, no lookup takes the lock or reads tags.
+    /// While it is 0, no look-up takes the lock or reads tags.
     private let count = Atomic(0)
 
     func add(_ scope: InvalidationScope, _ effect: InvalidationEffect, _ state: DatabaseState) {
@@ -37,10 +37,10 @@ final class VolatileInvalidations: Sendable {
 
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
-    /// What is left of some responses of a key.
+    /// Returns the responses that remain, with their marks, after these invalidations.
     ///
-    /// - Parameter tags: the hashes of a response's tags.
-    func applied(
+    /// - Parameter tags: returns the hashes of a response's tags.
+    func apply(
         to responses: [StoredResponse],
         key: CacheKey,
         tags: (StoredResponse) throws -> [Int64]
@@ -64,7 +64,7 @@ final class VolatileInvalidations: Sendable {
 }
 
 extension InvalidationEffect {
-    /// The one of two that leaves less.
+    /// Returns the effect that leaves less of an entry.
     fileprivate func stronger(than other: Self) -> Self {
         switch (self, other) {
         case (.remove, _), (_, .remove): .remove
@@ -74,7 +74,7 @@ extension InvalidationEffect {
 }
 
 extension InvalidationScope {
-    /// Whether it is about everything stored under a key, whatever its tags.
+    /// Returns whether it covers everything stored under a key, regardless of tags.
     fileprivate func covers(_ key: CacheKey) -> Bool {
         switch self {
         case .all: true

@@ -2,32 +2,31 @@ import HTTPCache
 import NIOCore
 import Synchronization
 
-/// Takes a body of unknown length to disk: in memory while it is small, in transactions of at most
-/// 4 MiB when it grows.
+/// Writes a body of unknown length to disk. A small body stays in memory until it ends; a larger
+/// one is written in transactions of at most 4 MiB.
 ///
-/// Appending is one task's; reading back may be done by many at the same time.
+/// One task appends; any number of tasks may read back at the same time.
 final class BodyWriter: Sendable {
     private struct State {
-        /// Bytes on disk; whole chunks until the body is finished.
+        /// Bytes on disk; a whole number of chunks until the body is finished.
         var written: Int64 = 0
-        /// What follows them.
+        /// The bytes that follow them.
         var tail = ByteBuffer()
         var body: (id: Int64, lease: Lease)?
         var failure: StoreError?
-        /// Room taken for what is on disk before there is an entry.
+        /// Space reserved for bytes on disk that no entry names yet.
         var reserved: Int64
     }
 
     let core: StoreCore
     let database: StoreDatabase
-    /// Made when a message needs it.
+    /// Describes the body; called only if a message needs it.
     private let describe: @Sendable () -> String
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - reserved: bytes for which the caller took room already; they are this writer's to give
-    ///     back.
-    ///   - describe: what is written, for messages.
+    ///   - reserved: bytes of space that the caller reserved already; this writer releases them.
+    ///   - describe: describes the body, for messages.
     init(core: StoreCore, database: StoreDatabase, reserved: Int64, describe: @escaping @Sendable () -> String) {
         self.core = core
         self.database = database
@@ -35,9 +34,9 @@ final class BodyWriter: Sendable {
         state = Mutex(State(reserved: reserved))
     }
 
-    deinit { releaseRoom() }
+    deinit { releaseSpace() }
 
-    private func releaseRoom() {
+    private func releaseSpace() {
         let reserved = state.withLock { state in
             defer { state.reserved = 0 }
             return state.reserved
@@ -45,15 +44,15 @@ final class BodyWriter: Sendable {
         database.state.unfinished.release(reserved)
     }
 
-    /// Sees that there is room for the body as far as it goes to disk with the next step.
-    private func takeRoom(for length: Int64) throws {
+    /// Reserves the space that the body needs on disk after the next step.
+    private func reserveSpace(for length: Int64) throws {
         let missing = state.withLock { length - $0.reserved }
         if missing <= 0 { return }
         guard database.state.unfinished.reserve(missing) else {
             throw StoreError(
                 code: .busy,
-                message: "\(describe()) is not stored: bodies that are being stored now take the whole "
-                    + "\(database.state.limits.unfinished) bytes there are for them. Try again, or raise 'budget'."
+                message: "\(describe()) is not stored: bodies that are being stored now use all "
+                    + "\(database.state.limits.unfinished) bytes reserved for them. Try again, or raise 'budget'."
             )
         }
         state.withLock { $0.reserved += missing }
@@ -61,7 +60,7 @@ final class BodyWriter: Sendable {
 
     var length: Int64 { state.withLock { $0.written + Int64($0.tail.readableBytes) } }
 
-    /// Takes the next bytes; writes what has gathered when it is enough for a transaction.
+    /// Appends bytes, and writes to disk once they fill a transaction.
     func append(_ chunk: ByteBuffer) async throws {
         let limits = database.state.limits
         let isDue = try state.withLock { state in
@@ -78,7 +77,7 @@ final class BodyWriter: Sendable {
         if isDue { try await flush() }
     }
 
-    /// Writes what has gathered, in whole chunks, as much as one transaction takes at a time.
+    /// Writes the gathered bytes in whole chunks, one full transaction at a time.
     private func flush() async throws {
         let limit = database.state.limits.transaction
         while true {
@@ -92,13 +91,13 @@ final class BodyWriter: Sendable {
             let bodyID = step.bodyID
             let chunks = ChunkRows(bodyID: bodyID, from: Int(step.from) / StoreLimits.chunkLength, .buffer(step.bytes))
             do {
-                try takeRoom(for: step.from + Int64(limit))
+                try reserveSpace(for: step.from + Int64(limit))
                 let begun = try await core.write(to: database, bytes: limit) {
                     [leases = database.state.leases] context in
                     try context.insert(chunks)
                     if step.isBegun { return nil as Lease? }
                     try context.reserve(bodyID)
-                    guard let lease = leases.acquire(bodyID, isCondemned: true) else { throw WriteContext.missingRow }
+                    guard let lease = leases.acquire(bodyID, isUnfinished: true) else { throw WriteContext.missingRow }
                     try context.beginUnfinished(bodyID)
                     return lease
                 }
@@ -115,33 +114,33 @@ final class BodyWriter: Sendable {
         }
     }
 
-    /// From when on readers see what is stored.
+    /// When readers begin to see the entry.
     enum Visibility: Sendable {
-        /// When it is committed.
+        /// Once it is committed.
         case committed
-        /// While it is written.
+        /// While it is being written.
         case pending
-        /// While it is written, unless an invalidation after this one is about it.
+        /// While it is being written, unless an invalidation after this one concerns it.
         case fenced(Int64)
     }
 
-    /// What makes a body visible, and what its writer answers with.
+    /// The entry that makes a body visible, and the result of finishing it.
     struct Ending<Value: Sendable>: Sendable {
         var draft: EntryDraft
         var value: Value
         var visibility: Visibility
-        /// Asked inside the transaction; `false` leaves the body to the sweep.
+        /// Called inside the transaction; `false` leaves the body to the sweep.
         var isAllowed: @Sendable (WriteContext) throws -> Bool
     }
 
-    /// Writes the rest and, in the same commit, the entry that makes the body visible.
+    /// Writes the rest, and in the same commit the entry that makes the body visible.
     ///
     /// - Parameters:
     ///   - overhead: bytes that are written beside the body.
-    ///   - mayRunHere: on the calling thread, if the writer has nothing else to do.
-    ///   - ending: makes the entry, given the body's number and length, and the body if it is in
+    ///   - mayRunHere: whether to run on the calling thread if the writer is idle.
+    ///   - ending: makes the entry from the body's number and length, and from the body if it is in
     ///     memory as a whole.
-    /// - Returns: the ending's value, or `nil` when it was not allowed.
+    /// - Returns: the ending's value, or `nil` if it was not allowed.
     func finish<Value: Sendable>(
         carrying overhead: Int = 0,
         mayRunHere: Bool = false,
@@ -156,19 +155,19 @@ final class BodyWriter: Sendable {
         let bodyID = begun ?? database.state.newID()
         let ending = ending(bodyID, length, begun == nil ? rest : nil)
         let chunks = ChunkRows(bodyID: bodyID, from: Int(written) / StoreLimits.chunkLength, .buffer(rest))
-        let shown = shown(ending.draft, ending.visibility)
+        let pendingWrite = makePendingWrite(ending.draft, ending.visibility)
         do {
             let finished = try await core.write(
                 to: database,
                 bytes: rest.readableBytes + overhead,
                 mayRunHere: mayRunHere,
-                shown: shown
+                pendingWrite: pendingWrite
             ) { context -> Finished? in
                 guard try ending.isAllowed(context) else { return nil }
                 try context.insert(ending.draft)
                 try context.insert(chunks)
                 if begun != nil { try context.endUnfinished(bodyID) }
-                // The writer goes on reading from it, even if it is replaced at once.
+                // The writer keeps reading from the body, even if it is replaced at once.
                 return Finished(lease: begun == nil && length > 0 ? leases.acquire(bodyID) : nil)
             }
             guard let finished else { return nil }
@@ -179,7 +178,7 @@ final class BodyWriter: Sendable {
                     state.tail = ByteBuffer()
                 }
             }
-            releaseRoom()
+            releaseSpace()
             return ending.value
         } catch let error as StoreError {
             state.withLock { $0.failure = error }
@@ -187,14 +186,14 @@ final class BodyWriter: Sendable {
         }
     }
 
-    private func shown(_ draft: EntryDraft, _ visibility: Visibility) -> PendingWrite? {
+    private func makePendingWrite(_ draft: EntryDraft, _ visibility: Visibility) -> PendingWrite? {
         let fence: Int64?
         switch visibility {
         case .committed: return nil
         case .pending: fence = nil
         case .fenced(let number): fence = number
         }
-        guard let entry = draft.resident?(fence ?? core.sequence.load(ordering: .acquiring)) else { return nil }
+        guard let entry = draft.memoryEntry?(fence ?? core.sequence.load(ordering: .acquiring)) else { return nil }
         return PendingWrite(
             writes: database.state.pending,
             entry: entry,
@@ -208,7 +207,7 @@ final class BodyWriter: Sendable {
         var lease: Lease?
     }
 
-    /// Bytes beginning at `offset`: from memory while they are there, else one chunk's from disk.
+    /// Returns bytes beginning at `offset`, from memory or else from one chunk on disk.
     func readBack(from offset: Int64) throws -> ByteBuffer {
         let (fromMemory, written, bodyID) = state.withLock { state -> (ByteBuffer?, Int64, Int64?) in
             let position = offset - state.written
@@ -230,7 +229,7 @@ final class BodyWriter: Sendable {
         guard case .whole(var bytes) = chunk else {
             throw StoreError(
                 code: .damaged,
-                message: "What was written cannot be read back. Fetch it again."
+                message: "The bytes written so far cannot be read back. Fetch the response again."
             )
         }
         bytes.moveReaderIndex(forwardBy: Int(offset % size))
@@ -240,8 +239,8 @@ final class BodyWriter: Sendable {
     static func tooLarge(_ name: String, length: Int64, limits: StoreLimits) -> StoreError {
         StoreError(
             code: .tooLarge,
-            message: "\(name) has \(length) bytes or more; the limit for one stored thing is \(limits.maximumObject). "
-                + "Raise 'budget' (one thing takes at most an eighth of it), or do not store it."
+            message: "\(name) has \(length) bytes or more; the limit for one entry is \(limits.maximumObject). "
+                + "Raise 'budget' (one entry takes at most an eighth of it), or do not store it."
         )
     }
 }

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Bytes of a body as the rows they become: 64 KiB each, with checksums that are computed here,
-/// outside the writer's transaction.
+/// A body's bytes as chunk rows of 64 KiB each. The checksums are computed here, outside the
+/// writer's transaction.
 struct ChunkRows: Sendable {
-    /// As they came: copying them would take as long as writing some rows does.
+    /// The bytes as they arrived; copying them would take as long as writing some rows.
     enum Bytes: Sendable {
         case buffer(ByteBuffer)
         case array([UInt8])
@@ -26,11 +26,11 @@ struct ChunkRows: Sendable {
     let firstID: Int64
     let bytes: Bytes
     let count: Int
-    /// Most bodies are one chunk, whose checksum needs no list.
+    /// Most bodies have one chunk, whose checksum needs no array.
     private let firstChecksum: UInt64
     private let otherChecksums: [UInt64]
 
-    /// - Parameter index: the first chunk's index in its body.
+    /// - Parameter index: the index of the first chunk in its body.
     init(bodyID: Int64, from index: Int, _ bytes: Bytes) {
         let firstID = bodyID << 16 | Int64(index)
         func checksum(_ index: Int) -> UInt64 {
@@ -45,7 +45,7 @@ struct ChunkRows: Sendable {
         otherChecksums = count < 2 ? [] : (1..<count).map(checksum)
     }
 
-    /// The checksum of the chunk at an index, of which there are ``count``.
+    /// Returns the checksum of a chunk; ``count`` is the number of chunks.
     func checksum(_ index: Int) -> UInt64 { index == 0 ? firstChecksum : otherChecksums[index - 1] }
 
     static func chunk(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> UnsafeRawBufferPointer {

@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 
-/// Reads entries together with their small bodies: one snapshot, one visit to SQLite.
+/// Reads entries together with their small bodies, in one snapshot and with one statement.
 struct EntryReading {
     let core: StoreCore
     let database: StoreDatabase
@@ -15,17 +15,17 @@ struct EntryReading {
 
     // MARK: Responses
 
-    /// Bytes of the bodies that are read along with their heads.
-    private var residentLimit: Int64 {
+    /// The largest total of the bodies that are read with their heads, in bytes.
+    private var inlineBodyLimit: Int64 {
         max(Int64(state.memory?.bodyLimit ?? 0), Int64(StoreLimits.chunkLength))
     }
 
-    /// The responses of a key whose heads, and bodies as far as they are read along, are whole.
+    /// Returns the responses of a key whose heads are intact, and whose bodies, if they are read
+    /// too, are intact.
     func responses(of key: CacheKey, hash: Int64) throws -> [StoredResponse] {
         var responses: [StoredResponse] = []
-        // With many variants most are not what is asked for: beyond the limit no body is read
-        // along.
-        let limit = residentLimit
+        // If there are many variants, most are not needed: beyond the limit, no body is read here.
+        let limit = inlineBodyLimit
         var length: Int64 = 0
         let statement = try connection.prepare(ResponseRow.query.sql(state))
         defer { statement.reset() }
@@ -68,7 +68,7 @@ struct EntryReading {
         return responses
     }
 
-    /// The head of a row's response; `nil` when it is damaged.
+    /// Returns the head of a row's response; `nil` if it is damaged.
     private func head(_ row: ResponseRow, _ statement: SQLStatement, keyHash: Int64) -> StoredResponseHead? {
         var head = statement.withBytes(ResponseRow.headColumn) {
             StoredHeadCodec.decode($0, binding: row.binding(keyHash: keyHash))
@@ -77,7 +77,7 @@ struct EntryReading {
         return head
     }
 
-    /// What invalidations find some responses of one key by.
+    /// Returns the hashes by which invalidations match some responses of one key.
     func subject(of responses: [StoredResponse], key: CacheKey, hash: Int64) throws -> InvalidationSubject {
         let target = state.hash(key.outline.canonicalTarget, .target)
         var subject = InvalidationSubject(keyHash: hash, targetHash: target)
@@ -95,15 +95,15 @@ struct EntryReading {
 
     // MARK: Objects
 
-    /// What is found under an object's key.
+    /// The result of looking up an object's key.
     enum FoundObject {
         case none
-        case object(ResidentObject)
-        /// Too large to be read in one go.
+        case object(LoadedObject)
+        /// An object that is too large to be read at once.
         case large(EntryRecord)
     }
 
-    /// Bytes of an object that is read at once.
+    /// The largest object that is read at once, in bytes.
     private static let objectLimit: Int64 = 1 << 20
 
     func object(of key: [UInt8], hash: Int64) throws -> FoundObject {
@@ -135,7 +135,7 @@ struct EntryReading {
                 return .none
             }
             return .object(
-                ResidentObject(
+                LoadedObject(
                     id: record.id,
                     storedAt: record.storedAt,
                     expiresAt: record.expiresAt,
@@ -150,7 +150,7 @@ struct EntryReading {
 
     // MARK: Bodies
 
-    /// The bytes of a row's body; `nil` when they are not there or not what was written.
+    /// Returns the bytes of a row's body; `nil` if they are missing or damaged.
     private func bytes(_ body: BodyColumns, _ statement: SQLStatement) throws -> [UInt8]? {
         if body.length == 0 { return [] }
         if body.length <= Int64(StoreLimits.chunkLength) {
@@ -159,7 +159,7 @@ struct EntryReading {
         return try self.body(body, statement).map { Array($0.readableBytesView) }
     }
 
-    /// A row's body; `nil` when it is not there or not what was written.
+    /// Returns a row's body; `nil` if it is missing or damaged.
     private func body(_ body: BodyColumns, _ statement: SQLStatement) throws -> ByteBuffer? {
         if body.length == 0 { return ByteBuffer() }
         if body.length <= Int64(StoreLimits.chunkLength) {

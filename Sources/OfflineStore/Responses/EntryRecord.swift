@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// One entry as it was read, its head still encoded or decoded by kind.
+/// One entry as it was read. Its head is still encoded.
 struct EntryRecord: Sendable {
     var id: Int64
     var kind: EntryKind
@@ -17,7 +17,7 @@ struct EntryRecord: Sendable {
     var bodyID: Int64
     var bodyLength: Int64
     var head: [UInt8]
-    /// Something of it was found to be damaged: it answers no more.
+    /// Whether a part of it was found to be damaged, so that it is not served any more.
     var isDamaged: Bool
 
     var binding: HeadBinding {
@@ -28,12 +28,13 @@ struct EntryRecord: Sendable {
         "entry.id, kind, key_hash, key, sequence, is_invalidated, is_usable_stale, is_pinned, stored_at, expires_at, last_used_at, "
         + "body_id, body_length, head, "
 
-    /// Where the head is in a row.
+    /// The column of the head in a row.
     static let headColumn: Int32 = 13
-    /// Where the first chunk of the body is in a row that has it: checksum, then bytes.
+    /// The column of the first chunk's checksum in a row that has a chunk; its bytes are in the
+    /// next column.
     static let chunkColumn: Int32 = 17
 
-    /// A statement that reads entries.
+    /// The SQL of a statement that reads entries, for each schema version.
     struct Query: Sendable {
         private let text: String
         private let plainText: String
@@ -43,10 +44,10 @@ struct EntryRecord: Sendable {
         private let oldestText: String
 
         /// - Parameters:
-        ///   - condition: what follows `WHERE`.
-        ///   - columns: what is read of an entry, with a comma behind it.
-        ///   - readsFirstChunk: of the body, where it has one, in the same step: a statement of its
-        ///     own takes longer. Its bytes are touched only when they are asked for.
+        ///   - condition: the SQL after `WHERE`.
+        ///   - columns: the columns of the entry to read, with a trailing comma.
+        ///   - readsFirstChunk: whether to read the body's first chunk in the same step, because a
+        ///     second statement takes longer. SQLite loads its bytes only when they are read.
         init(_ condition: String, columns: String = EntryRecord.columns, readsFirstChunk: Bool = false) {
             let chunk = readsFirstChunk ? ", checksum, data" : ""
             let join = readsFirstChunk ? " LEFT JOIN chunk ON chunk.id = entry.body_id << 16" : ""
@@ -61,7 +62,7 @@ struct EntryRecord: Sendable {
             oldestText = select("0, 0, 0")
         }
 
-        /// Its text for the schema that a database has, and for what is unfinished in it.
+        /// Returns the SQL for the schema of a database and its unfinished invalidations.
         func sql(_ state: DatabaseState) -> String {
             guard state.has(DatabaseState.sweepSchemaVersion) else {
                 return state.has(DatabaseState.tagSchemaVersion) ? textWithoutPrefixes : oldestText
@@ -72,11 +73,11 @@ struct EntryRecord: Sendable {
         }
     }
 
-    /// From a row of a ``Query``; `nil` when its kind is unknown, or when it was removed and only
-    /// not swept yet.
+    /// Makes a record from a row of a ``Query``; `nil` if the kind is unknown, or if the entry was
+    /// removed and is not swept yet.
     ///
-    /// - Parameter readsBytes: `false` leaves key and head empty, for who reads them where they
-    ///   are.
+    /// - Parameter readsBytes: `false` leaves key and head empty, for callers that read them in
+    ///   place.
     init?(_ statement: SQLStatement, _ state: DatabaseState, readsBytes: Bool = true) {
         guard let kind = EntryKind(rawValue: statement.integer(1)) else { return nil }
         let pending = PendingInvalidation(statement.integer(14))
@@ -106,7 +107,7 @@ struct EntryRecord: Sendable {
         isDamaged = statement.flag(15) || state.damage.contains(id)
     }
 
-    /// The response, `nil` when its head or key is damaged.
+    /// The response; `nil` if its head or key is damaged.
     var response: StoredResponse? {
         guard kind == .response, let key = CacheKey(bytes: key),
             var head = StoredHeadCodec.decode(head, binding: binding)
@@ -122,7 +123,7 @@ struct EntryRecord: Sendable {
         )
     }
 
-    /// What is known of an object, `nil` when its head is damaged.
+    /// The head of an object; `nil` if it is damaged.
     var objectHead: ObjectHead? {
         guard kind == .object else { return nil }
         return head.withUnsafeBytes { ObjectHeadCodec.decode($0, binding: binding) }
@@ -130,13 +131,13 @@ struct EntryRecord: Sendable {
 }
 
 extension InvalidationCause {
-    /// From the columns `is_invalidated` and `invalidation_cause`. A cause of which nothing is
-    /// known counts as the one that says most.
+    /// The cause in the columns `is_invalidated` and `invalidation_cause`. An unknown cause is
+    /// treated as the strongest one.
     init?(isMarked: Bool, column: Int64) {
         guard isMarked else { return nil }
         self = Self(rawValue: column) ?? .unsafeMethod
     }
 
-    /// The one that says most; `nil` where there is none.
+    /// Returns the strongest cause; `nil` if there is none.
     static func greatest(_ causes: Self?...) -> Self? { causes.compactMap(\.self).max() }
 }

@@ -2,18 +2,18 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// What a lookup takes of a response's row. No more than that is read: each column costs time, and
-/// a lookup takes microseconds.
+/// The part of a response's row that a look-up reads. It is small because each column costs time,
+/// and a look-up takes microseconds.
 struct ResponseRow {
     let id: Int64
     let invalidation: InvalidationCause?
     let storedAt: Timestamp
     let expiresAt: Timestamp
     let body: BodyColumns
-    /// Something of it was found to be damaged: it answers no more.
+    /// Whether a part of it was found to be damaged, so that it is not served any more.
     let isDamaged: Bool
 
-    /// The rows of a key's hash.
+    /// The query for the rows of a key hash.
     static let query = EntryRecord.Query(
         "key_hash = ?1 AND kind = 0",
         columns: "entry.id, sequence, is_invalidated, stored_at, expires_at, body_id, body_length, key, head, ",
@@ -26,7 +26,7 @@ struct ResponseRow {
     private static let causeColumn: Int32 = 11
     private static let chunkColumn: Int32 = 12
 
-    /// - Returns: `nil` when it was removed and only not swept yet.
+    /// - Returns: `nil` if the entry was removed and is not swept yet.
     init?(_ statement: SQLStatement, _ state: DatabaseState) {
         let sequence = statement.integer(1)
         let pending = PendingInvalidation(statement.integer(Self.stateColumn))
@@ -50,10 +50,10 @@ struct ResponseRow {
     }
 }
 
-/// A body, the first chunk of which is in a row that is being read.
+/// A body whose first chunk is part of a row that is being read.
 struct BodyColumns {
     let id: Int64
     let length: Int64
-    /// Its checksum; its bytes are in the next one.
+    /// The column of its checksum; its bytes are in the next column.
     let chunkColumn: Int32
 }

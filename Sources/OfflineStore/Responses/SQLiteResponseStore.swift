@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// The engine's door to the store.
+/// The response store that the engine uses.
 final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
     let core: StoreCore
 
@@ -18,11 +18,11 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
 
     var changes: StoreChangeFeed { core.changes }
 
-    /// From memory, or from the filter of keys, which knows of most keys that nothing is stored
-    /// under them.
+    /// Returns the responses in the memory tier, or none if the key filter knows that nothing is
+    /// stored.
     func resident(_ key: CacheKey) -> [StoredResponse]? {
         guard !core.isReadOnly, let state = try? core.database().state else { return nil }
-        if case .found(let responses) = look(for: key, state) { return responses }
+        if case .found(let responses) = searchMemory(for: key, state) { return responses }
         return nil
     }
 
@@ -41,17 +41,17 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
     }
 
     private func lookup(_ key: CacheKey, in database: StoreDatabase) throws -> [StoredResponse] {
-        switch look(for: key, database.state) {
+        switch searchMemory(for: key, database.state) {
         case .found(let responses): return responses
         case .missing(let missing):
             return try core.read(database) { connection in
                 let reading = EntryReading(core: core, database: database, connection: connection)
-                return try read(missing, reading) { use($0, database) }
+                return try readResponses(missing, reading) { recordUse($0, database) }
             }
         }
     }
 
-    /// The responses of some keys, in their order: what is in memory, and the rest from one
+    /// Returns the responses of some keys, in their order, from memory and the rest from one
     /// snapshot.
     func responses(of keys: [CacheKey]) throws -> [[StoredResponse]] {
         let database = try core.database()
@@ -67,7 +67,7 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         found.reserveCapacity(keys.count)
         var missing: [(index: Int, missing: Missing<CacheKey>)] = []
         for key in keys {
-            switch look(for: key, database.state) {
+            switch searchMemory(for: key, database.state) {
             case .found(let responses): found.append(responses)
             case .missing(let one):
                 missing.append((found.count, one))
@@ -79,34 +79,34 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         used.reserveCapacity(missing.count)
         try core.read(database) { connection in
             let reading = EntryReading(core: core, database: database, connection: connection)
-            for (index, missing) in missing { found[index] = try read(missing, reading) { used.append($0) } }
+            for (index, missing) in missing { found[index] = try readResponses(missing, reading) { used.append($0) } }
         }
-        use(used, database)
+        recordUse(used, database)
         return found
     }
 
-    /// What is not in memory, and what has to be known from before it is read.
+    /// A key that is not in memory, with the state that was read before the disk is.
     private struct Missing<Key> {
         var key: Key
         var hash: Int64
         /// The number of the last invalidation.
         var sequence: Int64
-        /// What was being written. It counts even when that has ended meanwhile: then the disk has
-        /// the same.
-        var written: [ResidentValue] = []
+        /// The values that were being written. They stay valid if their writing ended meanwhile,
+        /// because the disk then has the same.
+        var written: [MemoryValue] = []
         var ticket: UInt64
     }
 
-    private enum Look<Key, Found> {
+    private enum MemorySearch<Key, Found> {
         case found(Found)
         case missing(Missing<Key>)
     }
 
-    private func look(for key: CacheKey, _ state: DatabaseState) -> Look<CacheKey, [StoredResponse]> {
+    private func searchMemory(for key: CacheKey, _ state: DatabaseState) -> MemorySearch<CacheKey, [StoredResponse]> {
         let hash = state.hash(key.bytes, .responseKey)
-        // Read first: what is invalidated after this may still be answered.
+        // This is read first: a response that is invalidated later may still be returned.
         let sequence = core.sequence.load(ordering: .acquiring)
-        // Before the rest: when it has ended meanwhile, the rest has it.
+        // This is read before memory and disk: a value whose writing ends meanwhile is found there.
         let written = state.pending.values(
             key.bytes,
             hash: hash,
@@ -114,19 +114,19 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
             ring: state.ring,
             originHash: state.hash(key.components.target.originBytes, .origin)
         )
-        let resident = state.memory?.responses(key, hash: hash, sequence: sequence, recency: state.recency)
-        var found = resident?.value
+        let inMemory = state.memory?.responses(key, hash: hash, sequence: sequence, recency: state.recency)
+        var found = inMemory?.value
         if !state.damage.isEmpty { found?.removeAll { state.damage.contains($0.id) } }
         if found == nil, state.filter?.mayContain(hash) == false { found = [] }
         if let found { return .found(written.isEmpty ? found : state.pending.merged(found, with: written)) }
-        let ticket = resident?.ticket ?? 0
+        let ticket = inMemory?.ticket ?? 0
         return .missing(Missing(key: key, hash: hash, sequence: sequence, written: written, ticket: ticket))
     }
 
-    /// Reads what is not in memory, and takes it in.
+    /// Reads the responses of a key from disk, and inserts them into memory.
     ///
-    /// - Parameter noteUse: told of each entry that was read.
-    private func read(
+    /// - Parameter noteUse: called with each entry that was read.
+    private func readResponses(
         _ missing: Missing<CacheKey>,
         _ reading: EntryReading,
         noteUse: (Int64) -> Void
@@ -134,7 +134,7 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         let state = reading.database.state
         var responses = try reading.responses(of: missing.key, hash: missing.hash)
         if let volatile = core.volatile, !volatile.isEmpty {
-            responses = try volatile.applied(to: responses, key: missing.key) {
+            responses = try volatile.apply(to: responses, key: missing.key) {
                 try reading.subject(of: [$0], key: missing.key, hash: missing.hash).tagHashes
             }
         }
@@ -142,7 +142,7 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         if let memory = state.memory, !responses.isEmpty,
             memory.admits(missing.hash, bytes: responses.reduce(0) { $0 + $1.bytes(upTo: memory.bodyLimit) })
         {
-            let entry = ResidentEntry(
+            let entry = MemoryEntry(
                 key: missing.key.bytes,
                 value: .responses(responses.map { $0.keepingBody(upTo: memory.bodyLimit) }),
                 subject: try reading.subject(of: responses, key: missing.key, hash: missing.hash),
@@ -155,7 +155,7 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
 
     // MARK: Objects
 
-    /// The object of a key.
+    /// Returns the object of a key.
     func object(of key: [UInt8]) throws -> EntryReading.FoundObject {
         let database = try core.database()
         do {
@@ -166,16 +166,17 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
     }
 
     private func object(of key: [UInt8], in database: StoreDatabase) throws -> EntryReading.FoundObject {
-        switch look(forObject: key, database.state) {
+        switch searchMemory(forObject: key, database.state) {
         case .found(let object): return object
         case .missing(let missing):
             return try core.read(database) { connection in
-                try read(missing, EntryReading(core: core, database: database, connection: connection))
+                try readObject(missing, EntryReading(core: core, database: database, connection: connection))
             }
         }
     }
 
-    /// The objects of some keys, in their order: what is in memory, and the rest from one snapshot.
+    /// Returns the objects of some keys, in their order, from memory and the rest from one
+    /// snapshot.
     func objects(of keys: [[UInt8]]) throws -> [EntryReading.FoundObject] {
         let database = try core.database()
         do {
@@ -190,7 +191,7 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         found.reserveCapacity(keys.count)
         var missing: [(index: Int, missing: Missing<[UInt8]>)] = []
         for key in keys {
-            switch look(forObject: key, database.state) {
+            switch searchMemory(forObject: key, database.state) {
             case .found(let object): found.append(object)
             case .missing(let one):
                 missing.append((found.count, one))
@@ -200,32 +201,34 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         if missing.isEmpty { return found }
         try core.read(database) { connection in
             let reading = EntryReading(core: core, database: database, connection: connection)
-            for (index, missing) in missing { found[index] = try read(missing, reading) }
+            for (index, missing) in missing { found[index] = try readObject(missing, reading) }
         }
         return found
     }
 
-    private func look(forObject key: [UInt8], _ state: DatabaseState) -> Look<[UInt8], EntryReading.FoundObject> {
+    private func searchMemory(forObject key: [UInt8], _ state: DatabaseState) -> MemorySearch<
+        [UInt8], EntryReading.FoundObject
+    > {
         let hash = state.hash(key, .objectKey)
         let sequence = core.sequence.load(ordering: .acquiring)
         if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence, ring: state.ring).last
         {
             return .found(.object(object))
         }
-        let resident = state.memory?.object(key, hash: hash, sequence: sequence, recency: state.recency)
-        if let object = resident?.value { return .found(.object(object)) }
+        let inMemory = state.memory?.object(key, hash: hash, sequence: sequence, recency: state.recency)
+        if let object = inMemory?.value { return .found(.object(object)) }
         if state.filter?.mayContain(hash) == false { return .found(.none) }
-        return .missing(Missing(key: key, hash: hash, sequence: sequence, ticket: resident?.ticket ?? 0))
+        return .missing(Missing(key: key, hash: hash, sequence: sequence, ticket: inMemory?.ticket ?? 0))
     }
 
-    private func read(_ missing: Missing<[UInt8]>, _ reading: EntryReading) throws -> EntryReading.FoundObject {
+    private func readObject(_ missing: Missing<[UInt8]>, _ reading: EntryReading) throws -> EntryReading.FoundObject {
         let found = try reading.object(of: missing.key, hash: missing.hash)
         guard case .object(let object) = found else { return found }
-        use(object.id, reading.database)
+        recordUse(object.id, reading.database)
         if let memory = reading.database.state.memory, object.bytes.count <= memory.bodyLimit,
             memory.admits(missing.hash, bytes: object.bytes.count)
         {
-            let entry = CacheManager.resident(
+            let entry = CacheManager.memoryEntry(
                 object,
                 key: missing.key,
                 hash: missing.hash,
@@ -242,7 +245,7 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
     func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
         if let body = response.content?.body { return BodyStream(body, range) }
         let database = try core.database()
-        use(response.id, database)
+        recordUse(response.id, database)
         return try StoredBody.open(
             core,
             database,
@@ -253,15 +256,13 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         )
     }
 
-    /// Notes that an entry was used.
-    ///
-    /// In memory: a read never writes.
-    func use(_ entryID: Int64, _ database: StoreDatabase) {
+    /// Records in memory that an entry was used. A read never writes to disk.
+    func recordUse(_ entryID: Int64, _ database: StoreDatabase) {
         if database.writer != nil { database.state.recency.use(entryID) }
     }
 
-    /// Notes that some entries were used, in the order in which they were.
-    private func use(_ entryIDs: [Int64], _ database: StoreDatabase) {
+    /// Records that some entries were used, in the order in which they were used.
+    private func recordUse(_ entryIDs: [Int64], _ database: StoreDatabase) {
         if database.writer != nil { database.state.recency.use(entryIDs) }
     }
 
@@ -270,11 +271,11 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         try begin(draft, fence: fence)
     }
 
-    /// Begins to store a response of the engine's, or says that now is not the time.
+    /// Begins to store a response from the engine; `nil` if it cannot be stored now.
     private func begin(_ draft: ResponseDraft, fence: InvalidationSequence) throws -> (any ResponseWriter)? {
         if core.isReadOnly { return nil }
         let database = try core.database()
-        // Opened for reading alone: what passes is not stored, and that is no failure.
+        // A store that was opened for reading alone stores nothing, which is no failure.
         guard let writer = database.writer else { return nil }
         database.state.observe(draft.storedAt)
         let limits = database.state.limits
@@ -284,14 +285,15 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         if bytes > limits.maximumObject { return nil }
         if let quota = limits.quotas.tightest(for: draft), bytes > quota.bytes { return nil }
         if writer.logIsHeld.load(ordering: .relaxed) {
-            // Perhaps no longer: nobody else would find out while everything is declined.
+            // The reader that held the log may be gone. Only this sweep finds out while all
+            // responses are declined.
             writer.requestSweep()
             return nil
         }
-        // The disk takes no more: to be said of what comes, and not found out after its head.
+        // If the disk is full, a response is declined now, not after its head was stored.
         if !writer.admits(draft.expectedLength, at: draft.storedAt) { return nil }
-        // The disk is behind: the exchange goes on without the store. What the caller asks for
-        // itself waits instead.
+        // If the disk is slow, the exchange continues without the store. Explicit calls wait
+        // instead.
         if writer.pendingBytes > limits.pending { return nil }
         let room = limits.room(for: length)
         guard database.state.unfinished.reserve(room) else { return nil }
@@ -317,7 +319,7 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         }
         var renewed = entry.draft(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
         if freshened.content != nil {
-            renewed.resident = { [freshened] sequence in entry.resident(freshened, sequence: sequence) }
+            renewed.memoryEntry = { [freshened] sequence in entry.memoryEntry(freshened, sequence: sequence) }
         }
         let place = EntryPlace(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
         let isChanged = try await core.write(to: database, bytes: Int(draft.head.storedBytes + draft.tagLogBytes)) {
@@ -340,7 +342,7 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
 }
 
 extension BodyStream {
-    /// A part of a body that is in memory; `nil` when the range is not within it.
+    /// Makes a stream of a part of a body in memory; `nil` if the range is not within it.
     init?(_ body: ByteBuffer, _ range: Range<Int64>?) {
         guard let range else {
             self.init(body)
@@ -354,12 +356,12 @@ extension BodyStream {
 }
 
 extension StoredResponse {
-    /// Bytes of the body, where it is kept in memory.
+    /// The bytes of the body, if it is small enough to be kept in memory.
     fileprivate func bytes(upTo limit: Int) -> Int {
         content?.body.map { $0.readableBytes > limit ? 0 : $0.readableBytes } ?? 0
     }
 
-    /// Without its body in memory, where that is too large to be kept there.
+    /// Returns the response without its body in memory if that is too large to be kept.
     fileprivate func keepingBody(upTo limit: Int) -> StoredResponse {
         guard let content, let body = content.body, body.readableBytes > limit else { return self }
         var response = self
@@ -369,7 +371,7 @@ extension StoredResponse {
 }
 
 extension StoredResponseHead {
-    /// About what the head takes on disk, the row around it included.
+    /// The bytes that the head takes on disk, about, including its row.
     var storedBytes: Int64 {
         var bytes = 512
         for field in fields { bytes += field.name.rawName.utf8.count + field.value.utf8.count + 8 }

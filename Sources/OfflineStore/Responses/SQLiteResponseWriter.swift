@@ -12,15 +12,15 @@ final class SQLiteResponseWriter: ResponseWriter {
     }
 
     private let draft: ResponseDraft
-    /// `nil`: stored whatever was invalidated meanwhile.
+    /// `nil` stores the response regardless of invalidations.
     private let fence: InvalidationSequence?
     private let core: StoreCore
     private let body: BodyWriter
-    /// The smallest quota that it counts against.
+    /// The smallest quota that applies to it.
     private let quota: QuotaTable.Limit?
     private let phase = Mutex(Phase.writing)
 
-    /// - Parameter reserved: bytes for which room was taken.
+    /// - Parameter reserved: bytes of space that the caller reserved.
     init(
         core: StoreCore,
         database: StoreDatabase,
@@ -111,9 +111,9 @@ final class SQLiteResponseWriter: ResponseWriter {
     }
 }
 
-/// A response's row, but for what is known only at its end.
+/// A response's row, except for the values that are known only at its end.
 ///
-/// Everything that costs time is made here, outside the writer's transaction.
+/// All expensive work is done here, outside the writer's transaction.
 struct ResponseEntry: Sendable {
     let keyHash: Int64
     let targetHash: Int64
@@ -121,7 +121,7 @@ struct ResponseEntry: Sendable {
     private let variant: [UInt8]
     let tags: [TagName]
 
-    /// - Parameter canonicalTarget: the key's, where it is known.
+    /// - Parameter canonicalTarget: the key's canonical target, if the caller has it.
     init(draft: ResponseDraft, canonicalTarget: [UInt8]? = nil, state: DatabaseState) {
         source = draft
         variant = VariantKey.bytes(of: draft.head)
@@ -130,7 +130,7 @@ struct ResponseEntry: Sendable {
         targetHash = state.hash(canonicalTarget ?? draft.key.outline.canonicalTarget, .target)
     }
 
-    /// Asked for seldom.
+    /// Returns the hash of the origin; only removals by prefix need it.
     func originHash(_ state: DatabaseState) -> Int64 {
         state.hash(source.key.components.target.originBytes, .origin)
     }
@@ -155,11 +155,11 @@ struct ResponseEntry: Sendable {
         )
     }
 
-    /// The response as its readers get it, and its row.
+    /// Returns the response for readers, and its row.
     ///
     /// - Parameters:
     ///   - whole: the body, if it is in memory as a whole.
-    ///   - residentLimit: bytes of a body that memory keeps.
+    ///   - residentLimit: the largest body that is kept in memory, in bytes.
     func stored(id: Int64, length: Int64, whole: ByteBuffer?, residentLimit: Int) -> (StoredResponse, EntryDraft) {
         var response = StoredResponse(
             id: id,
@@ -172,30 +172,30 @@ struct ResponseEntry: Sendable {
         let body = length <= Int64(residentLimit) ? whole : nil
         response.content = ResidentContent(body: body, freshUntil: source.freshUntil)
         var row = draft(id: id, bodyID: id, bodyLength: length)
-        row.resident = { [self, response] sequence in resident(response, sequence: sequence) }
+        row.memoryEntry = { [self, response] sequence in memoryEntry(response, sequence: sequence) }
         return (response, row)
     }
 
-    /// The row with its body.
+    /// Returns the row with its body.
     ///
     /// - Parameters:
-    ///   - body: less than one transaction takes.
-    ///   - isShown: readers see it before its commit. If not, and without a memory tier, nobody
-    ///     asks for what memory keeps.
-    func whole(_ body: ByteBuffer, isShown: Bool, _ state: DatabaseState) -> WholeEntry {
+    ///   - body: a body that fits in one transaction.
+    ///   - isVisibleBeforeCommit: whether readers see it before its commit. If not, and without a
+    ///     memory tier, no copy for memory is made.
+    func whole(_ body: ByteBuffer, isVisibleBeforeCommit: Bool, _ state: DatabaseState) -> WholeEntry {
         let limit = state.limits.residentBody
         let id = state.newID()
         let length = Int64(body.readableBytes)
         let row =
-            isShown || state.memory != nil
+            isVisibleBeforeCommit || state.memory != nil
             ? stored(id: id, length: length, whole: body, residentLimit: limit).1
             : draft(id: id, bodyID: id, bodyLength: length)
         return WholeEntry(row, body: .buffer(body), residentLimit: limit)
     }
 
-    /// The response as memory keeps it, when it is all there is under its key.
-    func resident(_ response: StoredResponse, sequence: Int64) -> ResidentEntry {
-        ResidentEntry(
+    /// Returns the response for memory, as the only one of its key.
+    func memoryEntry(_ response: StoredResponse, sequence: Int64) -> MemoryEntry {
+        MemoryEntry(
             key: response.key.bytes,
             value: .responses([response]),
             subject: InvalidationSubject(keyHash: keyHash, targetHash: targetHash, tagHashes: tags.map(\.hash)),
@@ -205,9 +205,9 @@ struct ResponseEntry: Sendable {
 }
 
 extension WriteContext {
-    /// Whether an invalidation after `fence` was about a response.
+    /// Returns whether an invalidation after `fence` concerned a response.
     ///
-    /// - Parameter entryID: the entry that it freshens; the tags that this has count too.
+    /// - Parameter entryID: the entry that the response freshens, whose tags are included.
     func isInvalidated(
         after fence: InvalidationSequence,
         _ entry: ResponseEntry,

@@ -1,18 +1,17 @@
 import HTTPCache
 import NIOCore
 
-/// Reads stored bodies: a chunk at a time, each with its checksum, never a whole one in memory.
+/// Reads stored bodies chunk by chunk and verifies each checksum. It never loads a whole body.
 struct StoredBody: Sendable {
     let core: StoreCore
     let database: StoreDatabase
     let entryID: Int64
     let bodyID: Int64
     let length: Int64
-    /// Keeps the body on disk; not needed for one that is in memory as a whole after the first
-    /// read.
+    /// Keeps the body on disk; not needed if the first read returns the whole body.
     let lease: Lease?
 
-    /// One chunk, verified; `nil` when it is not there or not what was written.
+    /// Reads and verifies one chunk.
     static func chunk(_ connection: Connection, bodyID: Int64, index: Int64, length: Int64) throws -> Chunk {
         let id = bodyID << 16 | index
         let expected = min(Int64(StoreLimits.chunkLength), length - index * Int64(StoreLimits.chunkLength))
@@ -23,13 +22,13 @@ struct StoredBody: Sendable {
         return withChunk(statement, column: 0, id: id, length: expected) { .whole(buffer($0)) } ?? .damaged
     }
 
-    /// Lends the bytes of the chunk in a row, verified; `nil` where there is none, or where they
-    /// are not what was written.
+    /// Passes the verified bytes of the chunk in a row to `body`; `nil` if there is no chunk, or if
+    /// it is damaged.
     ///
     /// - Parameters:
-    ///   - column: of its checksum, before that of its bytes.
-    ///   - id: the number that it has in its table.
-    ///   - length: what it is to have, in bytes.
+    ///   - column: the column of the checksum; the bytes are in the next one.
+    ///   - id: the chunk's number in its table.
+    ///   - length: the expected length, in bytes.
     static func withChunk<Result>(
         _ statement: SQLStatement,
         column: Int32,
@@ -58,11 +57,10 @@ struct StoredBody: Sendable {
         case damaged
     }
 
-    /// Opens a body or a part of it: the first chunk that is read has been verified when this
-    /// returns.
+    /// Opens a body or a part of it. The first chunk has been verified when this returns.
     ///
     /// - Parameter range: `nil` for the whole body.
-    /// - Returns: `nil` when that chunk is gone or damaged, or the range is not within the body.
+    /// - Returns: `nil` if that chunk is gone or damaged, or if the range is not within the body.
     static func open(
         _ core: StoreCore,
         _ database: StoreDatabase,
@@ -119,7 +117,7 @@ struct StoredBody: Sendable {
         }
     }
 
-    /// What of a chunk is within a range of the body that touches it.
+    /// Returns the part of a chunk that is within a range of the body.
     private static func part(of chunk: ByteBuffer, at index: Int64, within range: Range<Int64>) -> ByteBuffer {
         let start = index * Int64(StoreLimits.chunkLength)
         let bytes = range.clamped(to: start..<start + Int64(chunk.readableBytes))
@@ -135,7 +133,7 @@ struct StoredBody: Sendable {
             throw StoreError(
                 code: .gone,
                 message:
-                    "Stored body \(bodyID) was removed by the writing process while it was read. Ask for the response again."
+                    "Stored body \(bodyID) was removed by the writing process while it was read. Request the response again."
             )
         case .damaged:
             core.noteDamage("body", entryID: entryID, in: database)

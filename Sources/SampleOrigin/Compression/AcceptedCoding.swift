@@ -1,7 +1,6 @@
-/// Whether an `Accept-Encoding` field lets a coding be used: RFC 9110 §12.5.3.
+/// Whether an `Accept-Encoding` field allows a coding: RFC 9110 §12.5.3.
 ///
-/// No field lets everything be used, as far as the protocol goes; here it means that nothing was
-/// asked for.
+/// In the protocol, an absent field allows every coding. Here it means that none was requested.
 func accepts(_ coding: String, field: String?) -> Bool {
     var others = false
     for range in (field ?? "").split(separator: ",") {

@@ -3,27 +3,27 @@ import CZlib
 /// Compresses a stream part by part with the system's zlib; its output depends on that library's
 /// version.
 final class Deflater {
-    /// What is around the compressed data.
+    /// The format around the compressed data.
     enum Format: Int32 {
         /// The coding `gzip`: RFC 1952.
         case gzip = 31
         /// The coding `deflate`: the zlib format, RFC 1950.
         case zlib = 15
-        /// Nothing: bare RFC 1951, which is what the coding `deflate` was often mistaken for.
+        /// Nothing: bare RFC 1951, which many servers sent for the coding `deflate`.
         case raw = -15
     }
 
     enum Flush: Int32 {
         case none = 0
-        /// Ends at a byte boundary, and what follows refers to nothing before it.
+        /// Ends at a byte boundary. Later data refers to nothing before it.
         case full = 3
         case finish = 4
     }
 
-    /// zlib refused to begin, which it does when there is no memory.
+    /// zlib could not start, for want of memory.
     struct Unavailable: Error {}
 
-    // zlib keeps a pointer to it, so it has an address of its own.
+    // zlib keeps a pointer to it, so its address must not change.
     private let stream: UnsafeMutablePointer<z_stream>
 
     init(_ format: Format) throws {
@@ -38,7 +38,7 @@ final class Deflater {
         stream.deallocate()
     }
 
-    /// What can be sent after these bytes, which may be nothing yet.
+    /// Compresses these bytes and returns the output so far, which may be empty.
     func compress(_ bytes: [UInt8], _ flush: Flush = .none) -> [UInt8] {
         var input = bytes
         var output: [UInt8] = []
@@ -54,7 +54,7 @@ final class Deflater {
                     return target.count - Int(stream.pointee.avail_out)
                 }
                 output.append(contentsOf: room[..<written])
-                // A full room may mean that there is more.
+                // A full buffer may mean that there is more.
             } while stream.pointee.avail_out == 0
         }
         return output

@@ -1,4 +1,4 @@
-/// Lines of text that depend on nothing but their number, and so compress well: the body of `GET
+/// Lines of text that depend only on their number, and so compress well: the body of `GET
 /// /gzip/{count}`.
 public struct DeterministicText: Sendable {
     /// The longest text, 1 GiB.

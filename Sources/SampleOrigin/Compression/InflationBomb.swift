@@ -1,22 +1,23 @@
 import CZlib
 import Hummingbird
 
-/// A short gzip stream that inflates to a very long run of zeros: what a client's limit is for.
+/// A short gzip stream that inflates to a very long run of zeros. A client needs a limit against
+/// it.
 ///
-/// One MiB of zeros is compressed so that it can be repeated, so neither side of it is ever held: a
-/// GiB is a thousand times the same 1 KiB. The checksum and the length at its end are right, so
-/// nothing but its size is wrong with it.
+/// One MiB of zeros is compressed so that it can be repeated: a GiB is a thousand times the same 1
+/// KiB. So neither form is ever in memory as a whole. The checksum and the length at its end are
+/// correct: only its size is wrong.
 struct InflationBomb {
     private static let mebibyte = 1 << 20
     private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 255]
-    /// A last block with nothing in it.
+    /// An empty last block.
     private static let lastBlock: [UInt8] = [3, 0]
 
     private let segment: [UInt8]
     private let repetitions: Int
     private let trailer: [UInt8]
 
-    /// The bomb that inflates to so many MiB.
+    /// Makes a bomb that inflates to this number of MiB.
     init(mebibytes: Int) throws {
         let zeros = [UInt8](repeating: 0, count: Self.mebibyte)
         segment = try Deflater(.raw).compress(zeros, .full)

@@ -1,10 +1,10 @@
-/// The little of a GraphQL document that this origin looks at: its operations and their top-level
+/// The part of a GraphQL document that this origin reads: its operations and their top-level
 /// fields.
 ///
-/// This is no GraphQL engine. There is no schema, no type checking, no fragment and no selection:
-/// an operation's top-level fields are answered whole, whatever is selected below them. What it
-/// does read, it reads by the grammar (comments, strings, commas, aliases, variables), so that a
-/// client may write its queries as it likes.
+/// This is not a GraphQL engine: there is no schema, no type checking, no fragment and no
+/// selection. The response contains an operation's top-level fields as a whole, whatever is
+/// selected below them. The parser follows the grammar (comments, strings, commas, aliases,
+/// variables), so that a client may write its queries as it likes.
 struct GraphQLDocument {
     enum OperationKind: String {
         case query, mutation, subscription
@@ -17,7 +17,7 @@ struct GraphQLDocument {
     }
 
     struct Field {
-        /// The name under which the answer appears: the alias, or the field's own.
+        /// The name of the field in the response: the alias, or the field's own name.
         let responseKey: String
         let name: String
         let arguments: [String: GraphQLValue]
@@ -34,7 +34,7 @@ struct GraphQLDocument {
         while !parser.isAtEnd {
             if let operation = try parser.definition() { operations.append(operation) }
         }
-        guard !operations.isEmpty else { throw GraphQLSyntaxError("the document holds no operation") }
+        guard !operations.isEmpty else { throw GraphQLSyntaxError("the document contains no operation") }
         self.operations = operations
     }
 
@@ -42,18 +42,20 @@ struct GraphQLDocument {
     func operation(named name: String?) throws -> Operation {
         guard let name else {
             guard operations.count == 1 else {
-                throw GraphQLSyntaxError("of \(operations.count) operations, none is named in 'operationName'")
+                throw GraphQLSyntaxError(
+                    "there are \(operations.count) operations, and none is named in 'operationName'"
+                )
             }
             return operations[0]
         }
         guard let operation = operations.first(where: { $0.name == name }) else {
-            throw GraphQLSyntaxError("the document holds no operation named '\(name)'")
+            throw GraphQLSyntaxError("the document contains no operation named '\(name)'")
         }
         return operation
     }
 }
 
-/// An argument's value, as far as arguments here need one.
+/// An argument's value, of the types that arguments here have.
 enum GraphQLValue: Equatable {
     case string(String)
     case integer(Int)

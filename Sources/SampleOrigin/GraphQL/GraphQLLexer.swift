@@ -1,4 +1,4 @@
-/// Splits a GraphQL document into tokens; white space, commas and comments mean nothing there.
+/// Splits a GraphQL document into tokens; it skips white space, commas and comments.
 enum GraphQLLexer {
     enum Token: Equatable {
         case name(String)
@@ -66,14 +66,14 @@ enum GraphQLLexer {
             let digits = rest.prefix(4)
             rest = rest.dropFirst(4)
             guard digits.count == 4, let value = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(value) else {
-                throw GraphQLSyntaxError("'\\u\(digits)' is no character")
+                throw GraphQLSyntaxError("'\\u\(digits)' is not a character")
             }
             return Character(scalar)
-        default: throw GraphQLSyntaxError("a string holds an unknown escape")
+        default: throw GraphQLSyntaxError("a string contains an unknown escape")
         }
     }
 
-    /// The raw content of a block string: nothing here depends on its indentation.
+    /// The raw content of a block string. Its indentation is kept, for nothing here depends on it.
     private static func blockString(_ rest: inout Substring) throws -> String {
         rest = rest.dropFirst(3)
         var value = ""

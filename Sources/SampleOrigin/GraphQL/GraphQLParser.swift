@@ -98,7 +98,7 @@ struct GraphQLParser {
         }
     }
 
-    /// Skips what a bracket opens, up to the bracket that closes it.
+    /// Skips from an opening bracket to the bracket that closes it.
     private mutating func skipBalanced() throws {
         var depth = 0
         while let token = tokens.popFirst() {

@@ -3,7 +3,7 @@ import NIOCore
 
 /// A GraphQL request: the JSON body of a POST, or the query parameters of a GET.
 struct GraphQLRequest: Decodable {
-    /// A variable's value, as far as the operations here take one.
+    /// A variable's value, of the types that the operations here accept.
     enum Variable: Decodable {
         case string(String)
         case integer(Int)
@@ -24,7 +24,7 @@ struct GraphQLRequest: Decodable {
         }
     }
 
-    /// What a request says beside the language: here, the hash of a persisted query.
+    /// A request's extensions of the language: here, the hash of a persisted query.
     struct Extensions: Decodable {
         struct PersistedQuery: Decodable {
             let version: Int
@@ -34,7 +34,7 @@ struct GraphQLRequest: Decodable {
         let persistedQuery: PersistedQuery?
     }
 
-    /// The text; absent where a persisted query is meant.
+    /// The text; absent if the request names a persisted query.
     let query: String?
     let variables: [String: Variable]?
     let operationName: String?
@@ -82,7 +82,7 @@ struct GraphQLRequest: Decodable {
     }
 }
 
-/// What a GraphQL request is answered with: data, or what went wrong.
+/// The response to a GraphQL request: data, errors, or both.
 struct GraphQLResponse: Encodable {
     enum Value: Encodable {
         case details(MomentsDetails)
@@ -109,7 +109,7 @@ struct GraphQLResponse: Encodable {
         }
     }
 
-    /// A field that failed is there, and null; no data at all when nothing ran.
+    /// A failed field is present, and null. Without data if no operation ran.
     var data: [String: Value?]?
     var errors: [Failure]?
 }

@@ -6,8 +6,8 @@ private let maximumRequestBytes = 1 << 20
 
 /// The feed as GraphQL over POST, and its queries over GET, persisted ones included.
 ///
-/// A request that cannot be read is a 400; one that can is a 200, with `errors` in it where
-/// something went wrong.
+/// A request that cannot be parsed gets a 400. Any other gets a 200, which contains `errors` if a
+/// field failed.
 func addGraphQLRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.post("/graphql") { request, _ in
         let body = try await request.body.collect(upTo: maximumRequestBytes)
@@ -44,13 +44,13 @@ private func run(_ request: GraphQLRequest, method: HTTPRequest.Method, state: O
             response.headers[.allow] = "POST"
             return response
         }
-        return try answer(operation, of: request, state: state)
+        return try execute(operation, of: request, state: state)
     } catch let error as GraphQLSyntaxError {
         return try rejected("The query cannot be read: \(error.message).")
     }
 }
 
-private func answer(
+private func execute(
     _ operation: GraphQLDocument.Operation,
     of request: GraphQLRequest,
     state: OriginState
@@ -66,8 +66,8 @@ private func answer(
         }
     }
     let result = GraphQLResponse(data: data, errors: errors.isEmpty ? nil : errors)
-    // Explicit freshness is what makes an answer to POST storable at all, for caches that want it
-    // (RFC 9110 §9.3.3).
+    // Only explicit freshness makes a response to POST storable, for caches that support it (RFC
+    // 9110 §9.3.3).
     let isCacheable = operation.kind == .query && errors.isEmpty
     return try Response.representation(json: result, cacheControl: isCacheable ? state.defaultCacheControl : "no-store")
 }
@@ -137,8 +137,8 @@ private func rejected(_ message: String) throws -> Response {
     return try Response.json(GraphQLResponse(errors: [failure]), status: .badRequest)
 }
 
-/// What a client of persisted queries waits for, before it sends the text once. The answer to the
-/// next such request is another one, so this one is not stored.
+/// Tells a client of persisted queries to send the text once. The next such request gets another
+/// response, so this one is not stored.
 private func unregistered() throws -> Response {
     let failure = GraphQLResponse.Failure("PersistedQueryNotFound", code: "PERSISTED_QUERY_NOT_FOUND")
     var response = try Response.json(GraphQLResponse(errors: [failure]))

@@ -1,5 +1,4 @@
-/// The feed of one user, a page of it: what `GET /moments` and `getMomentsDetailsByUserID` answer
-/// with.
+/// A page of one user's feed: the response to `GET /moments` and `getMomentsDetailsByUserID`.
 struct MomentsDetails: Encodable, Sendable {
     let userDetails: UserDetails
     let moments: [Moment]
@@ -20,7 +19,7 @@ struct Moment: Encodable, Sendable {
         case photos = "PHOTOS"
     }
 
-    /// As much of the author as a moment shows.
+    /// The part of the author that a moment shows.
     struct Author: Encodable, Sendable {
         let name: String
         let avatar: String

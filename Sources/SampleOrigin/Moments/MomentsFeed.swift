@@ -7,13 +7,12 @@ final class MomentsFeed: Sendable {
     static let momentsPerUser = 25
     static let maximumLikes = 1_000_000
 
-    /// When the feed was last changed before anybody liked anything: 2026-01-01T00:00:00Z.
+    /// The last change of the feed before the first like: 2026-01-01T00:00:00Z.
     static let firstModified: Int64 = 1_767_225_600
 
     private struct Changes {
         var likes: [String: Int] = [:]
-        /// Changes per user, which is all the time that passes here: each makes the feed one second
-        /// younger.
+        /// Changes per user. They replace the clock: each makes the feed one second younger.
         var revisions: [String: Int64] = [:]
     }
 
@@ -60,13 +59,12 @@ final class MomentsFeed: Sendable {
         return changes.withLock { Self.moment(number: number, of: user, likes: $0.likes) }
     }
 
-    /// Adds a like, or takes one back, and returns the moment as it is then; `nil` for an unknown
-    /// moment.
+    /// Adds or removes likes, and returns the changed moment; `nil` for an unknown moment.
     func like(_ id: String, by amount: Int) -> Moment? {
         change(id) { min(max($0 + amount, 0), Self.maximumLikes) }
     }
 
-    /// Likes a moment, or no longer, whatever was before: once is as good as many times.
+    /// Sets whether a moment is liked. Repeating it changes nothing.
     func setLiked(_ id: String, _ isLiked: Bool) -> Moment? {
         change(id) { isLiked ? max($0, 1) : 0 }
     }
@@ -111,8 +109,8 @@ final class MomentsFeed: Sendable {
             photos: isLink ? [] : (1...(number % 3)).map { "/images/\(id)-\($0).svg" },
             createdDate: "2025-12-\(day)T08:00:00Z",
             isLiked: given > 0,
-            // Every moment begins with some likes of its own, so that a feed of zeros is not
-            // mistaken for one.
+            // Every moment begins with some likes, so that a feed of zeros is not mistaken for a
+            // correct one.
             likes: number * 7 % 11 + given
         )
     }

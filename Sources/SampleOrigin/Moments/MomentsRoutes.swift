@@ -25,29 +25,28 @@ func addMomentsRoutes(to router: Router<OriginContext>, state: OriginState) {
         return try Response.representation(json: user, cacheControl: state.defaultCacheControl)
     }
     router.post("/moments/{id}/likes") { _, context in
-        try changed(context) { state.feed.like($0, by: 1) }
+        try change(context) { state.feed.like($0, by: 1) }
     }
     router.delete("/moments/{id}/likes") { _, context in
-        try changed(context) { state.feed.like($0, by: -1) }
+        try change(context) { state.feed.like($0, by: -1) }
     }
-    // The same as a state instead of a count, so that sending it twice does no harm (RFC 9110
-    // §9.2.2).
+    // Sets a state instead of a count, so that sending it twice does no harm (RFC 9110 §9.2.2).
     for method: HTTPRequest.Method in [.put, .post] {
         router.on("/moments/{id}/like", method: method) { _, context in
-            try changed(context) { state.feed.setLiked($0, true) }
+            try change(context) { state.feed.setLiked($0, true) }
         }
     }
     router.delete("/moments/{id}/like") { _, context in
-        try changed(context) { state.feed.setLiked($0, false) }
+        try change(context) { state.feed.setLiked($0, false) }
     }
 }
 
-private func changed(_ context: OriginContext, _ change: (String) -> Moment?) throws -> Response {
+private func change(_ context: OriginContext, by update: (String) -> Moment?) throws -> Response {
     let id = try context.parameters.require("id")
-    guard let moment = change(id) else { throw unknownMoment(id) }
+    guard let moment = update(id) else { throw unknownMoment(id) }
     var response = try Response.json(moment)
     response.headers[.cacheControl] = "no-store"
-    // Names what else has changed: a cache invalidates it too (RFC 9111 §4.4).
+    // Names the other changed target: a cache invalidates it too (RFC 9111 §4.4).
     response.headers[.contentLocation] = "/moments/\(id)"
     return response
 }

@@ -44,7 +44,7 @@ struct BodyFields {
             throw OriginHTTPError(
                 .unsupportedMediaType,
                 code: "unsupported-body",
-                message: "A body of type '\(other)' is not read here. Send JSON or a form."
+                message: "A body of type '\(other)' is not supported. Send JSON or a form."
             )
         }
     }

@@ -1,15 +1,14 @@
-/// What a `Range` field asks for: RFC 9110 §14.
+/// The part of the content that a `Range` field requests: RFC 9110 §14.
 enum ByteRange: Equatable {
-    /// Everything: there is no range, or none that this origin honours (§14.2 lets a server ignore
-    /// any).
+    /// The whole content: there is no range, or this origin ignores it (§14.2 allows that).
     case whole
     /// These offsets, not empty and within the content.
     case part(Range<Int64>)
-    /// Nothing that exists.
+    /// An empty part.
     case unsatisfiable
 
-    /// What is selected of `size` bytes; several ranges at once, other units and malformed fields
-    /// select everything.
+    /// The part of `size` bytes that the field selects. Several ranges, other units and malformed
+    /// fields select the whole content.
     static func selected(by field: String?, of size: Int64) -> ByteRange {
         guard let field, field.lowercased().hasPrefix("bytes=") else { return .whole }
         let specification = String(field.dropFirst(6)).trimmed
@@ -29,16 +28,16 @@ enum ByteRange: Equatable {
         }
     }
 
-    /// Whether `If-Range` lets the range be served: the tag must be the same by the strong
-    /// comparison (§13.1.5).
+    /// Whether `If-Range` allows the range: the tag must be equal by the strong comparison
+    /// (§13.1.5).
     ///
-    /// A date never does, for what has ranges here has no `Last-Modified`.
+    /// A date never does, because content with ranges has no `Last-Modified` here.
     static func mayBeServed(ifRange: String?, tag: String) -> Bool {
         guard let ifRange else { return true }
         return ifRange.trimmed == tag && !tag.hasPrefix("W/")
     }
 
-    /// A position; one too large for any content is as good as the largest.
+    /// A position; the largest integer if it is too large.
     private static func position(_ digits: Substring) -> Int64? {
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
         return Int64(digits) ?? .max - 1

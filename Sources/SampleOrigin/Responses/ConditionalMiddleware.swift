@@ -1,9 +1,9 @@
 import HTTPTypes
 import Hummingbird
 
-/// Answers a conditional GET or HEAD with 304 when the client's copy is current (RFC 9110 §13).
+/// Responds to a conditional GET or HEAD with 304 when the client's copy is current (RFC 9110 §13).
 struct ConditionalMiddleware: RouterMiddleware {
-    /// What a 304 must carry if the 200 would have carried it (RFC 9110 §15.4.5), and nothing else.
+    /// The fields that a 304 must repeat from the 200 (RFC 9110 §15.4.5), and no others.
     private static let carried: [HTTPField.Name] = [
         .cacheControl, .contentLocation, .eTag, .expires, .vary,
     ]
@@ -24,14 +24,14 @@ struct ConditionalMiddleware: RouterMiddleware {
             }
         }
         if fields[.eTag] == nil { fields[.lastModified] = response.headers[.lastModified] }
-        // The framework announces the length of the empty body; in a 304 that would be the length
-        // of the 200's.
+        // The framework sets the length of the empty body. In a 304, that field means the length of
+        // the 200's content.
         return Response(status: .notModified, headers: fields).withoutLength
     }
 
-    /// Whether the client's copy is the one that `response` would be answered with.
+    /// Whether the client's copy is the same as `response`.
     ///
-    /// `If-None-Match` decides alone when it is there (RFC 9110 §13.2.2).
+    /// `If-None-Match` alone decides if it is present (RFC 9110 §13.2.2).
     static func isCurrent(_ request: HTTPFields, _ response: HTTPFields) -> Bool {
         if let candidates = request[.ifNoneMatch] {
             if candidates.trimmed == "*" { return true }

@@ -1,12 +1,12 @@
 import HTTPTypes
 import Hummingbird
 
-/// Bytes that depend on nothing but their offset and a seed: the body of `GET /bytes/{count}`.
+/// Bytes that depend only on their offset and a seed: the body of `GET /bytes/{count}`.
 ///
-/// No stretch of them repeats, so that a body whose parts were swapped, lost or doubled is seen to
-/// be wrong. A test compares what it received with ``bytes(_:)``.
+/// No stretch of them repeats, so that swapped, lost and doubled parts of a body are detected. A
+/// test compares the received bytes with ``bytes(_:)``.
 public struct DeterministicBytes: Sendable {
-    /// The longest body, 1 TiB: as good as endless.
+    /// The longest body, 1 TiB: endless in practice.
     public static let maximumCount: Int64 = 1 << 40
 
     private static let chunkLength: Int64 = 64 << 10
@@ -39,10 +39,10 @@ public struct DeterministicBytes: Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// The response with `count` of them, streamed; with a length, or without one.
+    /// The response with `count` bytes, streamed; with or without a length.
     func response(count: Int64, isChunked: Bool, cacheControl: String) -> Response {
-        // The content is a function of these two, so a tag made of them is as strong as one made of
-        // the bytes.
+        // The content is a function of these two values, so a tag made of them is as strong as one
+        // of the bytes.
         let tag = entityTag(of: Array("\(seed)/\(count)".utf8))
         return Response(
             status: .ok,
@@ -51,7 +51,7 @@ public struct DeterministicBytes: Sendable {
         )
     }
 
-    /// The bytes at these offsets as a body, streamed; with a length, or without one.
+    /// The bytes at these offsets as a streamed body, with or without a length.
     func body(_ range: Range<Int64>, isChunked: Bool) -> ResponseBody {
         ResponseBody(contentLength: isChunked ? nil : range.count) { writer in
             var offset = range.lowerBound

@@ -1,4 +1,4 @@
-/// A JSON document made on the spot, for answers whose shape is what is asked for.
+/// A JSON document that is built from values, for responses whose shape the request selects.
 enum Document: Encodable {
     case null
     case bool(Bool)

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// What happens to a body after some of it was sent.
+/// The interruption of a body after a part of it was sent.
 enum BodyInterruption: Sendable {
     /// The connection is closed: the framework does that when a body throws.
     case closing
@@ -13,8 +13,8 @@ enum BodyInterruption: Sendable {
 struct Truncated: Error {}
 
 extension Response {
-    /// The same response, its body interrupted after `count` bytes; announced lengths stay as they
-    /// are.
+    /// The same response with a body that is interrupted after `count` bytes. Its `Content-Length`
+    /// stays.
     func interrupted(after count: Int, by interruption: BodyInterruption) -> Response {
         let original = body
         var response = self

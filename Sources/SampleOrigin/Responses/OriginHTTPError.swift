@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// A refused request, answered as JSON: `{"error":{"code":"unknown-user","message":"…"}}`.
+/// A rejected request. The response is JSON: `{"error":{"code":"unknown-user","message":"…"}}`.
 struct OriginHTTPError: HTTPResponseError {
     let status: HTTPResponse.Status
     let code: String
@@ -37,7 +37,7 @@ struct OriginHTTPError: HTTPResponseError {
     }
 }
 
-/// The body of every answer that reports an error.
+/// The body of every error response.
 struct ErrorBody: Encodable {
     struct Fields: Encodable {
         let code: String

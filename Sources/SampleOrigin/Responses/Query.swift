@@ -1,6 +1,6 @@
 import Hummingbird
 
-/// The parameters of a request's query, read with errors that say what was expected.
+/// The parameters of a request's query, read with errors that name the expected value.
 struct Query {
     /// The parameters in their order, decoded.
     let items: [(name: String, value: String)]
@@ -9,7 +9,7 @@ struct Query {
         self.init(request.uri.query ?? "")
     }
 
-    /// Reads `name=value&…`, as it stands in a query and in the body of a form.
+    /// Reads `name=value&…`, the format of a query and of a form's body.
     init(_ text: String) {
         items = text.split(separator: "&").map { item in
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 
 extension HTTPField.Name {
-    /// The number of the request that an answer belongs to, counted from the origin's start.
+    /// The number of the request that a response belongs to, counted from the origin's start.
     static let originRequest = parsed("X-Origin-Request")
 
     /// A name that is known to be one.
@@ -45,13 +45,13 @@ extension Response {
         representation(try jsonBytes(value), contentType: "application/json", cacheControl: cacheControl)
     }
 
-    /// An error status with a JSON body that says it was asked for.
+    /// An error status with a JSON body that calls the failure a requested one.
     static func failure(status code: Int) throws -> Response {
-        let body = ErrorBody(code: "asked-to-fail", message: "This origin was asked to answer with status \(code).")
+        let body = ErrorBody(code: "asked-to-fail", message: "This origin was asked to respond with status \(code).")
         return try json(body, status: HTTPResponse.Status(code: code))
     }
 
-    /// Without the `Content-Length` that the framework sets by the body, for an answer that may
+    /// The response without the `Content-Length` that the framework sets, for statuses that may
     /// have none.
     var withoutLength: Response {
         var response = self
@@ -66,8 +66,8 @@ extension Response {
     }
 }
 
-/// The strong entity tag of a content: half of its SHA-256, which is more than enough to tell
-/// versions apart.
+/// The strong entity tag of a content: half of its SHA-256, which is more than enough to
+/// distinguish versions.
 func entityTag(of content: [UInt8]) -> String {
     "\"" + hexadecimal(SHA256.hash(data: content).prefix(16)) + "\""
 }

@@ -11,14 +11,14 @@ func addAuthRoutes(to router: Router<OriginContext>, state: OriginState) {
         )
         let fields = try await BodyFields(request)
         guard let kind = fields["grant_type"], let token = fields["refresh_token"] else {
-            return try refused("invalid_request", "The fields 'grant_type' and 'refresh_token' are needed.")
+            return try tokenFailure("invalid_request", "The fields 'grant_type' and 'refresh_token' are needed.")
         }
         guard kind == "refresh_token" else {
-            return try refused("unsupported_grant_type", "The only grant here is 'refresh_token'.")
+            return try tokenFailure("unsupported_grant_type", "The only grant here is 'refresh_token'.")
         }
         let isRotating = query["rotate"] == "true"
         guard let grant = state.tokens.refresh(token, lifetime: lifetime, isRotating: isRotating, now: state.now)
-        else { return try refused("invalid_grant", "This refresh token is unknown, or was replaced by another.") }
+        else { return try tokenFailure("invalid_grant", "This refresh token is unknown, or was replaced by another.") }
         state.ledger.countRefresh()
         return try unstored(
             .json(
@@ -58,11 +58,11 @@ private struct TokenResponse: Encodable {
     let accessToken: String
     let tokenType = "Bearer"
     let expiresIn: Int
-    /// Only where it has changed.
+    /// Present only if it has changed.
     let refreshToken: String?
 }
 
-/// The error answer of a token endpoint: RFC 6749 §5.2.
+/// The error response of a token endpoint: RFC 6749 §5.2.
 private struct TokenFailure: Encodable {
     enum CodingKeys: String, CodingKey {
         case error
@@ -73,7 +73,7 @@ private struct TokenFailure: Encodable {
     let description: String
 }
 
-private func refused(_ error: String, _ description: String) throws -> Response {
+private func tokenFailure(_ error: String, _ description: String) throws -> Response {
     try unstored(.json(TokenFailure(error: error, description: description), status: .badRequest))
 }
 

@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// Any number of deterministic bytes, whole or by ranges, and the two ways in which a download goes
-/// wrong: the connection is cut, and the content is another one when the client comes back.
+/// Routes for any number of deterministic bytes, whole or by ranges. They simulate two failures of
+/// a download: the connection is cut, and the content has changed when the client resumes.
 func addBytesRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/bytes/{count}") { request, context in
         let count = try numberOfBytes(context)
@@ -15,7 +15,7 @@ func addBytesRoutes(to router: Router<OriginContext>, state: OriginState) {
 
         let isCounted = query["cut"] != nil || query["changes"] != nil
         let key = query["key"] ?? ""
-        // HEAD tells what the next GET would find, and uses nothing up.
+        // HEAD describes the next GET, and does not count as an attempt.
         let earlier =
             !isCounted
             ? 0 : request.method == .head ? state.attempts.count(key: key) : state.attempts.begin(key: key)
@@ -42,8 +42,8 @@ private func numberOfBytes(_ context: OriginContext) throws -> Int64 {
 }
 
 extension DeterministicBytes {
-    /// The answer to a GET for `count` of them: 200, or 206 and 416 where a range was asked for
-    /// (RFC 9110 §14).
+    /// The response to a GET for `count` bytes: 200, or 206 and 416 if the request has a range (RFC
+    /// 9110 §14).
     fileprivate func response(
         to request: Request,
         count: Int64,
@@ -52,7 +52,7 @@ extension DeterministicBytes {
     ) throws -> Response {
         var whole = response(count: count, isChunked: isChunked, cacheControl: cacheControl)
         whole.headers[.acceptRanges] = "bytes"
-        // Range means nothing to other methods (§14.2), nor where the answer is a 304 (§13.2.2).
+        // A range is ignored for other methods (§14.2), and if the response is a 304 (§13.2.2).
         guard request.method == .get, !ConditionalMiddleware.isCurrent(request.headers, whole.headers),
             let tag = whole.headers[.eTag], ByteRange.mayBeServed(ifRange: request.headers[.ifRange], tag: tag)
         else { return whole }

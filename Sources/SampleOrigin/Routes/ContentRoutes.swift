@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// Bodies of other kinds than the feed's: languages, images, HTML, nothing at all.
+/// Routes with other bodies than the feed's: languages, images, HTML, an empty body.
 func addContentRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/greeting") { request, _ in
         let language = Greeting.language(accepted: request.headers[.acceptLanguage])
@@ -26,7 +26,7 @@ func addContentRoutes(to router: Router<OriginContext>, state: OriginState) {
         )
     }
     router.get("/html") { _, _ in
-        // What a captive portal answers with: a success, and not what was asked for.
+        // The response of a captive portal: a success with other content than the requested one.
         Response.representation(
             Array("<!doctype html>\n<title>Welcome</title>\n<p>Please accept the terms to go on.</p>\n".utf8),
             contentType: "text/html; charset=utf-8",

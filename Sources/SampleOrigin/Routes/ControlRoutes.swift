@@ -4,7 +4,7 @@ import Hummingbird
 /// The control plane: routes about the origin, which are neither counted nor forced to fail.
 func addControlRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/_statistics") { _, context in
-        // The tap keeps every head until a handler takes it; nobody else takes this one.
+        // The tap keeps every head until a handler takes it; no other handler takes this one.
         _ = state.connections.nextHead(on: context.channel)
         var response = try Response.json(state.ledger.statistics)
         response.headers[.cacheControl] = "no-store"

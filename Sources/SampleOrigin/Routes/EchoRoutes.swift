@@ -2,7 +2,7 @@ import Crypto
 import HTTPTypes
 import Hummingbird
 
-/// What the origin received, told back.
+/// The request as the origin received it.
 private struct Echo: Encodable {
     struct Body: Encodable {
         let length: Int
@@ -16,7 +16,7 @@ private struct Echo: Encodable {
     let body: Body
 }
 
-/// `/echo` and whatever is below it, for every method: answers with the request as it was received.
+/// `/echo` and all paths below it, for every method: returns the request as it was received.
 func addEchoRoutes(to router: Router<OriginContext>) {
     var methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options]
     if let query = HTTPRequest.Method("QUERY") { methods.append(query) }

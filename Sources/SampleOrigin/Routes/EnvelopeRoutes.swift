@@ -4,7 +4,7 @@ import Hummingbird
 /// The user whose feed the envelopes carry.
 private let userID = "harbour"
 
-/// `/envelope/{kind}`: answers with status 200 whose body says whether they are one:
+/// `/envelope/{kind}`: responses with status 200 whose body states success or failure:
 /// `{"code":0,"msg":"ok","data":…}`.
 func addEnvelopeRoutes(to router: Router<OriginContext>, state: OriginState) {
     for method: HTTPRequest.Method in [.get, .post] {
@@ -46,7 +46,7 @@ private func envelope(_ kind: String, query: Query, fields: BodyFields, feed: Mo
     case "list": return plain(try list(query: query, fields: fields, feed: feed))
     case "failure":
         return .object(["code": failure, "msg": .string(message ?? "The moments are closed."), "data": .null])
-    // Neither message nor data: what is missing has a default, or the client has none to show.
+    // Without message and data: the client must have defaults, or show none.
     case "bare": return .object(["code": failure])
     case "nested":
         let error: Document = .object(["errCode": success, "errMsg": .string(message ?? "ok")])
@@ -58,7 +58,7 @@ private func envelope(_ kind: String, query: Query, fields: BodyFields, feed: Mo
     }
 }
 
-/// The page that is asked for by the body, or else by the query.
+/// The page that the body requests, or else the query.
 private func list(query: Query, fields: BodyFields, feed: MomentsFeed) throws -> Document {
     let text = fields["page"] ?? query["page"] ?? "1"
     guard let number = Int(text), (1...1_000).contains(number), let page = feed.page(number, of: userID) else {
@@ -70,8 +70,8 @@ private func list(query: Query, fields: BodyFields, feed: MomentsFeed) throws ->
     ])
 }
 
-/// The code, as the type that is asked for: servers disagree about it, and clients compare it all
-/// the same.
+/// The code in the requested JSON type: servers use different types, and clients must compare them
+/// all.
 private func code(_ query: Query, default standard: String) throws -> Document {
     let text = query["code"] ?? standard
     switch query["as"] ?? "number" {

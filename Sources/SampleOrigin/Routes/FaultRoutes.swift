@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// Routes that fail, stop halfway or hang up.
+/// Routes that fail, stop halfway or close the connection.
 func addFaultRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/failing") { request, _ in
         try failure(as: Query(request), state: state)
@@ -45,8 +45,8 @@ func addFaultRoutes(to router: Router<OriginContext>, state: OriginState) {
     }
 }
 
-/// A failure with the status that is asked for, and perhaps the time to wait, as seconds or as a
-/// date (RFC 9110 §10.2.3).
+/// A failure with the requested status, and optionally the time to wait, as seconds or as a date
+/// (RFC 9110 §10.2.3).
 private func failure(as query: Query, state: OriginState) throws -> Response {
     var response = try Response.failure(status: query.integer("status", default: 503, in: 400...599))
     guard query["retry-after"] != nil else { return response }

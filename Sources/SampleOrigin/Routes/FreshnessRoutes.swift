@@ -1,8 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// Routes that differ in nothing but what they say about being stored: `GET /no-store` and its
-/// siblings.
+/// Routes that differ only in their `Cache-Control`: `GET /no-store` and its siblings.
 func addFreshnessRoutes(to router: Router<OriginContext>, state: OriginState) {
     let fresh = state.defaultCacheControl
     let kinds: [(path: String, fields: [(HTTPField.Name, String)])] = [
@@ -29,7 +28,7 @@ func addFreshnessRoutes(to router: Router<OriginContext>, state: OriginState) {
             return response
         }
     }
-    // The body is the request's number: what is served a second time says so itself.
+    // The body is the request's number, so a response that is served again is recognized.
     router.get("/counter") { request, context in
         let maxAge = try Query(request).integer(
             "max-age",

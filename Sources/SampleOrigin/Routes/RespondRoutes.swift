@@ -1,11 +1,10 @@
 import HTTPTypes
 import Hummingbird
 
-/// Fields that frame the message: an answer that lies about them is no longer a deterministic
-/// answer.
+/// Fields that frame the message. A response with wrong ones is not deterministic.
 private let framing: Set<HTTPField.Name> = [.contentLength, .transferEncoding, .connection, .date]
 
-/// `GET /respond?status=200&field=Name: value&body=…`: an answer made of what the query asks for.
+/// `GET /respond?status=200&field=Name: value&body=…`: a response made of the query's values.
 func addRespondRoutes(to router: Router<OriginContext>) {
     for method: HTTPRequest.Method in [.get, .post, .put, .delete] {
         router.on("/respond", method: method) { request, _ in

@@ -1,10 +1,10 @@
 import HTTPTypes
 import Hummingbird
 
-/// The longest that an answer takes its time, in milliseconds.
+/// The longest delay of a response, in milliseconds.
 private let maximumDelay = 30_000
 
-/// Routes that answer late, little by little, or when they are told to.
+/// Routes that respond late, bit by bit, or when a gate opens.
 func addSlowRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/slow") { request, _ in
         let delay = try Query(request).integer("milliseconds", default: 1_000, in: 0...maximumDelay)

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// `/status/{code}`: any status, with what the protocol asks of it.
+/// `/status/{code}`: any status, with the fields that the protocol requires.
 func addStatusRoutes(to router: Router<OriginContext>) {
     for method: HTTPRequest.Method in [.get, .post, .put, .patch, .delete] {
         router.on("/status/{code}", method: method) { request, context in
@@ -9,12 +9,12 @@ func addStatusRoutes(to router: Router<OriginContext>) {
             guard let code = Int(text), (200...599).contains(code) else {
                 throw OriginHTTPError.badRequest("'\(text)' is not a status from 200 to 599.")
             }
-            return answer(status: code, body: Query(request)["body"] ?? "{\"status\":\(code)}")
+            return respond(status: code, body: Query(request)["body"] ?? "{\"status\":\(code)}")
         }
     }
 }
 
-private func answer(status code: Int, body: String) -> Response {
+private func respond(status code: Int, body: String) -> Response {
     let status = HTTPResponse.Status(code: code)
     // These end with their head (RFC 9110 §15.3.5, §15.4.5); a 205 has no content either (§15.3.6).
     if [204, 205, 304].contains(code) {
@@ -26,7 +26,7 @@ private func answer(status code: Int, body: String) -> Response {
     case 401: response.headers[.wwwAuthenticate] = "Bearer realm=\"sample-origin\""
     case 405: response.headers[.allow] = "OPTIONS"
     case 407: response.headers[.proxyAuthenticate] = "Basic realm=\"sample-origin\""
-    // What the client is to go on with (§15.5.22); nobody will, here.
+    // The protocol to continue with (§15.5.22); no client here does.
     case 426: response.headers[.upgrade] = "HTTP/2.0"
     default: break
     }

@@ -2,16 +2,16 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The largest upload, in bytes, unless the query asks for a lower limit.
+/// The largest upload, in bytes, unless the query sets a lower limit.
 private let maximumUploadBytes = 1 << 30
 
-/// Uploads, raw and as a form: what arrived is told, and kept nowhere.
+/// Uploads, raw and as a form. The response describes the upload, which is not kept.
 func addUploadRoutes(to router: Router<OriginContext>) {
     for method: HTTPRequest.Method in [.put, .post] {
         router.on("/upload", method: method) { request, _ in
             var digest = UploadDigest()
             try await read(request) { digest.add($0) }
-            return try told(
+            return try uploadResponse(
                 RawUpload(
                     bytes: digest.byteCount,
                     sha256: digest.sha256,
@@ -45,7 +45,7 @@ func addUploadRoutes(to router: Router<OriginContext>) {
             } catch let error as MultipartError {
                 throw OriginHTTPError.badRequest("The form cannot be read: \(error.message).")
             }
-            return try told(FormUpload(parts: parts, query: pairs(request)))
+            return try uploadResponse(FormUpload(parts: parts, query: pairs(request)))
         }
     }
 }
@@ -78,7 +78,7 @@ private struct FormUpload: Encodable {
     let query: [[String]]
 }
 
-/// Reads a body as it arrives, up to the limit that the query may lower.
+/// Reads a body as it arrives, up to the limit, which the query may lower.
 private func read(_ request: Request, _ body: (ByteBufferView) throws -> Void) async throws {
     let limit = try Query(request).integer("limit", default: maximumUploadBytes, in: 0...maximumUploadBytes)
     let tooLarge = OriginHTTPError(
@@ -99,7 +99,7 @@ private func pairs(_ request: Request) -> [[String]] {
     Query(request).items.map { [$0.name, $0.value] }
 }
 
-private func told(_ upload: some Encodable) throws -> Response {
+private func uploadResponse(_ upload: some Encodable) throws -> Response {
     var response = try Response.json(upload)
     response.headers[.cacheControl] = "no-store"
     return response

@@ -15,15 +15,15 @@ func makeApplication(
             serverName: "sample-origin"
         ),
         onServerRunning: onServerRunning,
-        // The framework reports every client that goes away; what matters is thrown, or logged per
-        // request below.
+        // The framework logs every client that disconnects. Relevant errors are thrown, or logged
+        // per request below.
         logger: Logger(label: "sample-origin", factory: { _ in SwiftLogNoOpLogHandler() })
     )
 }
 
 private func makeRouter(state: OriginState) -> Router<OriginContext> {
     let router = Router(context: OriginContext.self, options: [.autoGenerateHeadEndpoints])
-    // Before the middleware, so that looking at the counts neither changes them nor is forced to
+    // Added before the middleware, so that reading the counts neither changes them nor is forced to
     // fail.
     addControlRoutes(to: router, state: state)
 

@@ -1,10 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// Registers its connection and puts a ``HeadTap`` where heads still have their original form.
+/// Registers its connection and adds a ``HeadTap`` at a place where heads still have their original
+/// form.
 ///
-/// The framework adds a server's own handlers behind its codec, so this one moves what matters in
-/// front of it.
+/// The framework adds a server's own handlers behind its codec, so this one adds the tap in front
+/// of it.
 final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
@@ -15,7 +16,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        guard state.connections.opened(context.channel) else {
+        guard state.connections.register(context.channel) else {
             context.close(promise: nil)
             return
         }
@@ -24,7 +25,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
             let decoder = try operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try operations.addHandler(HeadTap(state: state), position: .after(decoder))
         } catch {
-            // Without the tap, requests would be recorded wrongly: better no connection than a
+            // Without the tap, requests would be recorded wrongly: no connection is better than a
             // misleading one.
             context.fireErrorCaught(error)
             context.close(promise: nil)
@@ -33,17 +34,17 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .some(.inputClosed) = event as? ChannelEvent {
-            state.connections.abandoned(context.channel)
+            state.connections.markAbandoned(context.channel)
         }
         context.fireUserInboundEventTriggered(event)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        state.connections.closed(context.channel)
+        state.connections.unregister(context.channel)
         context.fireChannelInactive()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        state.connections.closed(context.channel)
+        state.connections.unregister(context.channel)
     }
 }

@@ -1,11 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// The connections of a running server, and the heads that came over them and were not handled yet.
+/// The connections of a running server, and the received heads that were not handled yet.
 ///
-/// It exists for three things that the framework does not offer: the head exactly as it was
-/// received, closing every connection at once, and telling a test how many connections were opened
-/// and when they are gone.
+/// The framework offers none of its three tasks. It reads a head exactly as it was received, closes
+/// every connection at once, and reports to a test when connections are opened and closed.
 final class ConnectionRegistry: Sendable {
     /// How many connections an origin serves at a time; further ones are closed.
     static let maximumConnections = 4_096
@@ -39,9 +38,9 @@ final class ConnectionRegistry: Sendable {
     var accepted: Int { state.withLock { $0.accepted } }
     var open: Int { state.withLock { $0.open } }
 
-    /// Registers a connection; `false` when the server is stopping or full, and the connection is
-    /// to be closed.
-    func opened(_ channel: any Channel) -> Bool {
+    /// Registers a connection; `false` if the server is stopping or full: the caller closes the
+    /// connection.
+    func register(_ channel: any Channel) -> Bool {
         state.withLock { state in
             guard !state.isRefusing, state.connections.count < Self.maximumConnections else { return false }
             state.accepted += 1
@@ -50,12 +49,12 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    func received(_ head: RawRequestHead, on channel: any Channel) {
+    func addHead(_ head: RawRequestHead, on channel: any Channel) {
         state.withLock { $0.connections[ObjectIdentifier(channel)]?.heads.append(head) }
     }
 
-    /// The oldest head that was not handled yet: HTTP/1.1 requests are handled in the order in
-    /// which they arrive.
+    /// Removes and returns the oldest head: HTTP/1.1 requests are handled in the order in which
+    /// they arrive.
     func nextHead(on channel: any Channel) -> RawRequestHead? {
         state.withLock { state in
             let id = ObjectIdentifier(channel)
@@ -64,11 +63,11 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    func abandoned(_ channel: any Channel) {
+    func markAbandoned(_ channel: any Channel) {
         change { $0.connections[ObjectIdentifier(channel)]?.isAbandoned = true }
     }
 
-    func closed(_ channel: any Channel) {
+    func unregister(_ channel: any Channel) {
         change { $0.connections.removeValue(forKey: ObjectIdentifier(channel)) }
     }
 

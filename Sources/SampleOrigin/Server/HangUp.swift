@@ -8,13 +8,13 @@ import NIOCore
     import Darwin
 #endif
 
-/// The connection was closed on purpose; the framework has nothing left to answer on.
+/// The connection was closed on purpose; the framework cannot send a response.
 struct HungUp: Error {}
 
-/// Closes the connection instead of answering on it, in order (FIN) or by a reset (RST).
+/// Closes the connection instead of responding, in order (FIN) or by a reset (RST).
 ///
-/// - Throws: Always: ``HungUp``, so that the framework, which answers errors, finds the connection
-///   closed.
+/// - Throws: Always ``HungUp``, so that the framework, which responds to errors, finds the
+///   connection closed.
 func hangUp(_ channel: any Channel, reset: Bool) async throws -> Never {
     if reset, let options = channel as? any SocketOptionProvider {
         // Closing with a linger time of zero sends RST: the client sees "connection reset by peer".

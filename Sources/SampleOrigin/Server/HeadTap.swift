@@ -3,8 +3,8 @@ import NIOHTTP1
 
 /// Keeps each request head as it was received, and dates each response by the origin's clock.
 ///
-/// The framework dates responses too, by a clock that ticks once a second and so may be a second
-/// late: enough to make a response look old when it arrives.
+/// The framework dates responses too, but its clock ticks once a second. It may be a second late,
+/// which makes a response look old when it arrives.
 final class HeadTap: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -19,7 +19,7 @@ final class HeadTap: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head(let head) = unwrapInboundIn(data) {
-            state.connections.received(RawRequestHead(head), on: context.channel)
+            state.connections.addHead(RawRequestHead(head), on: context.channel)
         }
         context.fireChannelRead(data)
     }

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// Numbers and records each request, and gives the answer the number it answers to.
+/// Numbers and records each request, and adds the number to its response.
 struct LedgerMiddleware: RouterMiddleware {
     let state: OriginState
 
@@ -24,13 +24,13 @@ struct LedgerMiddleware: RouterMiddleware {
         do {
             response = try await next(request, context)
         } catch let error as any HTTPResponseError {
-            // Turned into an answer here already, so that errors carry the number too.
-            let answer = OriginHTTPError(wrapping: error, path: request.uri.path)
-            response = try answer.response(from: request, context: context)
+            // Converted into a response here already, so that errors carry the number too.
+            let failure = OriginHTTPError(wrapping: error, path: request.uri.path)
+            response = try failure.response(from: request, context: context)
         }
         response.headers[.originRequest] = String(recorded.number)
         state.configuration.logger?.info(
-            "answered",
+            "responded",
             metadata: [
                 "number": "\(recorded.number)", "method": "\(recorded.method)", "path": "\(recorded.path)",
                 "status": "\(response.status.code)",

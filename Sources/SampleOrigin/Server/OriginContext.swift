@@ -1,8 +1,8 @@
 import Hummingbird
 import NIOCore
 
-/// What a handler knows beside the request: the connection, for those that answer by closing it,
-/// and the record.
+/// A handler's context beside the request: the connection, for handlers that close it, and the
+/// record.
 struct OriginContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel

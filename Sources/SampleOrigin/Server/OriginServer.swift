@@ -94,7 +94,7 @@ actor OriginServer {
         } catch {
             run.cancel()
             phase = .stopped
-            throw Self.explained(error, host: host, port: wanted)
+            throw Self.originError(error, host: host, port: wanted)
         }
     }
 
@@ -102,7 +102,8 @@ actor OriginServer {
         let configured = state.configuration.port
         return address.withLock { address in
             if let port = address.port { return port }
-            // Only a free port needs reserving: one that the caller named is the caller's to keep.
+            // Only a selected free port is reserved: a port that the caller named is the caller's
+            // concern.
             guard configured == 0 else { return configured }
             address.reservation = PortReservation(host: host)
             return address.reservation?.port ?? configured
@@ -110,8 +111,8 @@ actor OriginServer {
     }
 
     private func close(listener: any Channel, run: Task<Void, Never>) async {
-        // Nothing new first, then what is there, then the handlers that wait for something else
-        // than their connection.
+        // First stop accepting, then close the connections, then end the handlers that wait for
+        // anything else than their connection.
         await finishAccepting(listener)
         try? await listener.close()
         state.connections.closeAll()
@@ -120,8 +121,8 @@ actor OriginServer {
         phase = .stopped
     }
 
-    /// Has the connections that are being accepted come to their handlers: NIO ends the process
-    /// where it drops one before that.
+    /// Waits until the connections that are being accepted have their handlers: NIO ends the
+    /// process if it drops one before that.
     private func finishAccepting(_ listener: any Channel) async {
         try? await listener.setOption(.autoRead, value: false).get()
         // Each is set up on its own loop, and then handed over on the listener's.
@@ -131,7 +132,7 @@ actor OriginServer {
         }
     }
 
-    private static func explained(_ error: any Error, host: String, port: Int) -> OriginError {
+    private static func originError(_ error: any Error, host: String, port: Int) -> OriginError {
         if let error = error as? OriginError { return error }
         let reason = (error as? IOError).map { bindFailureReason(errno: $0.errnoCode) } ?? "\(error)"
         return OriginError(

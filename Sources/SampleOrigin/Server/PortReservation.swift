@@ -8,12 +8,12 @@
 
 /// Keeps a free port for an origin while nothing listens on it.
 ///
-/// A stopped origin must refuse connections and must be able to come back on its port. Between the
-/// two, any other origin of a parallel test run that asks for a free port could be given this one,
-/// and the stopped origin would answer. So a socket is bound to the port and never listens:
-/// connections are refused, the port is not handed out, and, both sockets having `SO_REUSEADDR`,
-/// the origin can listen beside it. That is how Linux does it; elsewhere, and for other addresses
-/// than IPv4 literals, nothing is reserved and the port is merely very unlikely to be taken.
+/// A stopped origin must refuse connections and must be able to come back on its port. In between,
+/// another origin of a parallel test run could get this port as its free one, and respond in its
+/// place. So a socket is bound to the port and never listens: connections are refused, and the port
+/// is not assigned to others. Both sockets have `SO_REUSEADDR`, so the origin can listen beside it.
+/// This works on Linux, for IPv4 literals. Elsewhere nothing is reserved, and the port is merely
+/// very unlikely to be assigned.
 struct PortReservation: ~Copyable {
     /// The port that was reserved.
     let port: Int

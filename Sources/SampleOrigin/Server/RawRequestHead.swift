@@ -1,9 +1,9 @@
 import NIOHTTP1
 
-/// A request head as the parser read it, before the framework gave it a shape of its own.
+/// A request head as the parser read it, before the framework changes it.
 ///
-/// The framework's codec turns absolute-form targets into paths, takes `Host` out of the fields and
-/// splits `Cookie`, which is of no use to a test of what was sent.
+/// The framework's codec turns absolute-form targets into paths, removes `Host` from the fields and
+/// splits `Cookie`. A test of the sent request needs the original.
 struct RawRequestHead: Sendable {
     let method: String
     let target: String

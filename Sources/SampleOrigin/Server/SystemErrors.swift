@@ -12,6 +12,6 @@ func bindFailureReason(errno code: CInt) -> String {
     case EADDRINUSE: "another process listens there"
     case EACCES: "not permitted, ports below 1024 need privileges"
     case EADDRNOTAVAIL: "this machine has no such address"
-    default: "the system answered with error \(code)"
+    default: "the system returned error \(code)"
     }
 }

@@ -18,7 +18,7 @@ final class TerminationSignals: Sendable {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingOldest(1))
         self.stream = stream
         for number in [SIGINT, SIGTERM] {
-            // The default action would end the process before the dispatch source is told.
+            // The default action would end the process before the dispatch source gets the signal.
             signal(number, SIG_IGN)
             sources.withLock { sources in
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .global())

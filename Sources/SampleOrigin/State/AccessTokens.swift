@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The tokens that `POST /auth/token` has given, one valid access token per user at a time.
+/// The tokens that `POST /auth/token` has issued, one valid access token per user at a time.
 ///
-/// They are numbered, not random: `access-harbour-3` is the third that was given to `harbour`. A
-/// client that refreshes twice where once was enough ends its own first token, and is seen to.
+/// They are numbered, not random: `access-harbour-3` is the third for `harbour`. A client that
+/// refreshes twice without need invalidates its own first token, and the number shows it.
 final class AccessTokens: Sendable {
     /// How long an access token is good for, whichever ends first.
     struct Lifetime {

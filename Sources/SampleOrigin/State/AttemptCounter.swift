@@ -8,8 +8,8 @@ final class AttemptCounter: Sendable {
 
     /// Counts an attempt and returns how many there were before it.
     ///
-    /// Keys beyond the limit are not counted: for them every attempt is a late one, with which
-    /// nothing goes wrong.
+    /// Keys beyond the limit are not counted: their attempts are all treated as late ones, which
+    /// succeed.
     func begin(key: String) -> Int {
         attempts.withLock { attempts in
             guard let earlier = attempts[key] ?? (attempts.count < Self.maximumKeys ? 0 : nil) else { return .max }

@@ -20,7 +20,7 @@ final class BehaviourScript: Sendable {
         entries.withLock { entries in
             guard let index = entries.firstIndex(where: { $0.path == nil || $0.path == path }) else { return nil }
             let behaviour = entries[index].behaviour
-            // `.max` means until further notice, so it never counts down.
+            // `.max` means without limit, so it is never decremented.
             if entries[index].remaining != .max { entries[index].remaining -= 1 }
             if entries[index].remaining == 0 { entries.remove(at: index) }
             return behaviour

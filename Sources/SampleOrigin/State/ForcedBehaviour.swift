@@ -1,9 +1,9 @@
-/// What an origin does to a request instead of, or on top of, answering it as usual.
+/// An origin's behaviour towards a request, instead of the usual response or on top of it.
 ///
 /// ```swift
-/// origin.force(.status(503), times: 3)                      // the next three requests, whatever they are
-/// origin.force(.hangUp, times: .max, path: "/moments")      // every request for /moments, until further notice
-/// origin.force(.truncate(after: 100), path: "/moments")     // the next one
+/// origin.force(.status(503), times: 3)                  // the next three requests
+/// origin.force(.hangUp, times: .max, path: "/moments")  // all requests for /moments
+/// origin.force(.truncate(after: 100), path: "/moments") // the next one
 /// ```
 public struct ForcedBehaviour: Sendable {
     enum Kind: Sendable {
@@ -18,15 +18,15 @@ public struct ForcedBehaviour: Sendable {
 
     let kind: Kind
 
-    /// Answer with this status (400…599) and a JSON body that says so.
+    /// Respond with this status (400…599) and a JSON body that describes it.
     public static func status(_ code: Int, fields: [(name: String, value: String)] = []) -> Self {
         Self(kind: .status(min(max(code, 400), 599), fields: Self.fields(fields)))
     }
 
-    /// Close the connection without an answer.
+    /// Close the connection without a response.
     public static let hangUp = Self(kind: .hangUp(reset: false))
 
-    /// Reset the connection (TCP RST) without an answer.
+    /// Reset the connection (TCP RST) without a response.
     public static let reset = Self(kind: .hangUp(reset: true))
 
     /// Announce the whole body, send this many bytes of it, then close the connection.
@@ -34,7 +34,7 @@ public struct ForcedBehaviour: Sendable {
         Self(kind: .truncate(after: max(0, byteCount)))
     }
 
-    /// Answer as usual, but not before the gate is open.
+    /// Respond as usual, but not before the gate is open.
     public static func hold(_ gate: Gate) -> Self {
         Self(kind: .hold(gate))
     }
@@ -44,24 +44,24 @@ public struct ForcedBehaviour: Sendable {
         Self(kind: .holdBody([(max(0, byteCount), gate)]))
     }
 
-    /// Send the body in steps of this many bytes, each but the first when the gate before it is
-    /// open, the rest behind the last gate.
+    /// Send the body in steps of this many bytes. A gate must open before each step but the first;
+    /// the rest follows the last gate.
     public static func holdBody(every byteCount: Int, _ gates: [Gate]) -> Self {
-        // No body is longer than that, and so many steps of it are still a number.
+        // No body is longer, and the product with the number of gates cannot overflow.
         let length = min(max(0, byteCount), Int(DeterministicBytes.maximumCount))
         let steps = gates.enumerated().map { (after: ($0.offset + 1) * length, gate: $0.element) }
         return Self(kind: .holdBody(steps))
     }
 
-    /// Answer as usual, with these fields set instead; an empty value removes the field.
+    /// Respond as usual, with these fields replaced; an empty value removes the field.
     ///
-    /// They are set after conditional requests were evaluated, so a forced `ETag` is sent but not
+    /// They are set after conditional requests are evaluated, so a forced `ETag` is sent but not
     /// compared.
     public static func setFields(_ fields: [(name: String, value: String)]) -> Self {
         Self(kind: .setFields(Self.fields(fields)))
     }
 
-    /// Answer with exactly this.
+    /// Respond with exactly this.
     public static func respond(
         status: Int = 200,
         fields: [(name: String, value: String)] = [],

@@ -7,7 +7,7 @@ import Synchronization
 /// let gate = Gate()
 /// origin.force(.hold(gate), path: "/moments")
 /// async let first = fetch("/moments")
-/// await gate.waitForArrivals(1)   // the origin has the request, and no answer was sent
+/// await gate.waitForArrivals(1)   // the origin has the request and sent no response
 /// gate.open()
 /// ```
 public final class Gate: Sendable {
@@ -32,7 +32,7 @@ public final class Gate: Sendable {
     /// How many requests have reached the gate, those included that have passed it or given up.
     public var arrivals: Int { state.withLock { $0.arrivals } }
 
-    /// Lets everything pass, what waits and what comes later.
+    /// Opens the gate for waiting requests and for later ones.
     public func open() {
         let parked = state.withLock { state in
             state.isOpen = true

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The gates that were asked for by name, by a test or by a request, whichever came first.
+/// The named gates. A test or a request creates one, whichever comes first.
 final class GateBook: Sendable {
     /// How many of them requests may make.
     static let maximumNames = 1_000

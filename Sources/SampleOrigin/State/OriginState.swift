@@ -2,7 +2,7 @@ import Foundation
 import Hummingbird
 import Synchronization
 
-/// Everything of an origin that outlives one run of its server: a restart on the same port keeps
+/// The state of an origin that survives one run of its server: a restart on the same port keeps
 /// counts and likes.
 final class OriginState: Sendable {
     let configuration: OriginConfiguration
@@ -20,7 +20,7 @@ final class OriginState: Sendable {
         self.configuration = configuration
     }
 
-    /// The `Cache-Control` of whatever has no lifetime of its own.
+    /// The `Cache-Control` of responses without a lifetime of their own.
     var defaultCacheControl: String { "max-age=\(configuration.maxAge)" }
 
     /// The origin's clock, in seconds since 1970.

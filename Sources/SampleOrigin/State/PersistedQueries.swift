@@ -8,9 +8,9 @@ final class PersistedQueries: Sendable {
     enum Lookup {
         /// The text to run.
         case text(String)
-        /// Nobody has registered it yet: the client sends it again with the text.
+        /// The query is not registered yet: the client sends it again with the text.
         case notFound
-        /// The text that came along is another one's.
+        /// The hash is not that of the text.
         case mismatch
         /// Neither a text nor a hash.
         case missing

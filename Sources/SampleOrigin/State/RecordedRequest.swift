@@ -1,6 +1,6 @@
 /// One request as an origin received it.
 public struct RecordedRequest: Sendable {
-    /// Its number, from 1: what `X-Origin-Request` says in the answer.
+    /// Its number, from 1: the `X-Origin-Request` of the response.
     public let number: Int
     /// The method, as received.
     public let method: String

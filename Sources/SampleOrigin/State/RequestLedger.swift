@@ -1,8 +1,10 @@
 import Synchronization
 
-/// What has been asked: a total, counts per route and per path, and the latest requests themselves.
+/// Records the requests: a total, counts per route and per path, and the latest requests
+/// themselves.
 ///
-/// The control plane (paths that begin with `/_`) is not counted, so that looking changes nothing.
+/// The control plane (paths that begin with `/_`) is not counted, so that reading the counts does
+/// not change them.
 final class RequestLedger: Sendable {
     /// Limits, so that a benchmark of a billion requests does not fill the memory of the machine it
     /// measures.

@@ -8,7 +8,7 @@
 
 /// Reads `multipart/form-data` as it arrives: RFC 7578 and RFC 2046 §5.1.
 ///
-/// Stricter than a server needs to be, for it is here to find a client's mistakes: no preamble, no
+/// It is stricter than a server must be, because it looks for a client's mistakes: no preamble, no
 /// epilogue but a line end, no padding behind a boundary, at least one part.
 struct MultipartParser {
     static let maximumParts = 1_000
@@ -21,7 +21,7 @@ struct MultipartParser {
     }
 
     private enum State {
-        /// Before the first delimiter, where nothing may stand.
+        /// Before the first delimiter, where no bytes are allowed.
         case preamble
         case behindDelimiter
         case head
@@ -45,7 +45,7 @@ struct MultipartParser {
         delimiter = Array("\r\n--\(boundary)".utf8)
     }
 
-    /// What these bytes complete.
+    /// Consumes bytes and returns the events that they complete.
     ///
     /// - Throws: ``MultipartError``.
     mutating func feed(_ bytes: some Collection<UInt8>) throws -> [Event] {
@@ -55,9 +55,9 @@ struct MultipartParser {
         return events
     }
 
-    /// Says that nothing follows.
+    /// Ends the input.
     ///
-    /// - Throws: ``MultipartError`` when something should.
+    /// - Throws: ``MultipartError`` if the form is incomplete.
     func finish() throws {
         guard case .epilogue = state else { throw MultipartError("the body ends before its closing delimiter") }
         guard pending.isEmpty || pending == [13, 10] else {
@@ -133,7 +133,7 @@ struct MultipartParser {
         return [.content(content)]
     }
 
-    /// Where a pattern that begins with a line end begins.
+    /// The position of a pattern that begins with a line end.
     private func firstIndex(of pattern: [UInt8]) -> Int? {
         pending.withUnsafeBytes { bytes -> Int? in
             guard let base = bytes.baseAddress else { return nil }

@@ -16,7 +16,7 @@ struct MultipartPartHead {
             let parts = line.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(decoding: parts[0], as: UTF8.self).lowercased()
             guard parts.count == 2, !name.isEmpty, !name.contains(where: \.isWhitespace) else {
-                throw MultipartError("a line of a part's head is no header field")
+                throw MultipartError("a line of a part's head is not a header field")
             }
             switch name {
             case "content-disposition":

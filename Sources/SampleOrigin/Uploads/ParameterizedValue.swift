@@ -1,8 +1,8 @@
 /// A value with parameters, as in `multipart/form-data; boundary=x` and `form-data; name="a"` (RFC
 /// 9110 §5.6.6).
 ///
-/// It is read strictly: whatever the grammar does not have, and a parameter that is there twice,
-/// makes it unreadable. Bytes above 127 are read as UTF-8 (RFC 7578 §5.1).
+/// It is read strictly: any deviation from the grammar and any duplicate parameter make it invalid.
+/// Bytes above 127 are read as UTF-8 (RFC 7578 §5.1).
 struct ParameterizedValue {
     /// In lower case, for both media types and dispositions are compared without regard to it.
     let value: String

@@ -8,7 +8,7 @@ struct UploadDigest {
 
     mutating func add(_ bytes: some Collection<UInt8>) {
         byteCount += bytes.count
-        // Contiguous, as all that arrives is, so that it is hashed where it is.
+        // Received bytes are contiguous, so they are hashed in place.
         if bytes.withContiguousStorageIfAvailable({ hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }) == nil {
             hash.update(data: Array(bytes))
         }

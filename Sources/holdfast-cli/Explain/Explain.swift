@@ -8,20 +8,20 @@ import NIOCore
 /// `holdfast explain URL --store STORE`, `holdfast explain URL --config FILE`
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Says how a request would be answered from a store, and why.",
+        abstract: "Shows how a request would be served from a store, and why.",
         discussion: """
-            Nothing is fetched and nothing is changed: the store is opened for reading alone, also while a service writes it. The verdict comes first; then what \
-            counted, what is stored, how fresh it is, what would happen if the origin could not be reached, answered 503, or the mode were 'offline', and when \
-            that changes. Secrets are not shown: credentials, cookies, values of parameters such as 'token'.
+            Nothing is fetched and nothing is changed: the store is opened read-only, even while a service writes it. The verdict comes first; then the relevant \
+            facts, the stored responses, their freshness, the verdicts if the origin were unreachable, returned 503, or the mode were 'offline', and when \
+            these change. Secrets are not shown: credentials, cookies, values of parameters such as 'token'.
 
-            Of a configuration file the store, the mode, the rules and the routes count. Where it has routes, the URL may be the origin's or one that a client asks the \
-            gateway for, and the store is read as the gateway reads it: as a shared cache. Otherwise it is read as the library reads it, as a private one; \
-            '--shared' and '--private' say so in so many words. What a running service knows of its origins (that one is away, say) is not in a store, and not \
-            counted.
+            Of a configuration file, the store, the mode, the rules and the routes are used. If it has routes, the URL may be the origin's or one that a client requests from the \
+            gateway, and the store is read as the gateway reads it: as a shared cache. Otherwise it is read as the library reads it, as a private one; \
+            '--shared' and '--private' override that. The state that a running service keeps of its origins (for example that one is unreachable) is not in a store, and is not \
+            used.
 
             JSON: one object; every duration is in milliseconds, every instant in milliseconds since 1970 (UTC).
 
-            The exit status is 0 also where nothing is stored, 1 when the store or the file cannot be read, 64 when the command line is wrong.
+            The exit status is 0 even if nothing is stored, 1 when the store or the file cannot be read, 64 when the command line is wrong.
 
             Examples:
               holdfast explain https://api.example.com/feed --store feed.store
@@ -52,7 +52,12 @@ struct Explain: AsyncParsableCommand {
     @Argument(help: "An absolute http or https URL.")
     var url: String
 
-    @Option(help: "The store's folder; goes before the file's.")
+    @Option(
+        help: """
+            The store's folder; overrides the file's. 'holdfast serve' prints the folder that it chooses without \
+            '--store'.
+            """
+    )
     var store: String?
 
     @Option(
@@ -61,17 +66,17 @@ struct Explain: AsyncParsableCommand {
     )
     var file: String?
 
-    // What is a while ago begins with a dash, as options do.
+    // A time in the past begins with a dash, like an option.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "At another time: ISO 8601 such as 2026-01-31T12:00:00Z, or so long from now, such as +90s, +2h, -1d.",
+            "At another time: ISO 8601 such as 2026-01-31T12:00:00Z, or relative to now, such as +90s, +2h, -1d.",
             valueName: "time"
         )
     )
     var at: Instant?
 
-    @Flag(help: "As if the mode were 'offline': no origin is asked.")
+    @Flag(help: "As if the mode were 'offline': without an origin.")
     var offline = false
 
     @Flag(exclusivity: .exclusive)
@@ -88,7 +93,7 @@ struct Explain: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A file with the request's content, as it would be sent: of a POST or QUERY whose content is part of the key.",
+            "A file with the request's content, as it would be sent: for a POST or QUERY whose content is part of the key.",
             valueName: "file"
         )
     )
@@ -129,7 +134,7 @@ struct Explain: AsyncParsableCommand {
             let explanation = try outcome.get()
             try write(explanation, asked)
             guard explanation.isStoreReadable else {
-                throw CommandFailure("The store cannot be read; 'cache-dump verify' says more.")
+                throw CommandFailure("The store cannot be read; 'cache-dump verify' shows details.")
             }
         } catch is StandardStream.Closed {
             return
@@ -164,7 +169,7 @@ struct Explain: AsyncParsableCommand {
         let instant = at?.timestamp(now: SystemWallClock().now())
         var explanation = try await engine.explain(request, at: instant)
         if var key = engine.key(for: request) {
-            // What is found in the shared partition has its name there.
+            // A variant of the shared partition has its name there.
             if explanation.variants.contains(where: { $0.isSelected && $0.partition == "shared" }) {
                 key = key.inPartition(.shared)
             }
@@ -199,7 +204,7 @@ struct Explain: AsyncParsableCommand {
 
     private func request(to target: TargetURI) throws -> CacheRequest {
         guard let method = HTTPRequest.Method(method) else {
-            throw ValidationError("'--method' takes a token such as GET, and '\(method)' is none.")
+            throw ValidationError("'--method' takes a token such as GET, and '\(method)' is not one.")
         }
         let head = HTTPRequest(
             method: method,
@@ -222,7 +227,7 @@ extension Explain {
     }
 }
 
-/// Nothing is sent by who only asks why.
+/// Sends nothing: an explanation makes no request.
 private struct NoTransport: Transport {
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         throw TransportError(code: .invalidRequest, message: "Nothing is sent to explain a request.")

@@ -7,8 +7,7 @@ struct ExplainedTarget {
     /// For people.
     var notes: [String] = []
 
-    /// - Throws: `ExitCode` for routes that cannot be used; what is wrong is written to standard
-    ///   error.
+    /// - Throws: `ExitCode` for routes that cannot be used; errors are written to standard error.
     init(_ url: TargetURI, _ file: Configuration) throws {
         guard !file.routes.isEmpty else {
             target = url
@@ -18,18 +17,18 @@ struct ExplainedTarget {
         defer {
             if routes.refuseDotSegments(of: url.requestTarget, rulesHavePaths: file.rules.havePaths) {
                 notes.append(
-                    "the gateway would answer 400: the path has a dot segment, and routes or rules go by paths"
+                    "the gateway would return 400: the path has a dot segment, and routes or rules match paths"
                 )
             }
         }
         guard let mapping = routes.mapping(of: url) else {
             target = url
-            notes = ["no route leads from there: the gateway would answer 404; this is explained as an origin's URL"]
+            notes = ["no route matches: the gateway would return 404; this is explained as an origin's URL"]
             return
         }
         target = mapping.target
         guard let route = mapping.route else {
-            notes = ["an origin's URL, as it stands"]
+            notes = ["an origin's URL, unchanged"]
             return
         }
         let name = route.name.map { "route '\($0)'" } ?? "a route"

@@ -1,9 +1,9 @@
 import Holdfast
 
-/// An explanation as people read it: the verdict, why, the arithmetic, and what would be otherwise.
+/// An explanation as text for people: the verdict, its reasons, the arithmetic, and other verdicts.
 struct ExplanationText {
     let explanation: Explanation
-    /// What the command line and the configuration made of it: which way, which kind of cache.
+    /// How the command line and the configuration led to it: the route and the kind of cache.
     var notes: [String] = []
 
     /// More changes than these are left to `--format json`.
@@ -42,10 +42,10 @@ struct ExplanationText {
             facts.append(("", partition(key) + (key.shortID.map { "; cache-dump calls it \($0)" } ?? "")))
         }
         if !explanation.isStoreReadable {
-            facts.append(("store", "cannot be read, so that it has nothing to serve"))
+            facts.append(("store", "cannot be read, so it serves nothing"))
         }
         if let origin = explanation.origin {
-            if origin.isOriginUnreachable { facts.append(("origin", "counts as away")) }
+            if origin.isOriginUnreachable { facts.append(("origin", "circuit breaker is open")) }
             if let failure = origin.recentFailure { facts.append(("origin", "failed a moment ago: \(failure)")) }
         }
         return facts
@@ -54,14 +54,14 @@ struct ExplanationText {
     private func partition(_ key: Explanation.Key) -> String {
         let owner =
             switch key.partition {
-            case "shared": "everybody's"
-            case "principal": "of a principal that was named"
-            default: "of whoever has these credentials"
+            case "shared": "shared"
+            case "principal": "of the named principal"
+            default: "of the user with these credentials"
             }
-        return key.looksInShared ? "\(owner), then everybody's" : owner
+        return key.looksInShared ? "\(owner), then shared" : owner
     }
 
-    // MARK: What is stored
+    // MARK: Stored
 
     private var stored: [String] {
         guard !explanation.variants.isEmpty else { return [] }
@@ -75,9 +75,9 @@ struct ExplanationText {
         let age = explanation.at.milliseconds(since: variant.storedAt)
         var words = ["\(variant.status)", age >= 0 ? "stored \(Words.duration(age)) before" : "stored later"]
         words.append("\(variant.bodyLength) bytes")
-        words.append(variant.partition == "shared" ? "everybody's" : "one's own")
+        words.append(variant.partition == "shared" ? "shared" : "private")
         if variant.isInvalidated { words.append("invalidated") }
-        if variant.isBodyGone { words.append("its body is gone") }
+        if variant.isBodyGone { words.append("its body was removed") }
         var text = words.joined(separator: ", ")
         if variant.isSelected, let selection = explanation.selection { text += ": \(selection)" }
         if !variant.isMatching { text += ": " + variant.differences.map(difference).joined(separator: "; ") }
@@ -88,7 +88,7 @@ struct ExplanationText {
         if difference.name == "*" { return "'Vary: *' matches no other request" }
         func words(_ value: String?) -> String { value.map { "'\($0)'" } ?? "absent" }
         let (stored, presented) = (words(difference.stored), words(difference.presented))
-        // Secrets look the same and are not.
+        // Two different secrets look the same here.
         return stored == presented && difference.stored != nil
             ? "made for another '\(difference.name)'"
             : "made for \(difference.name) \(stored), and it is \(presented) here"
@@ -118,7 +118,7 @@ struct ExplanationText {
                 ("corrected_age_value", seconds(freshness.correctedAgeValue) + "age_value (\(age)) + response_delay"),
                 (
                     "corrected_initial_age",
-                    seconds(freshness.correctedInitialAge) + "the larger of apparent_age and that"
+                    seconds(freshness.correctedInitialAge) + "the larger of apparent_age and corrected_age_value"
                 ),
                 (
                     "resident_time",
@@ -132,7 +132,7 @@ struct ExplanationText {
     }
 
     private static let sources = [
-        "explicitExpiry": "as the caller set it", "none": "the origin states none, and nothing can be guessed",
+        "explicitExpiry": "set by the caller", "none": "the origin sets none, and no heuristic applies",
         "rule": "freshness.lifetime", "ruleDefault": "freshness.default",
     ]
 
@@ -148,7 +148,7 @@ struct ExplanationText {
     private var otherwise: [(String, String)] {
         [
             ("origin unreachable", explanation.unreachable.summary),
-            ("origin answers 503", explanation.failing.summary),
+            ("origin returns 503", explanation.failing.summary),
             ("mode 'offline'", explanation.offline.summary),
         ].map { ($0, $1 == explanation.now.summary ? "The same." : $1) }
     }
@@ -160,14 +160,14 @@ struct ExplanationText {
             let distance = Words.duration(change.at.milliseconds(since: explanation.at))
             lines.append("  in \(distance), \(Instant.text(change.at)): end of \(change.ending)")
             for (name, verdict) in [
-                ("now", change.now), ("origin unreachable", change.unreachable), ("origin answers 503", change.failing),
+                ("now", change.now), ("origin unreachable", change.unreachable), ("origin returns 503", change.failing),
                 ("mode 'offline'", change.offline),
             ] {
                 if let verdict { lines.append("    " + Self.padded(name, to: 20) + verdict.summary) }
             }
         }
         let rest = explanation.changes.count - Self.changeLimit
-        if rest > 0 { lines.append("  and \(rest) more changes; '--format json' has them all") }
+        if rest > 0 { lines.append("  and \(rest) more changes; '--format json' shows them all") }
         return lines
     }
 

@@ -47,7 +47,7 @@ struct Instant: ExpressibleByArgument {
         return Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
     }
 
-    /// ISO 8601 in UTC; milliseconds where there are some.
+    /// ISO 8601 in UTC, with milliseconds if there are any.
     static func text(_ instant: Timestamp) -> String {
         // Outside these years the format has no words for it.
         let seconds = min(max(Double(instant.milliseconds) / 1000, -62_135_596_800), 253_402_300_799.999)

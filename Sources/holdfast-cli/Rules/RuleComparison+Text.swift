@@ -9,7 +9,7 @@ extension RuleComparison {
     func text(old: String, new: String) -> [String] {
         let counts = summary.counts
         var lines = [
-            "\(summary.changed) of \(summary.examined) stored responses change when '\(new)' takes the place of '\(old)'. "
+            "\(summary.changed) of \(summary.examined) stored responses change when '\(new)' replaces '\(old)'. "
                 + "Nothing has been changed."
         ]
         if summary.damaged > 0 {
@@ -24,12 +24,12 @@ extension RuleComparison {
             )
         }
         var keys = "looked up under another key; 'holdfast rules apply' moves them"
-        if summary.superseded > 0 { keys += "; \(summary.superseded) give way to newer ones there" }
+        if summary.superseded > 0 { keys += "; \(summary.superseded) replaced by newer ones there" }
         row("key", counts.keys, keys)
         row("lifetime", counts.lifetimes, "fresh for longer or shorter")
         row("staleness", counts.stalenesses, "used for longer or shorter after that")
         row("passed by", counts.passedBy, "no longer looked up")
-        row("untold", counts.untold, "what it depends on is not stored; they stay where they are")
+        row("untold", counts.untold, "their key depends on data that is not stored; they stay where they are")
         for change in changes {
             lines.append("")
             lines.append(Self.title(change))
@@ -44,7 +44,7 @@ extension RuleComparison {
             ("key", counts.keys), ("lifetime", counts.lifetimes), ("staleness", counts.stalenesses),
             ("passed by", counts.passedBy), ("untold", counts.untold),
         ].filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
-        guard let rule = change.rule else { return "No rule of either: \(parts)" }
+        guard let rule = change.rule else { return "No rule in either: \(parts)" }
         let name = rule.hasPrefix("rule ") ? rule : "rule '\(rule)'"
         let line = change.line.map { " (line \($0))" } ?? ""
         switch change.in {
@@ -67,18 +67,18 @@ extension RuleComparison {
             changed("forbidden by", old.forbiddenBy, new.forbiddenBy) { $0 ?? "nothing" }
             changed("normal", old.normal, new.normal) { $0.map { seconds(Double($0)) } ?? "unlimited" }
             changed("offline", old.offline, new.offline) { $0.map { seconds(Double($0)) } ?? "unlimited" }
-            changed("on error", old.onError, new.onError) { $0.map { seconds(Double($0)) } ?? "as it says itself" }
+            changed("on error", old.onError, new.onError) { $0.map { seconds(Double($0)) } ?? "as the response states" }
             changed("while revalidated", old.whileRevalidate, new.whileRevalidate) {
-                $0.map { seconds(Double($0)) } ?? "as it says itself"
+                $0.map { seconds(Double($0)) } ?? "as the response states"
             }
         }
         if example.isPassedBy == true { lines.append("      passed by") }
         if let untold = example.untold {
             let words = untold.map { unknown in
                 switch unknown {
-                case .principal: "whose it is"
-                case .parameters: "which parameters it was asked for with"
-                case .fields: "which fields it was asked for with"
+                case .principal: "the principal is not stored"
+                case .parameters: "the request's parameters are not stored"
+                case .fields: "the request's fields are not stored"
                 }
             }
             lines.append("      untold     \(words.joined(separator: ", "))")
@@ -90,7 +90,7 @@ extension RuleComparison {
         guard let value, value < 9e15 else { return "unlimited" }
         guard value == value.rounded() else { return "\(value) s" }
         let seconds = Int64(value)
-        // Exact, as two of them are to be told apart.
+        // Exact, because two durations must be distinguished.
         let units: [(Int64, String)] = [(86_400, "d"), (3600, "h"), (60, "m")]
         guard seconds != 0, let (length, unit) = units.first(where: { seconds % $0.0 == 0 }) else {
             return "\(seconds) s"

@@ -1,13 +1,13 @@
 import Holdfast
 import HoldfastConfiguration
 
-/// What becomes of stored responses when one configuration takes the place of another: counted by
-/// the rules that decide it.
+/// The effect on stored responses of replacing one configuration by another, counted by the
+/// deciding rules.
 struct RuleComparison {
-    /// One rule, and what it changes.
+    /// One rule and its changes.
     struct Change: Encodable {
         let kind = "rule"
-        /// `nil` where no rule decides.
+        /// `nil` if no rule decides.
         var rule: String?
         /// Whose rule it is.
         var `in`: Side
@@ -35,7 +35,7 @@ struct RuleComparison {
         case old, new
     }
 
-    /// Responses, by what changes about them.
+    /// Numbers of responses by the kind of change.
     struct Counts: Encodable {
         var keys = 0
         var lifetimes = 0
@@ -47,7 +47,7 @@ struct RuleComparison {
     /// All of them together.
     struct Summary: Encodable {
         let kind = "summary"
-        /// Responses that were looked at.
+        /// The number of examined responses.
         var examined = 0
         /// Those about which anything changes.
         var changed = 0
@@ -72,7 +72,7 @@ struct RuleComparison {
         }
     }
 
-    /// One stored response, with what changes about it.
+    /// One stored response and its changes.
     struct Example: Encodable {
         struct Pair<Value: Encodable>: Encodable {
             var old: Value?
@@ -82,15 +82,15 @@ struct RuleComparison {
         var method: String
         /// As it is stored, its secrets replaced.
         var url: String
-        /// As it would be looked up, where that is different.
+        /// Its URL in the new key, if that differs.
         var newURL: String?
-        /// Other selecting fields tell its variants apart.
+        /// Whether other fields select its variant now.
         var isOtherVariant: Bool?
         /// Seconds; `nil` for ever.
         var lifetimeSeconds: Pair<Double>?
-        var staleness: Pair<StoredFiling.Staleness>?
+        var staleness: Pair<RuledResponse.Staleness>?
         var isPassedBy: Bool?
-        var untold: [StoredFiling.Unknown]?
+        var untold: [RuledResponse.Unknown]?
     }
 
     private struct RuleName: Hashable {
@@ -104,7 +104,8 @@ struct RuleComparison {
     private let policy: CachePolicy
     private let exampleLimit: Int
     private var byRule: [RuleName: Change] = [:]
-    /// Of keys and variants that were seen: a hash each, so that a large store takes little memory.
+    /// The examined keys and variants: only a hash of each, so that a large store takes little
+    /// memory.
     private var places: Set<Int> = []
     private(set) var summary = Summary()
 
@@ -134,13 +135,13 @@ struct RuleComparison {
     mutating func add(_ stored: StoredResponse) {
         let usesNoVarySearch = new.options.usesNoVarySearch
         guard
-            let before = StoredFiling(
+            let before = RuledResponse(
                 stored,
                 rules: old.rules,
                 policy: policy,
                 usesNoVarySearch: old.options.usesNoVarySearch
             ),
-            let after = StoredFiling(stored, rules: new.rules, policy: policy, usesNoVarySearch: usesNoVarySearch)
+            let after = RuledResponse(stored, rules: new.rules, policy: policy, usesNoVarySearch: usesNoVarySearch)
         else { return }
         summary.examined += 1
         let variants = (VariantKey.bytes(of: stored.head), VariantKey.bytes(of: after.head))
@@ -206,33 +207,33 @@ struct RuleComparison {
         "store.per", "ignore.parameters", "ignore.fields", "to-origin.remove", "to-origin.set",
     ]
 
-    /// What rules decide for one response, before and after.
+    /// The decisions of the rules for one response, before and after.
     private struct Decisions {
         var old: [RuleDecision]
         var new: [RuleDecision]
         private let rules: [Side: RuleSet]
 
-        init(_ stored: StoredResponse, _ filing: StoredFiling, old: RuleSet, new: RuleSet) {
+        init(_ stored: StoredResponse, _ filing: RuledResponse, old: RuleSet, new: RuleSet) {
             let contentType = stored.head.fields[.contentType]
             self.old = old.decisions(for: filing.request, contentType: contentType)
             self.new = new.decisions(for: filing.request, contentType: contentType)
             rules = [.old: old, .new: new]
         }
 
-        /// Those of the new rules that have a say in some settings.
+        /// The new rules that decide some settings.
         func deciding(_ settings: Set<String>) -> Set<RuleName> {
             named(new.filter { settings.contains($0.setting) }, .new)
         }
 
-        /// Those that say something else than before; else those that said something that nobody
-        /// says any more.
+        /// The new rules that decide differently; if there are none, the old ones whose decision is
+        /// gone.
         func changing(_ settings: Set<String>) -> Set<RuleName> {
-            func said(_ decision: RuleDecision, _ decisions: [RuleDecision]) -> Bool {
+            func isDecided(_ decision: RuleDecision, _ decisions: [RuleDecision]) -> Bool {
                 decisions.contains { $0.setting == decision.setting && $0.value == decision.value }
             }
-            let added = new.filter { settings.contains($0.setting) && !said($0, old) }
+            let added = new.filter { settings.contains($0.setting) && !isDecided($0, old) }
             if !added.isEmpty { return named(added, .new) }
-            return named(old.filter { settings.contains($0.setting) && !said($0, new) }, .old)
+            return named(old.filter { settings.contains($0.setting) && !isDecided($0, new) }, .old)
         }
 
         private func named(_ decisions: [RuleDecision], _ side: Side) -> Set<RuleName> {
@@ -240,7 +241,8 @@ struct RuleComparison {
             return Set(decisions.map { RuleName(side: side, rule: $0.rule, line: line(of: $0.rule, side)) })
         }
 
-        /// The line on which a rule begins; that of a setting would tell its settings apart.
+        /// The line on which a rule begins. The line of a setting would count its settings
+        /// separately.
         private func line(of name: String, _ side: Side) -> Int? {
             let rules = rules[side]?.rules ?? []
             let index = rules.indices.first { (rules[$0].name ?? "rule \($0 + 1)") == name }

@@ -4,26 +4,26 @@ import Foundation
 import Holdfast
 import HoldfastConfiguration
 
-/// What both commands take.
+/// The options of both commands.
 struct RuleOptions: ParsableArguments {
     /// How output is written.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json
     }
 
-    /// What kind of cache has stored what is stored.
+    /// The kind of cache that wrote the store.
     enum Kind: String, EnumerableFlag {
         case shared, `private`
 
         static func help(for value: Self) -> ArgumentHelp? {
             switch value {
-            case .shared: "The store is a gateway's. Unless told otherwise it is where NEW has routes."
-            case .private: "The store is a library's, of one user. Unless told otherwise it is where NEW has no routes."
+            case .shared: "The store is a gateway's. The default if NEW has routes."
+            case .private: "The store is a library's, of one user. The default if NEW has no routes."
             }
         }
     }
 
-    @Option(help: "The store's folder.")
+    @Option(help: "The store's folder. 'holdfast serve' prints the folder that it chooses without '--store'.")
     var store: String
 
     @Option(help: "For people (text), or for programs (json): one JSON object per line.")
@@ -41,12 +41,12 @@ struct RuleOptions: ParsableArguments {
         }
     }
 
-    /// Opens the store for reading alone, and closes it when `body` is done. There has to be one.
+    /// Opens the store read-only, and closes it when `body` is done. The store must exist.
     func reading<Result>(_ body: (CacheManager) async throws -> Result) async throws -> Result {
         try await Self.using(try await CacheManager.openReadOnly(at: store), body)
     }
 
-    /// Hands a store on, and closes it.
+    /// Passes a store to `body`, and closes it afterwards.
     static func using<Result>(
         _ store: CacheManager,
         _ body: (CacheManager) async throws -> Result
@@ -61,7 +61,7 @@ struct RuleOptions: ParsableArguments {
         }
     }
 
-    /// One JSON object on a line of its own, its keys sorted.
+    /// Writes one JSON object on one line, its keys sorted.
     static func line(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

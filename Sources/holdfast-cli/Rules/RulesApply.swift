@@ -7,14 +7,14 @@ import HoldfastConfiguration
 struct RulesApply: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
-        abstract: "Files what is stored as a configuration says, with its bodies where they are.",
+        abstract: "Moves stored responses to the keys of a configuration, without rewriting their bodies.",
         discussion: """
-            What is stored under another key than the rules make of it is moved there; of two that come to one key and variant the one received last stays. Values of parameters and fields that are ignored \
-            are not in the store's rows afterwards; where the configuration has 'secure-delete: true', in none of its files either. What the store's index says of expiry follows, too. Whose a response is does not change: \
-            where 'store.per' begins to count, what was stored before stays where it is.
+            A response whose key differs under the rules is moved to the new key; of two with the same key and variant, the one received last stays. Values of ignored parameters and fields \
+            are not in the store's rows afterwards; if the configuration has 'secure-delete: true', in none of its files either. The expiry in the store's index is updated, too. The principal of a response does not change: \
+            if 'store.per' is new, earlier responses stay where they are.
 
-            The store is written by one process at a time: stop the service first, and start it with the same configuration afterwards. Each step is on disk before the next one begins; when it is \
-            killed, run it again. Use it with the configuration that the service has: its budget and its quotas hold.
+            Only one process at a time may write the store: stop the service first, and start it with the same configuration afterwards. Each step is on disk before the next one begins; if it is \
+            killed, run it again. Use the configuration of the service: its budget and its quotas apply.
 
             The exit status is 0 when all is done, 1 when not, 64 when the command line is wrong.
 
@@ -44,7 +44,7 @@ struct RulesApply: AsyncParsableCommand {
     }
 
     private func apply(_ configuration: HoldfastConfiguration.Configuration) async throws -> RevisionSummary {
-        // A mistyped path makes no store.
+        // Opening it read-only first ensures that a mistyped path creates no store.
         try await options.reading { _ in }
         let policy = options.policy(configuration)
         let rules = configuration.rules
@@ -56,7 +56,7 @@ struct RulesApply: AsyncParsableCommand {
         return try await RuleOptions.using(store) { store in
             try await store.reviseResponses { stored in
                 guard
-                    let filing = StoredFiling(
+                    let filing = RuledResponse(
                         stored,
                         rules: rules,
                         policy: policy,
@@ -67,7 +67,7 @@ struct RulesApply: AsyncParsableCommand {
                     key: filing.key,
                     selectingFields: filing.head.selectingFields,
                     freshUntil: filing.freshUntil,
-                    // What was stored by hand with an expiry is usable whatever its status.
+                    // A response that was stored with an explicit expiry is usable with any status.
                     isUsableStale: stored.head.explicitExpiry == nil ? filing.isUsableStale : nil
                 )
             }
@@ -75,12 +75,14 @@ struct RulesApply: AsyncParsableCommand {
     }
 
     private static func text(_ summary: RevisionSummary) -> [String] {
-        if summary.isUnchanged { return ["\(summary.examined) stored responses looked at; nothing was to be changed."] }
+        if summary.isUnchanged { return ["\(summary.examined) stored responses examined; no change was needed."] }
         var lines = [
-            "\(summary.examined) stored responses looked at: \(summary.moved) have another key or variant now, "
+            "\(summary.examined) stored responses examined: \(summary.moved) have another key or variant now, "
                 + "\(summary.reindexed) another expiry."
         ]
-        if summary.superseded > 0 { lines.append("\(summary.superseded) gave way to newer ones under their new key.") }
+        if summary.superseded > 0 {
+            lines.append("\(summary.superseded) superseded by newer ones under their new key.")
+        }
         if summary.damaged > 0 { lines.append("\(summary.damaged) could not be read and were removed.") }
         return lines
     }

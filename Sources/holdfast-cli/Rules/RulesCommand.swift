@@ -4,11 +4,11 @@ import ArgumentParser
 struct RulesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rules",
-        abstract: "Shows and applies what a change of rules does to what is stored.",
+        abstract: "Shows and applies the effect of changed rules on stored responses.",
         discussion: """
-            Rules count when a response is read, so new ones are in force for what is stored as soon as a service uses them. Two things stay as they were: the key under which a \
-            response is stored, so that one whose key would be another now is not found any more; and what the store's index says of its expiry, by which room is made. \
-            'diff' counts both beforehand, 'apply' brings them up to date.
+            Rules apply when a response is read, so new ones affect stored responses as soon as a service uses them. Two things stay as they were: the key under which a \
+            response is stored, so that one whose key differs now is not found any more; and its expiry in the store's index, which orders eviction. \
+            'diff' counts both beforehand, 'apply' updates them.
             """,
         subcommands: [RulesDiff.self, RulesApply.self]
     )

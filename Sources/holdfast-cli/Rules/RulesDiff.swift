@@ -7,25 +7,25 @@ import HoldfastConfiguration
 struct RulesDiff: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Counts which stored responses change when one configuration takes the place of another.",
+        abstract: "Counts the stored responses that change when one configuration replaces another.",
         discussion: """
-            Nothing is changed, no origin is asked, and a service may go on using the store meanwhile. For each rule that decides a change: how many stored responses are concerned, and \
+            Nothing is changed, nothing is fetched, and a service may use the store meanwhile. For each rule that decides a change: the number of stored responses, and \
             some of them.
 
               key        the response would be looked up under another key: by its old one it is not found any more. 'holdfast rules apply' moves it.
               lifetime   it is fresh for longer or shorter.
-              staleness  it is used for longer or shorter after that, or a directive forbids that now, or no longer does.
-              passed by  no request looks it up any more: requests go past the store (bypass, store.methods), or its status is not stored.
-              untold     it cannot be told, because what it depends on is not stored.
+              staleness  it is used for longer or shorter after that, or a directive now forbids that, or no longer does.
+              passed by  no request looks it up any more: requests bypass the store (bypass, store.methods), or its status is not stored.
+              untold     the change is unknown, because it depends on data that is not stored.
 
-            Of the request that brought a response the store has the key (method and target) and the fields that 'Vary' names. So whatever matches by URL, method and content type is compared. \
-            Whose a response is cannot be worked out again, because there the key has an HMAC of fields that are not stored: a change of 'store.per', or of credentials that are ignored or removed, counts as \
-            'untold'. So does a parameter or a field that was ignored and counts now: which value it had is nowhere.
+            Of a response's request, the store has the key (method and target) and the fields that 'Vary' names. So rules that match by URL, method and content type are compared. \
+            The principal of a response is not known, because the key has an HMAC of fields that are not stored: a change of 'store.per', or of credentials that are ignored or removed, is \
+            'untold'. So is a parameter or a field that was ignored before: its value is not stored.
 
-            The exit status is 0 when it could be counted, 1 when not, 64 when the command line is wrong.
+            The exit status is 0 when the count succeeded, 1 when not, 64 when the command line is wrong.
 
             JSON: one object for each rule, with the keys kind (rule), rule, in (old or new: whose rule it is), line, keys, lifetimes, stalenesses, passedBy, untold and examples; \
-            then one with the kind summary, with examined, changed, superseded (those that give way under their new key), damaged, and the same counts. Rule and line are missing where no rule decides.
+            then one with the kind summary, with examined, changed, superseded (by newer ones under their new key), damaged, and the same counts. Rule and line are missing if no rule decides.
 
             EXAMPLE
               holdfast rules diff holdfast.yaml new.yaml --store api.store
@@ -35,12 +35,12 @@ struct RulesDiff: AsyncParsableCommand {
     @Argument(help: "The configuration in force.")
     var old: String
 
-    @Argument(help: "The one that is to take its place.")
+    @Argument(help: "The configuration that replaces it.")
     var new: String
 
     @OptionGroup var options: RuleOptions
 
-    @Option(help: ArgumentHelp("Stored responses to show for each rule, at most.", valueName: "count"))
+    @Option(help: ArgumentHelp("The largest number of stored responses to show for each rule.", valueName: "count"))
     var examples = 3
 
     func validate() throws {

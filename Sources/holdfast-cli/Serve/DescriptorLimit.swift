@@ -9,16 +9,16 @@ import Logging
     import Darwin
 #endif
 
-/// How many files and connections the process may have open, which the system keeps low for
+/// The limit of open files and connections of this process. The system's default is low, for
 /// programs that still use `select(2)`.
 enum DescriptorLimit {
-    /// Raises it as far as the system lets it, and says so where that is not enough.
+    /// Raises it as far as the system allows, and logs a warning if that is not enough.
     ///
     /// - Parameters:
-    ///   - connections: of clients. Each may need one more to the origin, and the store has some.
-    ///   - threads: each has some for its event loop, which ends the process where it cannot be
-    ///     made.
-    /// - Throws: ``CommandFailure`` where not even the gateway itself could be.
+    ///   - connections: of clients. Each may need one more to the origin, and the store needs some.
+    ///   - threads: each needs some for its event loop. The process ends if an event loop cannot
+    ///     be made.
+    /// - Throws: ``CommandFailure`` if the limit is too low for the gateway alone.
     static func raise(for connections: Int, threads: Int, _ logger: Logger) throws {
         #if canImport(Glibc)
             let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

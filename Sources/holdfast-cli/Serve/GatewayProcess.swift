@@ -13,9 +13,9 @@ import UnixSignals
     import Darwin
 #endif
 
-/// The parts of a gateway, put together and run until a signal ends them.
+/// The parts of a gateway. It connects them and runs them until a signal ends them.
 struct GatewayProcess: Sendable {
-    /// What was read at the start, and counts for what cannot change.
+    /// The settings read at the start. Those that cannot change stay in force until the end.
     let settings: ServeSettings
     let named: NamedSettings
     let engine: CacheEngine
@@ -32,7 +32,7 @@ struct GatewayProcess: Sendable {
         _ signals: UnixSignalsSequence,
         _ logger: Logger
     ) async throws {
-        let store = try await CacheManager.open(at: settings.store, configuration: settings.storage, logger: logger)
+        let store = try await open(settings, logger)
         let process: GatewayProcess
         do {
             process = try await start(settings, named, from: store, on: group, logger)
@@ -41,6 +41,22 @@ struct GatewayProcess: Sendable {
             throw error
         }
         try await process.run(store, signals)
+    }
+
+    /// Opens the store, and prints its folder unless the user named it.
+    private static func open(_ settings: ServeSettings, _ logger: Logger) async throws -> CacheManager {
+        do {
+            let store = try await CacheManager.open(
+                at: settings.store,
+                configuration: settings.storage,
+                logger: logger
+            )
+            if settings.isDefaultStore { StandardStream.error.line("holdfast storing in \(settings.store)") }
+            return store
+        } catch {
+            guard settings.isDefaultStore else { throw error }
+            throw CommandFailure("\(error) '--store' names another folder.")
+        }
     }
 
     private static func start(
@@ -76,9 +92,11 @@ struct GatewayProcess: Sendable {
             await engine.shutDown()
             await transport.shutDown()
             let wanted = ListenAddress(host: settings.gateway.host, port: settings.gateway.port)
-            // The library's own text tells how it asked, which helps nobody here.
+            // The library's own text describes its system call, which does not help the user.
             let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
-            throw CommandFailure("'\(wanted)' cannot be listened on: \(why). Choose another with '--listen'.")
+            throw CommandFailure(
+                "The gateway cannot listen on '\(wanted)': \(why). Choose another address with '--listen'."
+            )
         }
         return GatewayProcess(
             settings: settings,
@@ -92,8 +110,8 @@ struct GatewayProcess: Sendable {
     }
 
     private func run(_ store: CacheManager, _ signals: UnixSignalsSequence) async throws {
-        // Ended from the last to the first: clients are answered, then fetches end, then the folder
-        // is let go of. Each part bounds its own end.
+        // The group ends them from the last to the first: the server responds to its clients, then
+        // fetches end, then the store closes. Each part limits how long its own end takes.
         let services = ServiceGroup(
             services: [
                 Ending { try await store.close() },
@@ -113,7 +131,7 @@ struct GatewayProcess: Sendable {
         }
     }
 
-    /// Does what signals ask for, until the task is cancelled.
+    /// Handles signals until the task is cancelled.
     private func obey(_ signals: UnixSignalsSequence, ending services: ServiceGroup) async {
         var isEnding = false
         for await signal in signals {
@@ -124,8 +142,8 @@ struct GatewayProcess: Sendable {
                 reload()
                 manager.notify(.ready)
             case _ where isEnding:
-                // The store stands a process that is killed. What is under way is lost, as was
-                // asked for.
+                // The store survives a killed process. Exchanges under way are lost, as a second
+                // signal asks.
                 _exit(128 + signal.rawValue)
             default:
                 isEnding = true
@@ -137,14 +155,14 @@ struct GatewayProcess: Sendable {
     }
 }
 
-/// A part that is there from the start and has to be closed.
+/// A part that runs from the start and must be closed.
 private struct Ending: Service {
     let close: @Sendable () async throws -> Void
 
     init(_ close: @escaping @Sendable () async throws -> Void) { self.close = close }
 
     func run() async throws {
-        // It throws where the group was cancelled, and then there is as much to close.
+        // It throws if the group was cancelled. The part must be closed then, too.
         try? await gracefulShutdown()
         try await close()
     }

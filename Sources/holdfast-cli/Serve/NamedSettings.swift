@@ -1,10 +1,10 @@
 import Holdfast
 import HoldfastGateway
 
-/// What is named outside of a configuration file: on the command line or, where that says nothing,
-/// in the environment.
+/// The settings that are named outside of a configuration file: on the command line or, if it does
+/// not name them, in the environment.
 struct NamedSettings: Sendable {
-    /// A value that cannot be taken: what it is, where it was named, and what is allowed.
+    /// A value is not allowed. The description has the value, its place, and the allowed values.
     struct Refusal: Error, CustomStringConvertible {
         let description: String
     }
@@ -15,6 +15,8 @@ struct NamedSettings: Sendable {
     let store: String?
     let mode: OfflineMode?
     let threads: Int?
+    /// Used if neither `store` nor the file names a store.
+    let defaultStore: DefaultStore
 
     /// - Throws: ``Refusal``
     init(_ arguments: Serve, environment: [String: String]) throws {
@@ -22,6 +24,7 @@ struct NamedSettings: Sendable {
             if let flag { return (flag, "'--\(variable)'") }
             return variable.value(in: environment).map { ($0, "'\(variable.rawValue)' in the environment") }
         }
+        defaultStore = DefaultStore(environment: environment)
         file = text(arguments.file, .config)?.text
         store = text(arguments.store, .store)?.text
         origin = try text(arguments.origin, .origin).map { text, place in
@@ -41,20 +44,20 @@ struct NamedSettings: Sendable {
         mode = try text(arguments.mode?.rawValue, .mode).map { text, place in
             guard let mode = Serve.Mode(rawValue: text) else {
                 let known = Serve.Mode.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Refusal(description: "\(place) takes one of \(known), and '\(text)' is none.")
+                throw Refusal(description: "\(place) takes one of \(known), not '\(text)'.")
             }
             return mode.offlineMode
         }
         threads = try text(arguments.threads, .threads).map { text, place in
             guard let number = Int(text), (1...1024).contains(number) else {
-                throw Refusal(description: "\(place) takes a number from 1 to 1024, and '\(text)' is none.")
+                throw Refusal(description: "\(place) takes a number from 1 to 1024, not '\(text)'.")
             }
             return number
         }
     }
 }
 
-/// The variables of the environment that say what options say.
+/// The variables of the environment that stand for options.
 enum ServeVariable: String, CaseIterable, CustomStringConvertible {
     case config = "HOLDFAST_CONFIG"
     case origin = "HOLDFAST_ORIGIN"
@@ -66,8 +69,8 @@ enum ServeVariable: String, CaseIterable, CustomStringConvertible {
     /// The option, without its dashes.
     var description: String { rawValue.dropFirst("HOLDFAST_".count).lowercased() }
 
-    /// `nil` where it is not set; one that is empty is not set either, as where files of containers
-    /// list them all.
+    /// `nil` if it is not set. An empty variable is treated as not set, because the environment
+    /// files of containers list all of them.
     func value(in environment: [String: String]) -> String? {
         environment[rawValue].flatMap { $0.isEmpty ? nil : $0 }
     }

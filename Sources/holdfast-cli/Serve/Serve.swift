@@ -8,32 +8,40 @@ import NIOCore
 import NIOPosix
 import UnixSignals
 
-/// `holdfast serve --origin URL --store STORE`, `holdfast serve --config FILE`
+/// `holdfast serve --origin URL`, `holdfast serve --config FILE`
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Answers HTTP/1.1 in front of an origin, or of several, through a store.",
+        abstract: "Serves HTTP/1.1 in front of one or several origins, from a store.",
         discussion: """
-            A shared cache by RFC 9111. Every answer has a 'Cache-Status' field that says where it came from. One line on standard output \
-            tells when connections are accepted,
+            A shared cache by RFC 9111. Every response has a 'Cache-Status' field that states where it came from. One line on standard output \
+            announces that connections are accepted,
 
               holdfast listening on http://127.0.0.1:8080
 
             and SIGINT (Ctrl-C) or SIGTERM ends it: exchanges under way may take 10 seconds to finish ('timeouts.drain' in a file); the exit \
             status is then 0. A second such signal ends it at once.
 
-            A configuration file says the same and more: routes to several origins, rules, limits, timeouts. The command line goes before the environment, and that \
-            before the file; an origin that is named takes the place of all the file's routes. SIGHUP takes the file up again: rules, routes, limits, mode and fields \
-            count for the next request, no connection is closed, and a file with anything wrong changes nothing. Where it listens, its threads and its store stay until it is \
-            started again. SIGUSR1, SIGUSR2 and SIGALRM are ignored: the log goes to standard error, so there is no log file to be opened anew.
+            The store is the folder of '--store'. Without it, an origin named with '--origin' has a folder of its own, such as https-api.example.com-443, \
+            in $STATE_DIRECTORY (set by systemd), else in $XDG_STATE_HOME/holdfast, else in ~/.local/state/holdfast. The folder is created with mode 0700, \
+            and one line on standard error names it,
 
-            What is wrong is written to standard error, a line for each finding. The exit status is 1 when the environment or the file is wrong, the store cannot be opened or the \
-            address not listened on, and 64 when the command line is wrong; 'holdfast check' examines a file without serving.
+              holdfast storing in /home/me/.local/state/holdfast/https-api.example.com-443
+
+            'cache-dump' and 'holdfast explain --store' take this folder. A configuration file with routes names its store itself ('store.path').
+
+            A configuration file has the same settings and more: routes to several origins, rules, limits, timeouts. The command line goes before the environment, and that \
+            before the file; '--origin' replaces all routes of the file. SIGHUP reloads the file without closing connections: its rules, routes, limits, mode and fields \
+            apply from the next request on. An invalid file is rejected as a whole, and its errors are logged. The address, the threads and the store change only with a \
+            restart. SIGUSR1, SIGUSR2 and SIGALRM are ignored: the log goes to standard error, so there is no log file to reopen.
+
+            Errors go to standard error, one line each. The exit status is 1 if the environment or the file is invalid, the store cannot be opened or the \
+            address cannot be used, and 64 if the command line is invalid; 'holdfast check' examines a file without serving.
 
             Environment:
             \(ServeVariable.help)
 
             Examples:
-              holdfast serve --origin https://api.example.com --store api.store
+              holdfast serve --origin https://api.example.com
               holdfast serve --origin http://localhost:3000/api --listen 127.0.0.1:0 --store api.store --mode preferStored
               holdfast serve --config holdfast.yaml
             """
@@ -61,7 +69,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "An http or https URL: where everything comes from that is not stored. Its path is put before every request's path.",
+            "The http or https URL of the origin. Its path is put before every request's path.",
             valueName: "url"
         )
     )
@@ -69,21 +77,27 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The address to listen on; port 0 takes a free one. 127.0.0.1:8080 where nothing names one.",
+            "The address to listen on; port 0 takes a free one. The default is 127.0.0.1:8080.",
             valueName: "host:port"
         )
     )
     var listen: String?
 
-    @Option(help: "The store's folder; made where there is none. One process at a time writes to it.")
+    @Option(
+        help: """
+            The store's folder; created if there is none. One process at a time writes to it. The default is a folder \
+            of the origin, as described above.
+            """
+    )
     var store: String?
 
     @Option(
         help: ArgumentHelp(
-            "How much of the network may be used.",
+            "When the gateway uses the network.",
             discussion: """
-                online: as RFC 9111 says. automatic: and what is stored answers for an origin that cannot be reached. preferStored: whatever \
-                is stored answers at once, the origin only on a miss. offline: the origin is never asked. automatic where nothing names one.
+                online: as RFC 9111 requires. automatic: as online, and a stored response is served while the origin is unreachable. \
+                preferStored: a stored response is served at once, the origin gets a request only on a miss. offline: the origin gets no request. \
+                The default is automatic.
                 """
         )
     )
@@ -91,7 +105,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Threads that serve connections, 1 to 1024. As many as there are processors unless told otherwise.",
+            "Threads that serve connections, 1 to 1024. The default is one for each processor.",
             valueName: "number"
         )
     )
@@ -111,16 +125,13 @@ struct Serve: AsyncParsableCommand {
         guard isNamed(origin, .origin) else {
             throw ValidationError("Name an origin with '--origin', or a file with '--config'.")
         }
-        guard isNamed(store, .store) else {
-            throw ValidationError("Name a store with '--store', or a file with '--config'.")
-        }
     }
 
     func run() async throws {
-        // First of all: until then SIGHUP would end the process, and so would the others, with the
+        // This comes first: before it, SIGHUP and the other signals would end the process with the
         // store open.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
-        // Other servers do something for these; a script that sends them must not end this one.
+        // Other servers handle these signals; a script that sends them must not end this one.
         for number in [SIGUSR1, SIGUSR2, SIGALRM] { Foundation.signal(number, SIG_IGN) }
         let named: NamedSettings
         do {
@@ -149,8 +160,8 @@ struct Serve: AsyncParsableCommand {
 }
 
 extension Logger {
-    /// What an operator should know (an origin that went away or came back) and worse, to standard
-    /// error.
+    /// Writes notices for an operator (an origin became unreachable, or responds again), warnings
+    /// and errors to standard error.
     fileprivate static var standardError: Logger {
         var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .notice

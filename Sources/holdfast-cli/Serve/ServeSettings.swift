@@ -2,18 +2,21 @@ import CommandLineSupport
 import Holdfast
 import HoldfastGateway
 
-/// What a gateway is run with: what is named outside of the file, else what the file says, else the
-/// default.
+/// The settings that a gateway runs with. A setting named outside of the file comes first, then the
+/// file's, then the default.
 struct ServeSettings: Sendable {
     let file: Configuration
     let gateway: GatewayConfiguration
+    /// The store's folder.
     let store: String
+    /// Neither the command line nor the environment nor the file names the store.
+    let isDefaultStore: Bool
     let storage: CacheManager.Configuration
     let mode: OfflineMode
-    /// `nil`: as many as there are processors.
+    /// `nil`: one for each processor.
     let threads: Int?
 
-    /// Reads the file, where one is named.
+    /// Reads the file, if one is named.
     ///
     /// - Throws: `ConfigurationError`, `CommandFailure`
     init(_ named: NamedSettings) throws {
@@ -23,7 +26,14 @@ struct ServeSettings: Sendable {
                 "'\(named.file ?? "")' names no routes. Name them there, or one origin with '--origin'."
             )
         }
-        guard let store = named.store ?? file.storeFolder else {
+        if let store = named.store ?? file.storeFolder {
+            self.store = store
+            isDefaultStore = false
+        } else if let origin = named.origin {
+            store = try named.defaultStore.path(for: origin)
+            isDefaultStore = true
+        } else {
+            // The routes of a file may lead to several origins, and to others after a reload.
             throw CommandFailure(
                 "'\(named.file ?? "")' names no store. Name its folder there (store.path), or with '--store'."
             )
@@ -34,24 +44,23 @@ struct ServeSettings: Sendable {
             routes: named.origin.map { GatewayRoutes(origin: $0) },
             listen: named.listen
         )
-        self.store = store
         self.storage = CacheManager.Configuration(file.store)
         self.mode = named.mode ?? file.mode ?? .automatic
         self.threads = named.threads ?? file.threads
     }
 
-    /// What the exchange engine is told of it.
+    /// The file's rules; `nil` if it has none.
     var rules: RuleSet? { file.rules.isEmpty ? nil : file.rules }
 
-    /// One setting that counts from the start to the end, and what another configuration says of
-    /// it.
+    /// A setting that cannot change while the gateway runs, and its value in another configuration.
     struct Kept {
         var setting: String
         var kept: String
         var wanted: String
     }
 
-    /// The settings of another configuration that would be others, had it been there at the start.
+    /// The settings that another configuration changes and that cannot change while the gateway
+    /// runs.
     func kept(against other: ServeSettings) -> [Kept] {
         var result: [Kept] = []
         func compare(_ setting: String, _ mine: String, _ theirs: String) {

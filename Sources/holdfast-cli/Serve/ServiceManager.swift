@@ -1,14 +1,13 @@
 import Foundation
 
-/// Whoever started this process and wants to know how it fares, by `sd_notify(3)`: systemd, for
-/// units of `Type=notify`.
+/// The service manager that started this process: systemd, for units of `Type=notify`. It gets the
+/// process's state by `sd_notify(3)`.
 ///
-/// Where nobody asks, in `NOTIFY_SOCKET`, nothing is sent; where it cannot be sent, that is
-/// nobody's loss.
+/// Nothing is sent unless `NOTIFY_SOCKET` names a socket. A notice that cannot be sent is dropped.
 struct ServiceManager: Sendable {
-    /// What there is to tell.
+    /// A state of the process.
     enum Notice {
-        /// Connections are accepted, under the configuration that was read last.
+        /// The gateway accepts connections, under the configuration that was read last.
         case ready
         case reloading
         case stopping
@@ -24,7 +23,7 @@ struct ServiceManager: Sendable {
         switch notice {
         case .ready: send("READY=1")
         case .reloading:
-            // systemd pairs it with the READY=1 behind it by this clock.
+            // By this clock systemd pairs it with the READY=1 that follows.
             let instant = monotonicNanoseconds() / 1000
             send("RELOADING=1\nMONOTONIC_USEC=\(instant)")
         case .stopping: send("STOPPING=1")
@@ -35,7 +34,7 @@ struct ServiceManager: Sendable {
         guard let path else { return }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // An abstract name begins with NUL and has no end mark.
+        // An abstract name begins with NUL and has no terminator.
         var name = Array(path.utf8)
         if name.first == UInt8(ascii: "@") { name[0] = 0 }
         let capacity = MemoryLayout.size(ofValue: address.sun_path)

@@ -1,31 +1,31 @@
-// Faults beneath a program's file operations, by count: the Nth call fails, writes less, or is the
+// Faults in a program's file operations, by count: the Nth call fails, writes less, or is the
 // program's last.
 //
-// Linked into an executable, the definitions in FaultShim.c stand before the C library's for
-// everything in the process, the system's SQLite included: the dynamic linker looks in the
-// executable first. So nothing has to be preloaded. Only files below one folder are touched, and
-// none until a plan is armed. Elsewhere than on Linux with glibc every function here does nothing.
+// In an executable, the definitions in FaultShim.c precede those of the C library for the whole
+// process, including the system's SQLite, because the dynamic linker searches the executable first.
+// So nothing has to be preloaded. Only files below one folder are affected, and none until a plan
+// is armed. Except on Linux with glibc, every function here does nothing.
 #ifndef FAULT_SHIM_H
 #define FAULT_SHIM_H
 
 #include <stdint.h>
 
 enum fault_mode {
-    /// Calls are counted and do what they do.
+    /// Calls are counted, and work as usual.
     FAULT_COUNT = 0,
-    /// The call fails with an error, and has done nothing. Calls that never fail with this error
-    /// are not counted.
+    /// The call fails with an error and does nothing. Calls that never fail with this error are not
+    /// counted.
     FAULT_ERROR = 1,
-    /// A write writes half of its bytes and says so; those that follow within the plan fail with
-    /// the error.
+    /// A write writes half of its bytes and returns their number. Later writes within the plan fail
+    /// with the error.
     FAULT_SHORT = 2,
     /// The process is killed before the call.
     FAULT_KILL = 3,
-    /// The process is killed when a write has written half of its bytes, and before any other call.
+    /// The process is killed after a write of half its bytes, and before any other kind of call.
     FAULT_TORN_KILL = 4,
-    /// The power fails before the call: of what was written since each file's last sync any part
-    /// may be lost, in units of 512 bytes, and files whose folder was not synced since they were
-    /// made may be missing. The process ends with `FAULT_CUT_STATUS`.
+    /// The power fails before the call. Any part of the bytes written since each file's last sync
+    /// may be lost, in units of 512 bytes. Files whose folder was not synced since they were
+    /// created may be missing. The process ends with `FAULT_CUT_STATUS`.
     FAULT_CUT = 5,
 };
 
@@ -37,33 +37,33 @@ struct fault_plan {
     int error;
     /// The first call that is struck, counted from 1.
     int64_t first;
-    /// How many calls are struck in a row.
+    /// The number of calls that are struck in a row.
     int64_t count;
-    /// What is lost when the power fails.
+    /// Decides what is lost when the power fails.
     uint64_t seed;
 };
 
-/// Whether this platform can do it.
+/// Returns whether this platform supports faults.
 int fault_is_available(void);
 
-/// Names the folder below which calls count. Before any file in it is opened, and once.
+/// Sets the folder below which calls are counted. It is called once, before a file in it is opened.
 ///
-/// - Parameter keeps_writes: notes what every write replaces, for `FAULT_CUT`.
+/// - Parameter keeps_writes: whether to keep the bytes that every write replaces, for `FAULT_CUT`.
 void fault_watch(const char *folder, int keeps_writes);
 
-/// Begins to count.
+/// Starts counting and striking.
 void fault_arm(struct fault_plan plan);
 
-/// Ends counting.
+/// Stops counting and striking.
 void fault_disarm(void);
 
-/// Calls counted since the last `fault_arm`.
+/// Returns the calls counted since the last `fault_arm`.
 int64_t fault_calls(void);
 
-/// Calls struck since the last `fault_arm`.
+/// Returns the calls struck since the last `fault_arm`.
 int64_t fault_strikes(void);
 
-/// The name of the call that was struck last; "none" before.
+/// Returns the name of the call that was struck last, or "none".
 const char *fault_last_call(void);
 
 #endif

@@ -6,7 +6,7 @@ import Logging
 import NIOCore
 import Testing
 
-/// Something stored, a request and an instant, made of a seed: the same for the same seed.
+/// Stored responses, a request and an instant, generated from a seed: the same for the same seed.
 struct ExplainedCase: CustomStringConvertible {
     struct Stored {
         var head: StoredResponseHead
@@ -20,14 +20,14 @@ struct ExplainedCase: CustomStringConvertible {
     var kind: CacheKind
     var mode: OfflineMode
     var eagerRefresh: Double?
-    /// What an operator's rules say; `nil` without any.
+    /// An operator's rules; `nil` for none.
     var settings: ExchangeSettings?
     var request: CacheRequest
     /// In the order in which they are stored.
     var stored: [Stored]
-    /// So many of them are invalidated.
+    /// The number of stored responses that are invalidated.
     var invalidated: Int
-    /// By what.
+    /// The cause of the invalidation.
     var cause = InvalidationCause.unspecified
     var now: Timestamp
 
@@ -45,7 +45,7 @@ struct ExplainedCase: CustomStringConvertible {
         )
         if random.chance(0.3) { now = now.adding(milliseconds: Int64.random(in: 0...400_000, using: &random)) }
         if random.chance(0.05) { now = Self.start.adding(milliseconds: -5000) }
-        // By numbers of their own, so that the cases of a seed stay what they are.
+        // A second generator, so that the earlier cases of a seed stay the same.
         var more = SeededRandom(seed: seed ^ 0xA11CE)
         if more.chance(0.1) { request.preference = .staleWhileRevalidate }
         if more.chance(0.15) { request.reuseWithin = more.pick([.seconds(5), .seconds(60), .seconds(90)]) }
@@ -65,7 +65,7 @@ struct ExplainedCase: CustomStringConvertible {
             """
     }
 
-    /// An engine on a store of its own that holds what this case says.
+    /// An engine whose own store holds this case's responses.
     func engine(on transport: any Transport, mode: OfflineMode) async throws -> (
         CacheEngine, InMemoryResponseStore, ManualClock
     ) {
@@ -90,7 +90,7 @@ struct ExplainedCase: CustomStringConvertible {
         if asGet.head.method != .head { asGet.head.method = .get }
         asGet.body = nil
         asGet.storage = .byResponse
-        // Where a rule leads past the store, what is there makes no difference.
+        // If a rule bypasses the store, its content makes no difference.
         let key = try engine.key(for: asGet) ?? CacheKey(target: TargetURI(Self.url))
         for (index, entry) in stored.enumerated() {
             let draft = ResponseDraft(
@@ -111,7 +111,7 @@ struct ExplainedCase: CustomStringConvertible {
     }
 }
 
-/// The same for all requests.
+/// Rules that are the same for all requests.
 struct OneRule: ExchangeRules {
     let rules: RequestRules
 

@@ -5,15 +5,15 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-/// The engine runs beside the explanation: what was said is what is done.
-@Suite("An explanation, beside the engine", .timeLimit(.minutes(20)))
+/// Compares explanations with what the engine then does.
+@Suite("Explanations compared with the engine", .timeLimit(.minutes(20)))
 struct ExplanationPropertyTests {
-    /// A failure names its seed; give it here alone to see it again.
+    /// A failure names its seed. Put it here alone to reproduce the failure.
     static let seeds: Range<UInt64> = 0..<600
 
     @Test(arguments: SituationTransport.Situation.allCases)
-    func whatIsSaidIsWhatIsDone(in situation: SituationTransport.Situation) async throws {
-        var answers: [Explanation.Verdict.Answer: Int] = [:]
+    func explanationMatchesExchange(in situation: SituationTransport.Situation) async throws {
+        var responses: [Explanation.Verdict.Answer: Int] = [:]
         for seed in Self.seeds {
             let generated = ExplainedCase(seed: seed)
             let transport = SituationTransport(situation)
@@ -30,22 +30,22 @@ struct ExplanationPropertyTests {
                 case .offline: explanation.offline
                 }
             let done = await Done(engine, generated.request, transport)
-            answers[verdict.answer, default: 0] += 1
+            responses[verdict.answer, default: 0] += 1
             let differences = done.differences(from: verdict, of: generated.request)
             #expect(differences.isEmpty, "seed \(seed): \(differences)\n\(verdict)\n\(done)\n\(generated)")
             await engine.shutDown()
         }
-        // A generator that never comes to some answer would have shown nothing about it.
+        // A generator that never produces a result would prove nothing about it.
         let expected: Set<Explanation.Verdict.Answer> =
             switch situation {
             case .reachable: [.stored, .validated, .completed, .forwarded, .refused]
             case .failing: [.stored, .forwarded, .refused]
             case .unreachable, .offline: [.stored, .refused]
             }
-        #expect(expected.isSubset(of: answers.filter { $0.value >= 5 }.keys), "\(answers)")
+        #expect(expected.isSubset(of: responses.filter { $0.value >= 5 }.keys), "\(responses)")
     }
 
-    @Test func betweenTwoChangesNothingChanges() async throws {
+    @Test func nothingChangesBetweenTwoChanges() async throws {
         var count = 0
         for seed in Self.seeds.prefix(120) {
             let generated = ExplainedCase(seed: seed)
@@ -79,7 +79,7 @@ struct ExplanationPropertyTests {
     }
 }
 
-/// What an engine did with a request.
+/// The requests and the response of an engine for one request.
 private struct Done: CustomStringConvertible {
     var result: Result<CacheResponse, ExchangeError>?
     var requests: [HTTPRequest] = []
@@ -121,14 +121,13 @@ private struct Done: CustomStringConvertible {
             if verdict.answer == .stored {
                 same("stored", verdict.stored, response.stored?.id)
                 same("ttl", verdict.timeToLive, outcome.timeToLive)
-                // What answers for an origin that was asked in vain was asked for, and is not
+                // A stored response that replaces a failed request was requested, and is not
                 // renewed.
                 let wasAsked = verdict.reason == .unreachable || verdict.reason == .staleIfError
                 same("requests", wasAsked || verdict.isRefreshed ? 1 : 0, requests.count)
             } else {
                 same("sent", true, !requests.isEmpty)
-                // What is passed on of an origin that fails may have been asked with validators or
-                // not.
+                // A failing origin's response may have been requested with validators or without.
                 if verdict.reason != .originFails {
                     same("conditions", true, hasConditions(of: verdict, beside: request))
                 }
@@ -145,14 +144,14 @@ private struct Done: CustomStringConvertible {
         return found
     }
 
-    /// Whether the request that was sent first has a condition where something is validated, and
-    /// else only the caller's own.
+    /// Whether the first request has a condition if something is validated, and otherwise only the
+    /// caller's own.
     private func hasConditions(of verdict: Explanation.Verdict, beside request: CacheRequest) -> Bool {
         guard let sent = requests.first?.headerFields else { return false }
         guard verdict.answer != .validated else {
             return sent.contains(.ifNoneMatch) || sent.contains(.ifModifiedSince)
         }
-        // The rest is asked for by its range, without the caller's conditions.
+        // The rest is requested by its range, without the caller's conditions.
         if verdict.answer == .completed { return sent.contains(.range) && sent.contains(.ifRange) }
         return sent[.ifNoneMatch] == request.head.headerFields[.ifNoneMatch]
             && sent[.ifModifiedSince] == request.head.headerFields[.ifModifiedSince]

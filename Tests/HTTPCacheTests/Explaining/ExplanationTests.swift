@@ -5,9 +5,9 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-@Suite("An explanation")
+@Suite("Explanations")
 struct ExplanationTests {
-    @Test func theVerdictNamesWhatDecides() async throws {
+    @Test func verdictNamesDecidingReason() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one", 300, etag: "\"1\""))
         let miss = try await fixture.engine.explain(fixture.request())
@@ -28,7 +28,7 @@ struct ExplanationTests {
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func theArithmeticHasTheNumbersOfTheRFC() async throws {
+    @Test func arithmeticHasNumbersOfRFC() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             EngineFixture.url,
@@ -43,7 +43,7 @@ struct ExplanationTests {
         #expect(freshness.lifetimeFields.map(\.value) == ["max-age=60"])
     }
 
-    @Test func whatDiffersIsNamedAndSecretsAreNot() async throws {
+    @Test func differencesAreNamedWithoutSecrets() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             EngineFixture.url,
@@ -60,17 +60,17 @@ struct ExplanationTests {
         #expect(!"\(explanation)".contains("hunter") && !"\(explanation)".contains("sid"))
     }
 
-    @Test func anOriginThatIsAwayCountsAndKeepsItsTrial() async throws {
+    @Test func openBreakerIsExplainedAndKeepsItsTrial() async throws {
         let fixture = EngineFixture { $0.failureThrottle = .zero }
         fixture.transport.script(EngineFixture.url, .fresh("one"), .failure(.connect))
         try await fixture.get()
         fixture.clock.advance(by: .seconds(90))
         try await fixture.get()
         let stored = try await fixture.engine.explain(fixture.request())
-        #expect(stored.origin?.isOriginUnreachable == true && stored.now.reason == .away && stored.now.isHit)
+        #expect(stored.origin?.isOriginUnreachable == true && stored.now.reason == .breakerOpen && stored.now.isHit)
         let other = "https://a.example/other"
         fixture.transport.script(other, .failure(.connect))
-        // Explained ever so often, the one request that may try is still to be sent.
+        // However often it is explained, the one trial request may still be sent.
         for _ in 0..<3 {
             let trial = try await fixture.engine.explain(fixture.request(other))
             #expect(trial.now.answer == .forwarded)
@@ -83,7 +83,7 @@ struct ExplanationTests {
         await fixture.engine.shutDown()
     }
 
-    @Test func aFailureAMomentAgoCountsWhileItIsRemembered() async throws {
+    @Test func recentFailureIsExplainedWhileRemembered() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
             EngineFixture.url,
@@ -101,7 +101,7 @@ struct ExplanationTests {
         #expect(try await fixture.engine.explain(fixture.request(), at: later).now.reason == .stale)
     }
 
-    @Test func aBodyThatIsGoneIsToldAndAnswersNothing() async throws {
+    @Test func missingBodyIsReportedAndNotServed() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one"))
         try await fixture.get()
@@ -111,14 +111,14 @@ struct ExplanationTests {
         #expect(explanation.unreachable.answer == .refused && explanation.offline.answer == .refused)
     }
 
-    @Test func aStoreThatCannotBeReadIsTold() async throws {
+    @Test func unreadableStoreIsReported() async throws {
         let fixture = EngineFixture()
         fixture.store.fail([.lookup])
         let explanation = try await fixture.engine.explain(fixture.request())
         #expect(!explanation.isStoreReadable && explanation.now.reason == .uriMiss)
     }
 
-    @Test func aTargetThatIsNoneIsRefused() async throws {
+    @Test func invalidTargetIsRejected() async throws {
         let fixture = EngineFixture()
         let request = CacheRequest(head: HTTPRequest(method: .get, scheme: "ftp", authority: "a.example", path: "/"))
         await #expect(throws: ExchangeError.self) { try await fixture.engine.explain(request) }

@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// An origin that is in one of the situations that an explanation is about.
+/// An origin in one of the situations that an explanation covers.
 final class SituationTransport: Transport {
     enum Situation: String, CaseIterable, Sendable {
         case reachable, unreachable, failing, offline
@@ -14,13 +14,13 @@ final class SituationTransport: Transport {
 
     init(_ situation: Situation) { self.situation = situation }
 
-    /// The requests that came, in order.
+    /// The requests that arrived, in order.
     var requests: [HTTPRequest] { sent.withLock { $0 } }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         sent.withLock { $0.append(request.head) }
         switch situation {
-        case .reachable: return answer(request.head)
+        case .reachable: return response(to: request.head)
         case .failing:
             return TransportResponse(head: HTTPResponse(status: .serviceUnavailable), body: .empty)
         case .unreachable, .offline:
@@ -28,9 +28,8 @@ final class SituationTransport: Transport {
         }
     }
 
-    /// 304 where there is a condition, about the first tag of it; otherwise a new response that
-    /// nobody stores.
-    private func answer(_ request: HTTPRequest) -> TransportResponse {
+    /// A 304 for the first tag of a condition; without one a new response that is not stored.
+    private func response(to request: HTTPRequest) -> TransportResponse {
         var head = HTTPResponse(status: .ok, headerFields: [.cacheControl: "no-store"])
         if let condition = request.headerFields[.ifNoneMatch] {
             head = HTTPResponse(status: .notModified)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Whatever way a connection's bytes are cut, and whenever responses are written: the requests are
-/// those that the bytes hold. RFC 9112 §6.3 and §9.3.2
+/// However a connection's bytes are cut, and whenever responses are written, the requests are those
+/// that the bytes hold. RFC 9112 §6.3 and §9.3.2
 @Suite("Connection machine, RFC 9112", .timeLimit(.minutes(20)))
 struct ConnectionMachineTests {
     typealias Request = PipelineTranscript.Request
@@ -26,7 +26,7 @@ struct ConnectionMachineTests {
         ]),
     ]
 
-    @Test("Requests are those that were sent, cut at every byte", arguments: MachineDriver.Plan.all)
+    @Test("Decoded requests equal those sent, cut at every byte", arguments: MachineDriver.Plan.all)
     func cutsEverywhere(plan: MachineDriver.Plan) throws {
         for transcript in Self.short {
             let expected = ReferenceParser.requests(in: transcript.bytes)
@@ -41,9 +41,9 @@ struct ConnectionMachineTests {
         }
     }
 
-    /// Lengths around those of buffers: of what was read before, of what channels read at once, of
-    /// what is kept of fields.
-    @Test("Requests are those that were sent, of every length around every buffer", arguments: MachineDriver.Plan.eager)
+    /// Lengths around those of buffers: of the bytes read before, of one read of a channel, and of
+    /// the fields that are kept.
+    @Test("Decoded requests equal those sent, at lengths around every buffer", arguments: MachineDriver.Plan.eager)
     func lengthsAroundBuffers(plan: MachineDriver.Plan) throws {
         for buffer in [512, 2048, 4096, 65536] {
             for length in buffer - 1...buffer + 1 {
@@ -65,7 +65,7 @@ struct ConnectionMachineTests {
         }
     }
 
-    @Test("Requests are those that were sent, whatever they are", arguments: 0..<8 as Range<UInt64>)
+    @Test("Decoded requests equal those sent, for random requests", arguments: 0..<8 as Range<UInt64>)
     func anyRequests(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         for _ in 0..<40 {
@@ -96,7 +96,7 @@ struct ConnectionMachineTests {
         )
     }
 
-    @Test("Behind content that was dropped, the next head waits for the response") func nextHeadWaits() throws {
+    @Test("After dropped content, the next head waits for the response") func nextHeadWaits() throws {
         var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
         let next = "GET /b HTTP/1.1\r\nHost: g\r\n\r\n"
         _ = machine.received(ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: g\r\nContent-Length: 4\r\n\r\nab"))
@@ -116,9 +116,9 @@ struct ConnectionMachineTests {
         #expect(head.target == "/b")
     }
 
-    @Test("A client that sends no more gets the responses to all that it sent") func answersAllBeforeTheEnd() throws {
+    @Test("A client that closes its sending side gets all responses") func servesAllRequestsBeforeTheEnd() throws {
         var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
-        // Both wait while the client takes earlier responses slowly.
+        // Both wait while the client reads earlier responses slowly.
         _ = machine.received(ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: g\r\n\r\nGET /b HTTP/1.1\r\nHost: g\r\n\r\n"))
         guard case .proceed = machine.inputClosed() else { throw Unexpected("They were given up.") }
         for target in ["/a", "/b"] {

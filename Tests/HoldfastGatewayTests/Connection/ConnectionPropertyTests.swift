@@ -1,7 +1,7 @@
 import Testing
 
-/// What holds for each connection, whatever happens on others: each property is tested alone and
-/// beside 29 others.
+/// Properties of every connection, whatever happens on others. Each one is tested alone and beside
+/// 29 other connections.
 @Suite("Properties of a connection", .timeLimit(.minutes(20)))
 struct ConnectionPropertyTests {
     /// A property, and the exchanges that show it.
@@ -15,20 +15,20 @@ struct ConnectionPropertyTests {
         }
     }
 
-    /// Responds with the request's method, target and content, to be stored unless a part of the
-    /// target says otherwise.
+    /// Responds with the request's method, target and content. The response may be stored unless
+    /// the target forbids it.
     private static let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
         let text = "\(request.line.split(separator: " ")[0]) \(request.target) \(request.contentText)"
         if request.values("If-None-Match") == ["\"v\""] {
-            return .answer("HTTP/1.1 304 Not Modified\r\nETag: \"v\"\r\n\r\n")
+            return .response("HTTP/1.1 304 Not Modified\r\nETag: \"v\"\r\n\r\n")
         }
         if request.target.contains("chunked") {
             let size = String(text.utf8.count, radix: 16)
-            return .answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(size)\r\n\(text)\r\n0\r\n\r\n")
+            return .response("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(size)\r\n\(text)\r\n0\r\n\r\n")
         }
         let storing = request.target.contains("unstored") ? "" : "Cache-Control: max-age=60\r\nETag: \"v\"\r\n"
         if request.line.hasPrefix("HEAD") {
-            return .answer("HTTP/1.1 200 OK\r\n\(storing)Content-Length: \(text.utf8.count)\r\n\r\n")
+            return .response("HTTP/1.1 200 OK\r\n\(storing)Content-Length: \(text.utf8.count)\r\n\r\n")
         }
         return .ok(text, fields: storing)
     }

@@ -5,9 +5,9 @@ import Testing
 /// one. RFC 9110 §15.2
 @Suite("Interim responses, RFC 9110 §15.2", .timeLimit(.minutes(20)))
 struct InterimTests {
-    /// How a final response reaches the client: the ways through the gateway differ.
+    /// How a final response reaches the client; the paths through the gateway differ.
     enum Final: String, CaseIterable, Sendable {
-        /// Passes as it came where nothing came before it.
+        /// It is relayed if no interim response came before it.
         case unstored = "Content-Length: 2\r\n\r\nok"
         case stored = "Cache-Control: max-age=60\r\nContent-Length: 2\r\n\r\nok"
         case forbidden = "Cache-Control: no-store\r\nContent-Length: 2\r\n\r\nok"
@@ -30,11 +30,11 @@ struct InterimTests {
                     if final == .closing { await writer.close() }
                 }
             }
-            return .answer(interim + rest)
+            return .response(interim + rest)
         }
     }
 
-    /// - Parameter target: what a connection asks for in a round.
+    /// - Parameter target: the target that a connection requests in a round.
     private func expectInterims(
         _ connections: Int,
         _ final: Final,
@@ -56,7 +56,7 @@ struct InterimTests {
                         }
                         try #require(response.status == 200)
                         try #require(response.text == "ok")
-                        // What is in the store already has no interim responses.
+                        // Responses from the store have no interim responses.
                         let isHit = response["Cache-Status"]?.contains("hit") == true
                         try #require(links == (isHit ? [] : ["<\(target)>"]), "\(response["Cache-Status"] ?? "")")
                     }
@@ -65,27 +65,28 @@ struct InterimTests {
         }
     }
 
-    @Test("They come to each client, written in one go", arguments: Final.allCases, RawClient.counts)
+    @Test("Each client gets them, written in one go", arguments: Final.allCases, RawClient.counts)
     func reachEach(final: Final, connections: Int) async throws {
         try await expectInterims(connections, final, inTwo: false) { "/\($0)/\($1)" }
     }
 
-    @Test("They come to each client, written before the final one", arguments: Final.allCases, RawClient.counts)
+    @Test("Each client gets them, written before the final one", arguments: Final.allCases, RawClient.counts)
     func reachEachBefore(final: Final, connections: Int) async throws {
         try await expectInterims(connections, final, inTwo: true) { "/\($0)/\($1)" }
     }
 
-    @Test("They come to all who share a fetch", arguments: Final.allCases, [false, true])
+    @Test("All clients that share a fetch get them", arguments: Final.allCases, [false, true])
     func reachCollapsed(final: Final, inTwo: Bool) async throws {
         try await expectInterims(30, final, inTwo: inTwo) { "/\($1)" }
     }
 
-    @Test("They come where nothing is shared or stored", arguments: RawClient.counts)
+    @Test("Clients get them if nothing is shared or stored", arguments: RawClient.counts)
     func reachOtherMethods(connections: Int) async throws {
         try await expectInterims(connections, .unstored, inTwo: false, method: "DELETE") { "/\($0)/\($1)" }
     }
 
-    @Test("Those who share a fetch get the first one's hints, and not its cookies") func sharesNoCookies() async throws
+    @Test("Clients that share a fetch get the first one's hints, and not its cookies") func sharesNoCookies()
+        async throws
     {
         let gates = Gates()
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { _ in

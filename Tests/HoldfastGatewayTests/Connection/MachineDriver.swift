@@ -3,27 +3,27 @@ import NIOCore
 
 @testable import HoldfastGateway
 
-/// Performs what a ``ConnectionMachine`` decides, as a connection does, without a channel, a clock
+/// Performs the actions of a ``ConnectionMachine`` as a connection does, without a channel, a clock
 /// or a service.
 struct MachineDriver {
-    /// What exchanges do, and when.
+    /// The actions of exchanges, and when they happen.
     struct Plan: Hashable, CustomStringConvertible {
         enum Reading: CaseIterable {
             case all, onePiece, dropped, ignored
         }
 
         enum Responding: CaseIterable {
-            /// Before any of the content is asked for, or while it is waited for.
+            /// Before any content is asked for, or while it is waited for.
             case atOnce
             /// When the content has been read to its end.
             case afterContent
-            /// When this much more has come.
+            /// When this many more bytes have come.
             case afterOneRead, afterTwoReads
         }
 
         var reading: Reading
         var responding: Responding
-        /// Whether the channel brings bytes that it was not asked for, and heads are answered from
+        /// Whether the channel brings bytes that no read asked for, and heads are served from
         /// memory.
         var isEager: Bool
 
@@ -49,7 +49,7 @@ struct MachineDriver {
     private var machine: ConnectionMachine
     private var pieces: ArraySlice<ArraySlice<UInt8>>
     private(set) var begun: [Begun] = []
-    /// What must not happen with well-formed requests.
+    /// Faults that well-formed requests must not cause.
     private(set) var faults: [String] = []
     private(set) var isClosed = false
     private var isReadWanted = false
@@ -64,7 +64,7 @@ struct MachineDriver {
         machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1 << 20)
     }
 
-    /// Compares what a connection makes of the pieces with what the reference makes of them.
+    /// Compares the requests that a connection reads from the pieces with those of the reference.
     static func faults(_ expected: [ReferenceParser.Request], _ pieces: [ArraySlice<UInt8>], _ plan: Plan) -> [String] {
         var driver = MachineDriver(pieces, plan)
         driver.run()
@@ -82,7 +82,7 @@ struct MachineDriver {
                 faults.append("the content of '\(begun.line)' is another")
             }
         }
-        // Content that is held back, and was not asked for, ends the connection.
+        // The client holds its content back, and it was not asked for, so the connection ends.
         let mayClose = begun.count <= expected.count && begun.indices.last.map { expected[$0].expectsContinue } == true
         if begun.count != expected.count, !(isClosed && mayClose) {
             faults.append("\(begun.count) requests were begun of \(expected.count)")
@@ -115,7 +115,7 @@ struct MachineDriver {
         case .proceed: proceed()
         case .read:
             isReadWanted = true
-            // A deadline would be set for it, and end in 408.
+            // A real connection would set a deadline, and end with 408.
             if machine.isIdle, machine.wholeHead != nil { faults.append("the rest of a head is awaited that is there") }
         case .begin(let head): begin(head)
         case .sayContinue: isReadWanted = true
@@ -181,7 +181,7 @@ struct MachineDriver {
     }
 }
 
-/// What happened in place of what a test expects.
+/// A fault: what happened instead of what the test expects.
 struct Unexpected: Error, CustomStringConvertible {
     var description: String
 

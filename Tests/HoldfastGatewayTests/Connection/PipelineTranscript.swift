@@ -1,4 +1,4 @@
-/// Requests as a client writes them on one connection, one behind the other.
+/// The requests that a client writes on one connection, one after the other.
 struct PipelineTranscript {
     enum Content {
         case none
@@ -10,14 +10,14 @@ struct PipelineTranscript {
     struct Request {
         var method = "GET"
         var content = Content.none
-        /// Bytes in the head, where it is padded; `nil` for as few as it needs.
+        /// The length of the head in bytes, if it is padded; `nil`: as short as possible.
         var headLength: Int?
-        /// Whether it asks for a 100 first.
+        /// Whether it expects a 100 first.
         var expectsContinue = false
     }
 
     private(set) var bytes: [UInt8] = []
-    /// Where heads and contents end.
+    /// The ends of heads and contents.
     private(set) var borders: [Int] = []
 
     /// - Parameter prefix: before the number of the request in its target.
@@ -51,7 +51,7 @@ struct PipelineTranscript {
         borders.append(bytes.count)
     }
 
-    /// What reads like a request where it is taken for one.
+    /// Content that reads like a request if it is mistaken for one.
     private static func content(_ length: Int) -> String {
         let text = "GET /smuggled HTTP/1.1\r\nHost: s\r\n\r\n"
         let repeated = String(repeating: text, count: length / text.utf8.count + 1)
@@ -74,10 +74,10 @@ struct PipelineTranscript {
     }
 }
 
-/// Reads all requests of a connection in the plainest way there is: with all bytes before it, and
-/// no state.
+/// Reads all requests of a connection in the simplest way: from all bytes so far, and without
+/// state.
 ///
-/// Written for comparison, from RFC 9112 alone; it takes well-formed requests for granted.
+/// A reference, written from RFC 9112 alone. It assumes well-formed requests.
 enum ReferenceParser {
     struct Request: Hashable {
         var method: String

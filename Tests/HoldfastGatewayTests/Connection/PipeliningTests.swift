@@ -2,8 +2,8 @@ import HoldfastGateway
 import HoldfastTesting
 import Testing
 
-/// What ``ConnectionMachineTests`` say of the machine, said of the gateway: over sockets, with
-/// hits, misses and content that nobody reads.
+/// The claims of ``ConnectionMachineTests``, tested on the gateway over sockets: with hits, misses
+/// and content that is not read.
 @Suite("Pipelining over sockets", .timeLimit(.minutes(20)))
 struct PipeliningTests {
     private static let requests: [PipelineTranscript.Request] = [
@@ -27,8 +27,8 @@ struct PipeliningTests {
                     let transcript = PipelineTranscript(Self.requests, prefix: "/\(number)/")
                     let expected = ReferenceParser.requests(in: transcript.bytes).map { "\($0.method) \($0.target)" }
                     for _ in 0..<8 {
-                        // One piece holds the end of a head or content, and the beginning of what
-                        // follows.
+                        // One piece holds the end of a head or content, and the start of the bytes
+                        // after it.
                         let border = transcript.borders.randomElement(using: &random) ?? 0
                         let places = [
                             border - 2, border + Int.random(in: 0...2000, using: &random),
@@ -42,7 +42,7 @@ struct PipeliningTests {
         }
     }
 
-    @Test("A request behind content in two pieces gets its response", arguments: RawClient.counts)
+    @Test("A request after content in two pieces gets its response", arguments: RawClient.counts)
     func headBehindContent(connections: Int) async throws {
         let gates = Gates()
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
@@ -61,7 +61,7 @@ struct PipeliningTests {
                     let border = transcript.borders[1]
                     let pieces = transcript.pieces(cutAt: [transcript.borders[0] + 2, border + 10])
                     try await client.send(Array(pieces[0]))
-                    // The content is being dropped by now, and the response is not there.
+                    // By now the content is being dropped, and the response has not come.
                     await gates.arrival(at: "/\(number)/0")
                     for piece in pieces.dropFirst() { try await client.send(Array(piece)) }
                     gates.open("/\(number)/0")

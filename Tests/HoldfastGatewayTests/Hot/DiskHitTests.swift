@@ -7,11 +7,11 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Hits on what is not in memory: looked up on another thread, answered on the loop.
+/// Hits on responses that are not in memory: looked up on another thread, served on the loop.
 @Suite("Hits from disk")
 struct DiskHitTests {
-    /// Stores what the origin answers to `GET /a`, and goes on with a store that forgot what it was
-    /// asked.
+    /// Stores the origin's response to `GET /a`, and continues with a store whose call list is
+    /// empty.
     private func with(
         _ steps: [RawOrigin.Step],
         _ body: (RunningGateway, DiskStore, RawOrigin) async throws -> Void
@@ -37,7 +37,7 @@ struct DiskHitTests {
         }
     }
 
-    /// Waits for what another task does, and not for ever.
+    /// Waits until a condition holds that another task brings about, with a limit.
     private func until(_ condition: () -> Bool) async throws {
         for _ in 0..<200_000 where !condition() { await Task.yield() }
         try #require(condition())
@@ -45,7 +45,7 @@ struct DiskHitTests {
 
     private static let stored = RawOrigin.Step.ok("stored", fields: "Cache-Control: max-age=60\r\nETag: \"1\"\r\n")
 
-    /// Mutants: `storedHit` that answers nothing; a lookup on the loop.
+    /// Mutants: `storedHit` that returns nothing; a lookup on the loop.
     @Test("One visit to the disk, for head and body") func looksUpOnce() async throws {
         try await with([Self.stored]) { gateway, disk, _ in
             let hit = try await gateway.get("/a")
@@ -55,10 +55,10 @@ struct DiskHitTests {
         }
     }
 
-    /// Mutant: `ConnectionHandler.lookedUp` that does not go on where what was found does not
-    /// answer.
-    @Test("What is stale takes the ordinary way") func validatesStale() async throws {
-        let renewed = RawOrigin.Step.answer("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n")
+    /// Mutant: `ConnectionHandler.lookedUp` that does not continue if the found response cannot be
+    /// served.
+    @Test("A stale response is revalidated") func validatesStale() async throws {
+        let renewed = RawOrigin.Step.response("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n")
         try await with([Self.stored, renewed]) { gateway, _, _ in
             gateway.clock.advance(by: .seconds(100))
             let validated = try await gateway.get("/a")
@@ -67,17 +67,17 @@ struct DiskHitTests {
         }
     }
 
-    @Test("A store that fails does not fail the answer") func goesOnWithoutStore() async throws {
+    @Test("A failing store does not fail the response") func servesWithoutStoreThatFails() async throws {
         try await with([Self.stored, .ok("fetched")]) { gateway, disk, _ in
             disk.fail()
-            let answer = try await gateway.get("/a")
-            #expect(answer.status == 200)
-            #expect(answer.text == "fetched")
+            let response = try await gateway.get("/a")
+            #expect(response.status == 200)
+            #expect(response.text == "fetched")
         }
     }
 
-    /// Mutant: `bringBack` that tells only the last.
-    @Test("Pipelined requests are answered in order") func answersInOrder() async throws {
+    /// Mutant: `bringBack` that notifies only the last request.
+    @Test("Pipelined requests get responses in order") func answersInOrder() async throws {
         try await with([Self.stored]) { gateway, disk, _ in
             try await RawClient.with(port: gateway.port) { client in
                 let request = "GET /a HTTP/1.1\r\nHost: gateway.example\r\n"
@@ -90,13 +90,13 @@ struct DiskHitTests {
                 #expect(part.status == 206)
                 #expect(part.text == "tor")
             }
-            // What came with the head is cut where it is.
+            // The content that came with the head is cut there.
             #expect(!disk.operations.contains("openBody"))
         }
     }
 
-    /// Mutant: `ifPresent` without looking.
-    @Test("A client that goes while its answer is looked up takes nobody's along") func outlivesClients() async throws {
+    /// Mutant: `ifPresent` without the check.
+    @Test("A client that goes during its lookup cancels no other client's") func outlivesClients() async throws {
         try await with([Self.stored]) { gateway, disk, _ in
             try await disk.whileStanding {
                 try await RawClient.with(port: gateway.port) { client in

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Lookups for a loop")
 struct DiskLookupsTests {
-    /// What an engine would look up in a store.
+    /// A lookup as an engine would make it in a store.
     private func lookup(in disk: DiskStore) throws -> StoredLookup {
         let engine = CacheEngine(
             store: disk,
@@ -29,7 +29,7 @@ struct DiskLookupsTests {
     }
 
     private func with(_ body: (DiskLookups, _ standing: DiskStore) async throws -> Void) async throws {
-        // Threads of its own: those of the system must not wait for the test.
+        // The test has threads of its own: the system's threads must not wait for it.
         let threads = NIOThreadPool(numberOfThreads: DiskLookups.workerLimit + 1)
         threads.start()
         let lookups = DiskLookups(MultiThreadedEventLoopGroup.singleton.next(), threads: threads)
@@ -49,7 +49,7 @@ struct DiskLookupsTests {
     }
 
     /// Mutants: `takesWorker` that starts the first worker only; one without `workerLimit`.
-    @Test("One that waits for its disk keeps the others for a moment, and so many threads at most") func othersHelp()
+    @Test("A slow lookup delays the others only briefly, and threads are limited") func othersHelp()
         async throws
     {
         try await with { lookups, standing in
@@ -62,7 +62,7 @@ struct DiskLookupsTests {
                     _ = lookups.begin(quick) { _ in found.add(1, ordering: .relaxed) }
                     return found.load(ordering: .relaxed) > 0
                 }
-                // The others are kept too, and then nobody is left.
+                // The other workers are kept waiting too, and then none is left.
                 for _ in 0..<100 { _ = lookups.begin(slow) { _ in } }
                 try await until {
                     _ = lookups.begin(slow) { _ in }
@@ -78,8 +78,8 @@ struct DiskLookupsTests {
     }
 
     /// Mutants: `begin` without `waitingLimit`; `bringBack` that leaves one out; a worker that ends
-    /// without what it has.
-    @Test("What is taken is answered once, and no more is taken than is allowed to wait") func answersEach()
+    /// without handing over its results.
+    @Test("Accepted lookups get one result each, and no more are accepted than may wait") func answersEach()
         async throws
     {
         try await with { lookups, standing in

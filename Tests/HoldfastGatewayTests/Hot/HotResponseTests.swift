@@ -6,20 +6,21 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Hits that an event loop gives from its table: each condition that ends one, on one connection
-/// and thus one loop.
+/// Hits that an event loop serves from its hot table. Each condition that ends one is tested on one
+/// connection, and thus on one loop.
 ///
-/// Mutants: `ResidentHit.Conditions.hold` and `age` that always say yes, `hitAgain` without the
-/// settings' version, `HotTable.answer` without comparing bytes.
-@Suite("Hits answered on the loop")
+/// Mutants: `ResidentHit.Conditions.hold` and `age` that always return true, `hitAgain` without the
+/// settings' version, `HotTable.response` without comparing bytes.
+@Suite("Hits served on the loop")
 struct HotResponseTests {
     private static let plain = "GET /a HTTP/1.1\r\nHost: g\r\n\r\n"
-    /// The same request for the cache, and one with content for the connection: it takes the long
-    /// way.
+    /// A request that is the same for the cache, but has content for the connection, so it bypasses
+    /// the table.
     private static let long = "GET /a HTTP/1.1\r\nHost: g\r\nContent-Length: 0\r\n\r\n"
     private static let fresh = "Cache-Control: max-age=60\r\n"
 
-    /// Stores what the origin's first step answers, and asks until the loop answers from its table.
+    /// Stores the origin's first response, and sends requests until the loop serves it from its
+    /// table.
     private func heat(
         _ gateway: RunningGateway,
         _ client: RawClient,
@@ -33,7 +34,7 @@ struct HotResponseTests {
         #expect(await gateway.server.hotResponseCount() == before + 1)
     }
 
-    /// Waits for what another task does, and not for ever.
+    /// Waits until a condition holds that another task brings about, with a limit.
     private func until(_ condition: () -> Bool) async throws {
         for _ in 0..<200_000 where !condition() { await Task.yield() }
         try #require(condition())
@@ -46,8 +47,8 @@ struct HotResponseTests {
         return try await client.response(isHead: isHead)
     }
 
-    /// Heats, does something, asks again.
-    private func answer(
+    /// Fills the table, performs a change, and sends the request again.
+    private func respond(
         _ steps: [RawOrigin.Step],
         mode: OfflineMode = .automatic,
         rules: (any ExchangeRules)? = nil,
@@ -61,18 +62,18 @@ struct HotResponseTests {
                     try await heat(gateway, client)
                     let before = await gateway.server.hotResponseCount()
                     try await change(gateway)
-                    let answer = try await ask(client, request)
+                    let response = try await ask(client, request)
                     #expect(await gateway.server.hotResponseCount() == before)
-                    return (answer, origin.requests.count)
+                    return (response, origin.requests.count)
                 }
             }
         }
     }
 
-    // MARK: What ends one
+    // MARK: The end of a hot response
 
     @Test(arguments: [true, false]) func endsWithAnInvalidation(keepingForOffline: Bool) async throws {
-        let (answer, _) = try await answer([.ok("old", fields: Self.fresh), .ok("new", fields: Self.fresh)]) {
+        let (response, _) = try await respond([.ok("old", fields: Self.fresh), .ok("new", fields: Self.fresh)]) {
             gateway in
             let request = CacheRequest(
                 head: HTTPRequest(
@@ -84,17 +85,17 @@ struct HotResponseTests {
             )
             try await gateway.engine.invalidate(request, keepingForOffline: keepingForOffline)
         }
-        #expect(answer.text == "new")
+        #expect(response.text == "new")
     }
 
     @Test func endsWithFreshness() async throws {
-        let (answer, _) = try await answer([.ok("old", fields: Self.fresh), .ok("new", fields: Self.fresh)]) {
+        let (response, _) = try await respond([.ok("old", fields: Self.fresh), .ok("new", fields: Self.fresh)]) {
             $0.clock.advance(by: .seconds(60))
         }
-        #expect(answer.text == "new")
+        #expect(response.text == "new")
     }
 
-    @Test("A stored response that took its place answers") func endsWithReplacement() async throws {
+    @Test("A replaced stored response is served anew") func endsWithReplacement() async throws {
         try await RawOrigin.with([.ok("old", fields: Self.fresh), .ok("new", fields: Self.fresh)]) { origin in
             try await RunningGateway.with(origin: origin.url, hasResidentBodies: true) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -106,8 +107,8 @@ struct HotResponseTests {
         }
     }
 
-    @Test("A head that a 304 brought is served") func endsWithFreshening() async throws {
-        let renewed = RawOrigin.Step.answer(
+    @Test("A freshened head is served") func endsWithFreshening() async throws {
+        let renewed = RawOrigin.Step.response(
             "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\nCache-Control: max-age=60\r\nX-Revision: 2\r\n\r\n"
         )
         let first = RawOrigin.Step.ok("same", fields: Self.fresh + "ETag: \"1\"\r\nX-Revision: 1\r\n")
@@ -123,76 +124,76 @@ struct HotResponseTests {
         }
     }
 
-    @Test("A change of mode counts for the next request") func endsWithTheMode() async throws {
-        // Nothing of the answer changes but the version that it rests on; so it is made anew, and
-        // then hot again.
-        let (answer, requests) = try await answer([.ok("old", fields: Self.fresh)]) { $0.engine.mode = .offline }
-        #expect(answer["Cache-Status"] == "holdfast; hit; ttl=60")
+    @Test("A change of mode applies to the next request") func endsWithAChangeOfMode() async throws {
+        // Only the version on which the response depends changes. So it is made anew, and is then
+        // in the table again.
+        let (response, requests) = try await respond([.ok("old", fields: Self.fresh)]) { $0.engine.mode = .offline }
+        #expect(response["Cache-Status"] == "holdfast; hit; ttl=60")
         #expect(requests == 1)
     }
 
-    @Test("Rules that say something else count for the next request") func endsWithTheRules() async throws {
+    @Test("Changed rules apply to the next request") func endsWithTheRules() async throws {
         let rules = SwitchedRules()
-        let (answer, _) = try await answer(
+        let (response, _) = try await respond(
             [.ok("old", fields: Self.fresh), .ok("new", fields: Self.fresh)],
             rules: rules
         ) { gateway in
             rules.bypass()
             gateway.engine.settingsChanged()
         }
-        #expect(answer.text == "new")
-        #expect(answer["Cache-Status"] == "holdfast; fwd=bypass")
+        #expect(response.text == "new")
+        #expect(response["Cache-Status"] == "holdfast; fwd=bypass")
     }
 
     @Test("A clock that is set back ends it") func endsWithTheClock() async throws {
-        let (answer, _) = try await answer([.ok("old", fields: Self.fresh)]) { $0.clock.advance(by: .seconds(-1)) }
-        #expect(answer["Age"] == "0")
+        let (response, _) = try await respond([.ok("old", fields: Self.fresh)]) { $0.clock.advance(by: .seconds(-1)) }
+        #expect(response["Age"] == "0")
     }
 
-    @Test("Eager refresh is due as ever") func endsWithEagerRefresh() async throws {
+    @Test("Eager refresh starts on time") func startsEagerRefreshOnTime() async throws {
         var settings = ExchangeSettings()
         settings.eagerRefresh = .value(0.5)
-        let (_, requests) = try await answer(
+        let (_, requests) = try await respond(
             [.ok("old", fields: Self.fresh), .ok("new", fields: Self.fresh)],
             rules: FixedRules(settings)
         ) { $0.clock.advance(by: .seconds(30)) }
-        // The refresh may be on its way still: it is asked for in the background.
+        // The refresh runs in the background and may not have ended.
         #expect(requests <= 2)
     }
 
     // MARK: Requests that are others
 
     @Test(
-        "A request with more in it is another one",
+        "A request with further fields is another request",
         arguments: [
             ("Cache-Control: no-cache\r\n", "new"), ("Pragma: no-cache\r\n", "new"), ("Cookie: a=b\r\n", "new"),
             ("Cache-Control: max-age=0\r\n", "new"), ("Accept-Language: de\r\n", "new"),
         ]
     )
-    func isForOneRequest(field: String, content: String) async throws {
-        let (answer, _) = try await answer(
+    func furtherFieldsMakeAnotherRequest(field: String, content: String) async throws {
+        let (response, _) = try await respond(
             [.ok("old", fields: Self.fresh + "Vary: Accept-Language\r\n"), .ok("new", fields: Self.fresh)],
             "GET /a HTTP/1.1\r\nHost: g\r\n\(field)\r\n"
         ) { _ in }
-        #expect(answer.text == content)
+        #expect(response.text == content)
     }
 
     @Test func givesRangesAndConditionsTheirOwn() async throws {
         let stored = RawOrigin.Step.ok("0123456789", fields: Self.fresh + "ETag: \"1\"\r\n")
-        let (part, _) = try await answer([stored], "GET /a HTTP/1.1\r\nHost: g\r\nRange: bytes=2-3\r\n\r\n") { _ in }
+        let (part, _) = try await respond([stored], "GET /a HTTP/1.1\r\nHost: g\r\nRange: bytes=2-3\r\n\r\n") { _ in }
         #expect(part.status == 206)
         #expect(part.text == "23")
         let conditional = "GET /a HTTP/1.1\r\nHost: g\r\nIf-None-Match: \"1\"\r\n\r\n"
-        let (unchanged, _) = try await answer([stored], conditional) { _ in }
+        let (unchanged, _) = try await respond([stored], conditional) { _ in }
         #expect(unchanged.status == 304)
     }
 
-    @Test("Another principal's request is not answered from this one's") func keepsPrincipalsApart() async throws {
-        let (answer, requests) = try await answer(
+    @Test("A principal's response serves no other principal") func keepsPrincipalsApart() async throws {
+        let (response, requests) = try await respond(
             [.ok("alice", fields: "Cache-Control: max-age=60\r\n"), .ok("bob", fields: Self.fresh)],
             "GET /a HTTP/1.1\r\nHost: g\r\nCookie: user=bob\r\n\r\n"
         ) { _ in }
-        #expect(answer.text == "bob")
+        #expect(response.text == "bob")
         #expect(requests == 2)
     }
 
@@ -237,7 +238,7 @@ struct HotResponseTests {
         }
     }
 
-    /// An answer as it came, and an `OPTIONS` behind it that tells where it ends.
+    /// The bytes of a response, and of an `OPTIONS` after it that shows where the response ends.
     private func bytes(_ client: RawClient, _ request: String) async throws -> String {
         try await client.send(request)
         var all: [UInt8] = []
@@ -264,15 +265,15 @@ struct HotResponseTests {
                     try await client.send(
                         Self.plain + Self.plain + miss("b") + Self.plain + Self.long + miss("c") + Self.plain
                     )
-                    var answers: [String] = []
-                    for _ in 0..<7 { answers.append(try await client.response().text) }
-                    #expect(answers == ["kept", "kept", "one", "kept", "kept", "two", "kept"])
+                    var responses: [String] = []
+                    for _ in 0..<7 { responses.append(try await client.response().text) }
+                    #expect(responses == ["kept", "kept", "one", "kept", "kept", "two", "kept"])
                 }
             }
         }
     }
 
-    @Test("A head in pieces is answered when it is whole", arguments: [1, 7, 20]) func takesPieces(size: Int)
+    @Test("A head in pieces gets a response when it is complete", arguments: [1, 7, 20]) func takesPieces(size: Int)
         async throws
     {
         try await RawOrigin.with([.ok("kept", fields: Self.fresh)]) { origin in
@@ -291,7 +292,7 @@ struct HotResponseTests {
         }
     }
 
-    @Test("A client that does not read is not written to without end") func waitsForReaders() async throws {
+    @Test("Writes to a client that does not read are limited") func waitsForReaders() async throws {
         let large = String(repeating: "x", count: 200_000)
         try await RawOrigin.with([.ok(large, fields: Self.fresh)]) { origin in
             try await RunningGateway.with(origin: origin.url, hasResidentBodies: true) { gateway in
@@ -303,7 +304,7 @@ struct HotResponseTests {
                     for index in 0..<count {
                         #expect(try await client.response().content.count == large.utf8.count)
                         if index == 0 {
-                            // 60 MB are far more than the sockets between them hold.
+                            // 60 MB are far more than the socket buffers hold.
                             #expect(await gateway.server.hotResponseCount() < before + count)
                         }
                     }
@@ -312,7 +313,7 @@ struct HotResponseTests {
         }
     }
 
-    @Test("A gateway that stops ends the connection behind the answer") func drains() async throws {
+    @Test("A stopping gateway ends the connection after the response") func drains() async throws {
         try await RawOrigin.with([.ok("kept", fields: Self.fresh)]) { origin in
             try await RunningGateway.with(origin: origin.url, hasResidentBodies: true) { gateway in
                 try await RawClient.with(port: gateway.port) { client in

@@ -8,10 +8,10 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Answers that a loop keeps")
+@Suite("Responses in a hot table")
 struct HotTableTests {
-    /// Hits on an engine whose store has a response for every path, of so many bytes.
-    private func answer(_ path: String, bytes: Int = 10) async throws -> HotResponse {
+    /// Hits on an engine whose store has a response of a given size for every path.
+    private func hotResponse(_ path: String, bytes: Int = 10) async throws -> HotResponse {
         let store = InMemoryResponseStore(hasResidentBodies: true)
         let clock = ManualClock()
         let engine = CacheEngine(
@@ -56,37 +56,37 @@ struct HotTableTests {
 
     @Test func findsByAllBytes() async throws {
         let table = HotTable()
-        let answer = try await answer("/a")
-        table.keep(answer)
-        #expect(table.answer(to: answer.request, hash: answer.hash) === answer)
+        let response = try await hotResponse("/a")
+        table.keep(response)
+        #expect(table.response(to: response.request, hash: response.hash) === response)
         let other = ByteBuffer(string: "GET /b HTTP/1.1\r\nHost: a.example\r\n\r\n")
-        // The same place in the table, and not the same bytes.
-        #expect(table.answer(to: other, hash: answer.hash) == nil)
-        table.forget(answer)
-        #expect(table.answer(to: answer.request, hash: answer.hash) == nil)
+        // The same place in the table, but not the same bytes.
+        #expect(table.response(to: other, hash: response.hash) == nil)
+        table.forget(response)
+        #expect(table.response(to: response.request, hash: response.hash) == nil)
         #expect(table.count == 0)
     }
 
-    @Test("A request is remembered when it comes again, and not at once") func admitsTheSecondTime() {
+    @Test("A response is kept when its request comes again, and not at once") func admitsTheSecondTime() {
         let table = HotTable()
-        #expect(!table.isSeenAgain(hash: 12_345))
-        #expect(table.isSeenAgain(hash: 12_345))
-        #expect(!table.isSeenAgain(hash: 54_321 << 20))
+        #expect(!table.markSeen(hash: 12_345))
+        #expect(table.markSeen(hash: 12_345))
+        #expect(!table.markSeen(hash: 54_321 << 20))
     }
 
     @Test func isBoundedInNumber() async throws {
         let table = HotTable(sets: 2, limit: 1 << 20)
-        for index in 0..<40 { table.keep(try await answer("/\(index)")) }
+        for index in 0..<40 { table.keep(try await hotResponse("/\(index)")) }
         #expect(table.count <= 8)
         #expect(table.count > 0)
     }
 
     @Test func isBoundedInBytes() async throws {
         let table = HotTable(sets: 64, limit: 64 << 10)
-        let large = try await answer("/large", bytes: 10_000)
+        let large = try await hotResponse("/large", bytes: 10_000)
         table.keep(large)
-        #expect(table.count == 0, "An eighth of the limit is the most that one answer takes.")
-        for index in 0..<100 { table.keep(try await answer("/\(index)", bytes: 2_000)) }
+        #expect(table.count == 0, "An eighth of the limit is the most that one response takes.")
+        for index in 0..<100 { table.keep(try await hotResponse("/\(index)", bytes: 2_000)) }
         #expect(table.count > 5)
         #expect(table.count < 16)
     }
@@ -95,7 +95,7 @@ struct HotTableTests {
 @Suite("The end of a head")
 struct HeadEndTests {
     @Test(
-        "Is after the first empty line, wherever that is",
+        "The head ends after the first empty line",
         arguments: [
             ("", nil), ("GET / HTTP/1.1\r\nHost: a\r\n", nil), ("\r\n\r\n", 4), ("a\r\n\r\n", 5), ("ab\r\n\r\nx", 6),
             ("abc\r\n\r\n", 7), ("abcd\r\n\r\n\r\n", 8), ("a\n\nb\r\r\n\r\n", 9), ("\r\n\r", nil),

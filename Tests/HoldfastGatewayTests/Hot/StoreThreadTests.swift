@@ -5,15 +5,15 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Exchanges run on their connection's loop; a store that waits for its disk must not keep that
-/// from its other connections.
-@Suite("Where the store works")
+/// Exchanges run on their connection's loop. A store that waits for its disk must not block that
+/// loop's other connections.
+@Suite("The store's threads")
 struct StoreThreadTests {
-    /// Mutant: `awayFromLoops` that runs its operation where it is called.
-    @Test("Never on an event loop: looking up, writing, reading, freshening") func worksElsewhere() async throws {
+    /// Mutant: `awayFromLoops` that runs its operation on the calling thread.
+    @Test("The store never looks up, writes, reads or freshens on an event loop") func worksElsewhere() async throws {
         let made = Mutex<WatchedStore?>(nil)
         let first = RawOrigin.Step.ok("stored", fields: "Cache-Control: max-age=60\r\nETag: \"1\"\r\n")
-        let renewed = RawOrigin.Step.answer("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n")
+        let renewed = RawOrigin.Step.response("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n")
         try await RawOrigin.with([first, renewed]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -26,9 +26,9 @@ struct StoreThreadTests {
             ) { gateway in
                 let store = try #require(made.withLock { $0 })
                 #expect(try await gateway.get("/a").text == "stored")
-                // The client has all bytes a moment before the store has them for good.
+                // The client has all bytes shortly before the store has committed them.
                 for _ in 0..<1_000_000 where !store.operations.contains("finish") { await Task.yield() }
-                // In as many pieces as the origin's answer happened to come.
+                // In as many pieces as the origin's response arrived in.
                 #expect(Set(store.operations).isSuperset(of: ["lookup", "beginWrite", "append", "finish"]))
                 let hit = try await gateway.get("/a")
                 #expect(hit["Cache-Status"] == "holdfast; hit; ttl=60")

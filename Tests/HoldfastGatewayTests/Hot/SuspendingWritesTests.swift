@@ -6,13 +6,13 @@ import Testing
 @testable import HoldfastGateway
 @testable import OfflineStore
 
-/// What passes is stored from its connection's loop; the disk is waited for by the store's own
-/// thread.
+/// Responses are stored from their connection's loop. Only the store's own thread waits for the
+/// disk.
 @Suite("Writing without changing the thread")
 struct SuspendingWritesTests {
     /// Mutants: a write that runs on its caller's thread; `SuspendingWrites` for a store whose
     /// writer blocks.
-    @Test("A writer that is held up holds up no loop") func servesBesideWriter() async throws {
+    @Test("A blocked writer blocks no loop") func servesBesideWriter() async throws {
         let folder = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let manager = try await CacheManager.open(at: folder)
@@ -35,7 +35,7 @@ struct SuspendingWritesTests {
         let passed = RawOrigin.Step.ok("passed", fields: "Cache-Control: no-store\r\n")
         try await RawOrigin.with(Array(repeating: stored, count: 8) + Array(repeating: passed, count: 8)) { origin in
             try await RunningGateway.with(origin: origin.url, wrapping: { _ in manager.responses }) { gateway in
-                // On every loop somebody waits for the commit, and has the content already.
+                // On every loop a request waits for the commit, and has the content already.
                 let storing = (0..<8).map { number in Task { try await gateway.get("/\(number)").text } }
                 for task in storing {
                     let text = try await task.value

@@ -6,22 +6,21 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A store that has nothing in memory and answers on the thread that asks, which it can keep
-/// waiting.
+/// A store that has nothing in memory, responds on the calling thread, and can block that thread.
 final class DiskStore: BlockingLookup {
     struct Failure: Error {}
 
     private let store: InMemoryResponseStore
     private let notes = Mutex<[(operation: String, isOnLoop: Bool)]>([])
     private let isFailing = Atomic(false)
-    /// Lookups wait while somebody is in it.
+    /// Lookups wait while this is locked.
     private let standing = DispatchGroup()
 
     init(_ store: InMemoryResponseStore) { self.store = store }
 
-    /// What was called, in order.
+    /// The calls in their order.
     var operations: [String] { notes.withLock { $0.map(\.operation) } }
-    /// What kept an event loop from working.
+    /// The calls that blocked an event loop.
     var operationsOnLoops: [String] { notes.withLock { $0.filter(\.isOnLoop).map(\.operation) } }
 
     func forgetOperations() { notes.withLock { $0 = [] } }

@@ -12,7 +12,7 @@ struct FixedRules: ExchangeRules {
     func decisions(for request: HTTPRequest, contentType: String?) -> [RuleDecision] { [] }
 }
 
-/// Rules that say nothing, and then that everything goes past the store.
+/// Rules that first change nothing, and later make every request bypass the store.
 final class SwitchedRules: ExchangeRules {
     private let current = Mutex(RequestRules.none)
 

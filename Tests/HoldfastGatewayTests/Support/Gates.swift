@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Gates by name: what comes to one waits until it is opened, and a test waits until something has
-/// come.
+/// Gates by name. A task waits at a gate until it is opened, and a test can wait until a task has
+/// arrived.
 final class Gates: Sendable {
     private struct Gate {
         var isOpen = false
@@ -30,7 +30,7 @@ final class Gates: Sendable {
         }
     }
 
-    /// Opens a gate for good.
+    /// Opens a gate for ever.
     func open(_ name: String) {
         let passing = gates.withLock { gates in
             gates[name, default: Gate()].isOpen = true
@@ -40,7 +40,7 @@ final class Gates: Sendable {
         for continuation in passing { continuation.resume() }
     }
 
-    /// Returns when something waits at the gate, or has passed it.
+    /// Returns when a task waits at the gate, or has passed it.
     func arrival(at name: String) async {
         await withCheckedContinuation { continuation in
             let hasArrival = gates.withLock { gates in

@@ -1,16 +1,16 @@
 import HTTPCache
 import HoldfastGateway
 
-// On a busy machine a test may stand still for a minute between two of its lines. What it is not
-// about must not pass meanwhile.
+// On a busy machine a test may stand still for a minute between two of its lines. Timeouts that it
+// does not test must not pass meanwhile.
 
 private let patience = Duration.seconds(3600)
 
-/// Tries a claim about time with more and more of it, until the machine is quick enough for it to
-/// tell.
+/// Tries a claim about time with longer and longer times, until the machine is fast enough to
+/// decide it.
 ///
-/// - Parameter attempt: is given the time; expects something, or returns `false` where a delay of
-///   the machine's own explains what it saw as well.
+/// - Parameter attempt: gets the time. It expects the claim, or returns `false` if a delay of the
+///   machine could explain the result as well.
 func withEnoughTime(from first: Duration, _ attempt: (Duration) async throws -> Bool) async throws {
     var time = first
     while try await !attempt(time) { time *= 2 }
@@ -25,7 +25,7 @@ extension GatewayConfiguration.Timeouts {
         timeouts.slowContent = patience
         timeouts.write = patience
         timeouts.closing = patience
-        // A test that leaves an exchange under way waits for this at its end.
+        // A test that leaves an exchange under way waits for this time at its end.
         timeouts.draining = .seconds(60)
         return timeouts
     }

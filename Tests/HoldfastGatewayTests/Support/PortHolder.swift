@@ -21,7 +21,7 @@ final class PortHolder: Sendable {
         #endif
         descriptor = socket(AF_INET, kind, 0)
         var yes: CInt = 1
-        // The connections that were may be in TIME_WAIT.
+        // Earlier connections may still be in TIME_WAIT.
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<CInt>.size))
         let address = try? SocketAddress(ipAddress: "127.0.0.1", port: port)
         _ = address?.withSockAddr { bind(descriptor, $0, socklen_t($1)) }

@@ -2,12 +2,11 @@ extension RawClient {
     /// How many connections a property of one connection is tested with: alone, and with others
     /// beside it.
     ///
-    /// One connection has the event loop to itself: what is put off until the loop's next round
-    /// comes in time there, and too late where thirty others are served meanwhile.
+    /// A single connection has the event loop to itself: work put off until the loop's next round
+    /// comes in time. Beside thirty others it comes too late.
     static let counts = [1, 30]
 
-    /// Runs a property on this many connections at once. Throws what the first of them throws that
-    /// fails.
+    /// Runs a property on this many connections at once. Throws the first failure.
     ///
     /// - Parameter body: gets a connection and its number, from 0.
     static func onEach(

@@ -3,7 +3,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
-/// A response as it came, content decoded from its framing.
+/// A response as received, with its content decoded from the framing.
 struct RawResponse: Sendable {
     var status: Int
     /// The status line.
@@ -11,7 +11,7 @@ struct RawResponse: Sendable {
     /// Names in their case, values as bytes.
     var fields: [(name: String, value: [UInt8])]
     var content: [UInt8]
-    /// Whether the content ended as its framing says, and not with the connection.
+    /// Whether the content ended as its framing states, and not with the connection.
     var isComplete: Bool
 
     var text: String { String(decoding: content, as: UTF8.self) }
@@ -25,14 +25,13 @@ struct RawResponse: Sendable {
 }
 
 extension RawResponse: CustomTestStringConvertible {
-    /// Not its content, which may be megabytes: a test that fails shows all of its values.
+    /// It leaves out the content, which may be megabytes: a failing test prints all of its values.
     var testDescription: String { "'\(line)', \(content.count) bytes, \(isComplete ? "complete" : "cut short")" }
 }
 
-/// A connection that sends bytes as they are and understands as little of HTTP as it must to tell
-/// responses apart.
+/// A connection that sends raw bytes, and understands just enough HTTP to tell responses apart.
 ///
-/// It reads only while somebody waits, so that it can be a slow reader.
+/// It reads only while a caller waits, so that it can be a slow reader.
 final class RawClient: Sendable {
     enum Failure: Error {
         /// The connection ended where a response was expected.
@@ -50,8 +49,8 @@ final class RawClient: Sendable {
 
     /// Connects, and closes after the body.
     ///
-    /// - Parameter receiveBuffer: bytes that the system takes for a client that does not read;
-    ///   `nil` for what it likes.
+    /// - Parameter receiveBuffer: the bytes that the system buffers for a client that does not
+    ///   read; `nil`: the system's default.
     static func with<Value>(
         host: String = "127.0.0.1",
         port: Int,
@@ -98,25 +97,25 @@ final class RawClient: Sendable {
 
     func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
-    /// Sends no more, and goes on reading.
+    /// Closes its sending side, and continues to read.
     func closeOutput() async throws {
         try await channel.close(mode: .output)
     }
 
-    /// Goes away so that the other side notices.
+    /// Closes the connection so that the peer notices.
     func reset() async {
         channel.reset()
         try? await channel.closeFuture.get()
     }
 
-    /// The next bytes, at least one; `nil` when the other side has closed.
+    /// The next bytes, at least one; `nil` when the peer has closed.
     func read() async -> [UInt8]? {
         if let bytes = inbox.take() { return bytes }
         channel.read()
         return await inbox.next()
     }
 
-    /// Everything until the other side closes.
+    /// All bytes until the peer closes.
     func readToEnd() async -> [UInt8] {
         var all: [UInt8] = []
         while let bytes = await read() { all += bytes }
@@ -125,7 +124,8 @@ final class RawClient: Sendable {
 
     /// The next response, interim ones too.
     ///
-    /// - Parameter isHead: the request was a HEAD, so there is no content whatever the head says.
+    /// - Parameter isHead: whether the request was a HEAD. Then there is no content, whatever the
+    ///   head states.
     func response(isHead: Bool = false) async throws -> RawResponse {
         var received: [UInt8] = []
         var parser = RawResponseParser(isHead: isHead)
@@ -143,7 +143,7 @@ final class RawClient: Sendable {
     }
 }
 
-/// Bytes that came, and whoever waits for them.
+/// The bytes received, and the tasks that wait for them.
 private final class RawInbox: Sendable {
     private struct State {
         var bytes: [UInt8] = []

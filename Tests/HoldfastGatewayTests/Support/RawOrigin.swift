@@ -3,47 +3,48 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// An origin that understands nothing: it keeps the bytes it is sent and answers with the bytes of
-/// a script.
+/// An origin that does not understand HTTP: it records the bytes that it gets, and responds with
+/// the bytes of a script.
 ///
 /// ```swift
-/// try await RawOrigin.with([.answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")]) { origin in
+/// let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+/// try await RawOrigin.with([.response(response)]) { origin in
 ///     …  // origin.url, then origin.requests
 /// }
 /// ```
 ///
-/// Steps are taken in order, one for each request whose head has come whole (and its content, as
-/// its framing says), over all connections. A request beyond the script is answered by a function
-/// where there is one; else 500, and counted in ``unscripted``.
+/// Steps are used in order over all connections, one for each request whose head (and content, by
+/// its framing) has come completely. A request beyond the script gets the response of a function if
+/// there is one; else it gets 500 and is counted in ``unscripted``.
 final class RawOrigin: Sendable {
-    /// What it does for one request.
+    /// Its reaction to one request.
     enum Step: Sendable {
         /// Sends bytes and keeps the connection.
-        case answer([UInt8])
+        case response([UInt8])
         /// Sends bytes, then closes the connection, cleanly.
-        case answerAndClose([UInt8])
+        case respondAndClose([UInt8])
         /// Sends bytes, then resets the connection.
-        case answerAndReset([UInt8])
-        /// Sends what the function writes, piece by piece, each when the one before was taken.
+        case respondAndReset([UInt8])
+        /// Sends the pieces that the function writes, each after the one before was sent.
         case stream(@Sendable (RawOriginWriter) async throws -> Void)
-        /// Answers when the head has come, without waiting for the content.
+        /// Responds when the head has come, without waiting for the content.
         case early([UInt8])
         /// Sends nothing, and keeps the connection.
         case silence
-        /// What the function says of the request.
+        /// The step that the function returns for the request.
         case choose(@Sendable (Request) -> Step)
         /// Sends the bytes that the function makes of the request, and keeps the connection.
         case reflect(@Sendable (Request) -> [UInt8])
 
         /// Bytes of a text.
-        static func answer(_ text: String) -> Step { .answer(Array(text.utf8)) }
+        static func response(_ text: String) -> Step { .response(Array(text.utf8)) }
         /// Bytes of a text, then a close.
-        static func answerAndClose(_ text: String) -> Step { .answerAndClose(Array(text.utf8)) }
-        /// Closes the connection without a word.
-        static let hangUp = Step.answerAndClose([])
+        static func respondAndClose(_ text: String) -> Step { .respondAndClose(Array(text.utf8)) }
+        /// Closes the connection without a response.
+        static let hangUp = Step.respondAndClose([])
         /// `200` with a length and this content; more fields as lines, each with its CRLF.
         static func ok(_ content: String, fields: String = "") -> Step {
-            .answer("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(content.utf8.count)\r\n\r\n\(content)")
+            .response("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(content.utf8.count)\r\n\r\n\(content)")
         }
     }
 
@@ -51,7 +52,7 @@ final class RawOrigin: Sendable {
     struct Request: Sendable {
         /// Request line and fields, with the empty line.
         var head: [UInt8]
-        /// What followed, framing included.
+        /// The content, with its framing.
         var content: [UInt8]
         /// The connection's number, from 0.
         var connection: Int
@@ -99,7 +100,7 @@ final class RawOrigin: Sendable {
     ///
     /// - Parameters:
     ///   - tls: with ``TestCertificate``, say; `nil` for plain TCP.
-    ///   - respond: what it does for a request beyond the script.
+    ///   - respond: the step for a request beyond the script.
     static func with<Value>(
         _ steps: [Step] = [],
         tls: NIOSSLContext? = nil,
@@ -122,14 +123,14 @@ final class RawOrigin: Sendable {
     var authority: String { "127.0.0.1:\(port)" }
     var url: String { "\(tls == nil ? "http" : "https")://\(authority)" }
 
-    /// What came so far, in the order in which it was answered.
+    /// The requests so far, in the order of their responses.
     var requests: [Request] { state.withLock { $0.requests } }
-    /// Connections taken so far.
+    /// The number of connections accepted so far.
     var connectionCount: Int { state.withLock { $0.connections } }
-    /// Requests for which there was no step.
+    /// The number of requests without a step.
     var unscripted: Int { state.withLock { $0.unscripted } }
 
-    /// More steps behind those there are.
+    /// Adds steps to the script.
     func script(_ steps: Step...) {
         state.withLock { $0.steps += steps }
     }
@@ -145,7 +146,7 @@ final class RawOrigin: Sendable {
         }
     }
 
-    /// Returns when a connection has been closed, by whichever side.
+    /// Returns when a connection has been closed, by either side.
     func connectionCloses() async {
         await withCheckedContinuation { continuation in
             let isClosed = state.withLock { state in
@@ -156,13 +157,14 @@ final class RawOrigin: Sendable {
         }
     }
 
-    /// Closes what is open and takes no more: the origin is gone, and its port refuses.
+    /// Closes all connections and accepts no more: the origin is gone, and its port refuses
+    /// connections.
     func stop() async {
         let port = port
         let channel = listener.withLock { $0.take() }
         try? await channel?.close()
-        // The port stays taken, by nobody who listens: otherwise an origin of another test could be
-        // given it, and would answer.
+        // The port stays bound without a listener. Otherwise the system could give it to another
+        // test's origin, which would respond.
         reservation.withLock { if $0 == nil { $0 = PortHolder(port: port) } }
         for channel in state.withLock({ Array($0.open.values) }) { try? await channel.close() }
     }
@@ -214,7 +216,7 @@ final class RawOrigin: Sendable {
             guard !state.steps.isEmpty else {
                 if let respond { return (respond(request), reached) }
                 state.unscripted += 1
-                return (Step.answer("HTTP/1.1 500 Unscripted\r\nContent-Length: 0\r\n\r\n"), reached)
+                return (Step.response("HTTP/1.1 500 Unscripted\r\nContent-Length: 0\r\n\r\n"), reached)
             }
             return (state.steps.removeFirst(), reached)
         }
@@ -299,11 +301,11 @@ private final class RawOriginHandler: ChannelInboundHandler {
         switch step {
         case .reflect(let response):
             channel.writeAndFlush(ByteBuffer(bytes: response(request)), promise: nil)
-        case .answer(let bytes), .early(let bytes):
+        case .response(let bytes), .early(let bytes):
             channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
-        case .answerAndClose(let bytes):
+        case .respondAndClose(let bytes):
             channel.writeAndFlush(ByteBuffer(bytes: bytes)).whenComplete { _ in channel.close(promise: nil) }
-        case .answerAndReset(let bytes):
+        case .respondAndReset(let bytes):
             channel.writeAndFlush(ByteBuffer(bytes: bytes)).whenComplete { _ in channel.reset() }
         case .stream(let write):
             Task {

@@ -10,10 +10,10 @@ import NIOSSL
 #endif
 
 extension Channel {
-    /// Closes so that the other side sees a reset, and no end; with TLS, so that it sees the end of
-    /// TCP without that of TLS.
+    /// Closes so that the peer sees a reset and no clean end. With TLS, the peer sees the end of
+    /// TCP without a close alert.
     ///
-    /// To be called on the event loop where there is TLS.
+    /// With TLS it must be called on the event loop.
     func reset() {
         if eventLoop.inEventLoop,
             let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)

@@ -9,7 +9,7 @@ import NIOPosix
 /// A gateway on a free port, in front of an origin, with a store in memory and a clock that is
 /// moved by hand.
 ///
-/// Its limits of time are out of reach: a test that is about one sets it.
+/// Its timeouts are never reached, so a test of a timeout sets that one.
 struct RunningGateway: Sendable {
     let server: GatewayServer
     let engine: CacheEngine
@@ -84,8 +84,8 @@ struct RunningGateway: Sendable {
 
     /// One request on a connection of its own.
     ///
-    /// A client has all bytes of a response that names its length before the response is stored.
-    /// This returns when it is stored too, so that the next request finds it.
+    /// Waits until responses are stored. A client has all bytes of a response with a length before
+    /// the response is stored; after this wait the next request finds it.
     func send(_ request: String) async throws -> RawResponse {
         let fillsBefore = engine.fillCount
         let response = try await RawClient.send(request, to: port)
@@ -93,7 +93,7 @@ struct RunningGateway: Sendable {
         return response
     }
 
-    /// Does not wait for long: a fill that a test keeps under way does not end.
+    /// It does not wait for long, because a fill that a test keeps under way does not end.
     private func waitForFills(upTo count: Int) async {
         let limit = ContinuousClock.now + .seconds(1)
         while engine.fillCount > count, ContinuousClock.now < limit { await Task.yield() }

@@ -1,10 +1,10 @@
 import Foundation
 import NIOSSL
 
-/// A certificate for `localhost` and 127.0.0.1, valid from 2020 to 2120, that nobody trusts who was
-/// not told to.
+/// A certificate for `localhost` and 127.0.0.1, valid from 2020 to 2120. Only tests that configure
+/// it trust it.
 ///
-/// Its key is no secret: it protects nothing but the tests' own connections to themselves.
+/// Its key is not a secret: it protects only the tests' connections to themselves.
 enum TestCertificate {
     static let certificate = """
         -----BEGIN CERTIFICATE-----
@@ -38,8 +38,7 @@ enum TestCertificate {
         )
     }
 
-    /// - Parameter body: gets the path of a file with the certificate, for those who are to trust
-    /// it.
+    /// - Parameter body: gets the path of a file with the certificate.
     static func withTrustRoots<Value>(_ body: (String) async throws -> Value) async throws -> Value {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).pem")
         try Data(certificate.utf8).write(to: file)

@@ -5,16 +5,16 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A store without memory, that notes on which threads its operations run.
+/// A store without memory that records the threads on which its operations run.
 final class WatchedStore: ResponseStore {
     private let store: InMemoryResponseStore
     private let notes = Mutex<[(operation: String, isOnLoop: Bool)]>([])
 
     init(_ store: InMemoryResponseStore) { self.store = store }
 
-    /// What was called, in order.
+    /// The calls in their order.
     var operations: [String] { notes.withLock { $0.map(\.operation) } }
-    /// What kept an event loop from working for as long as a disk would have taken.
+    /// The calls that blocked an event loop for as long as a disk would take.
     var operationsOnLoops: [String] { notes.withLock { $0.filter(\.isOnLoop).map(\.operation) } }
 
     private func note(_ operation: String) {

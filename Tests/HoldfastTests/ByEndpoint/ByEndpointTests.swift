@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// What is stored, named by its endpoint: `stored`, `key(of:)`, `invalidate`, `remove`.
+/// Stored responses that are named by their endpoint: `stored`, `key(of:)`, `invalidate`, `remove`.
 @Suite(.timeLimit(.minutes(20))) struct ByEndpointTests {
     private struct Me: Endpoint {
         typealias Response = String
@@ -33,7 +33,7 @@ import Testing
 
     // MARK: The stored value
 
-    @Test func storedIsTheValueHoweverStale() async throws {
+    @Test func storedReturnsStaleValues() async throws {
         try await ScriptedClient.run { fixture in
             let endpoint = fixture.get("/x")
             #expect(try await fixture.client.stored(endpoint) == nil)
@@ -65,7 +65,7 @@ import Testing
     // MARK: The key
 
     @Test(arguments: [nil, "ada"], ["private", "public"])
-    func theKeyIsWhereTheResponseIsStored(principal: String?, directive: String) async throws {
+    func keyFindsTheStoredResponse(principal: String?, directive: String) async throws {
         try await ScriptedClient.run { fixture in
             let endpoint = Me(principal: principal)
             let before = try #require(try await fixture.client.key(of: endpoint))
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func whatGoesPastTheStoreHasNoKey() async throws {
+    @Test func uncacheableRequestHasNoKey() async throws {
         try await ScriptedClient.run { fixture in
             var endpoint = fixture.get("/x")
             endpoint.method = .post
@@ -98,7 +98,7 @@ import Testing
 
     // MARK: Invalidating and removing
 
-    @Test func invalidatingConcernsAllPrincipalsAndVariantsAndKeepsThemForOffline() async throws {
+    @Test func invalidateMarksAllPrincipalsAndVariantsAndKeepsThem() async throws {
         try await ScriptedClient.run { fixture in
             let endpoints = [
                 Me(), Me(principal: "ada"), Me(principal: "ada", headers: [.acceptLanguage: "de"]),
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func removingConcernsWhatTheRequestWouldFind() async throws {
+    @Test func removeDeletesTheResponseOfTheRequest() async throws {
         try await ScriptedClient.run { fixture in
             let german: HTTPFields = [.acceptLanguage: "de"]
             let endpoints = [
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func removingTakesWhatEverybodyMayHave() async throws {
+    @Test func removeDeletesSharedResponses() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/me", .ok("shared", fields: [.cacheControl: "max-age=60, public"]))
             _ = try await fixture.client.fetch(Me(principal: "ada"))
@@ -147,8 +147,8 @@ import Testing
         }
     }
 
-    /// All of GraphQL has one URL.
-    @Test(arguments: [false, true]) func ofRequestsByContentOnlyTheOneIsConcerned(removes: Bool) async throws {
+    /// All GraphQL requests have one URL.
+    @Test(arguments: [false, true]) func requestsKeyedByContentAreAffectedAlone(removes: Bool) async throws {
         try await ScriptedClient.run { fixture in
             let (one, other) = (Query(name: "one"), Query(name: "other"))
             for query in [one, other] {
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func whatIsBeingFetchedMeanwhileIsNotStored() async throws {
+    @Test func concurrentFetchIsNotStored() async throws {
         try await ScriptedClient.run { fixture in
             let gate = Gate()
             fixture.script("/x", .ok("late", fields: [.cacheControl: "max-age=60"], beforeHead: gate))
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func streamsThatFollowAreTold() async throws {
+    @Test func followingStreamsAreNotified() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/x", .fresh("1"), .fresh("2"))
             let endpoint = fixture.get("/x")

@@ -5,7 +5,7 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// `client.update(endpoint) { … }` and its way back.
+/// `client.update(endpoint) { … }` and its rollback.
 @Suite(.timeLimit(.minutes(20))) struct UpdateTests {
     struct Movie: Codable, Sendable, Equatable {
         var title: String
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func theNextRequestAsksForTheWholeResponse() async throws {
+    @Test func nextRequestAsksForTheWholeResponse() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/movie", Self.reply(1), Self.reply(7))
             _ = try await fixture.client.fetch(GetMovie())
@@ -66,7 +66,8 @@ import Testing
         }
     }
 
-    /// An origin that is wrong about conditions, or a HEAD: neither makes the value the origin's.
+    /// An origin that handles conditions wrongly, and a HEAD request. Neither makes the changed
+    /// value the origin's.
     @Test func nothingFreshensAChangedValue() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/movie", Self.reply(1), .notModified([.eTag: "\"1\"", .cacheControl: "max-age=60"]))
@@ -88,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: ["max-age=60", "max-age=60, must-revalidate", "max-age=60, private"])
-    func isReadOfflineAndAfterARestart(directives: String) async throws {
+    func changedValueIsReadOfflineAndAfterARestart(directives: String) async throws {
         try await ClientFixture.run { fixture in
             let endpoint = fixture.feed
             _ = try await fixture.client.fetch(endpoint, as: JSONValue.self)
@@ -108,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func aChangeToTheSameValueChangesNothing() async throws {
+    @Test func changeToTheSameValueChangesNothing() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/movie", Self.reply(1))
             _ = try await fixture.client.fetch(GetMovie())
@@ -119,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func withoutAStoredValueNothingIsCalled() async throws {
+    @Test func closureIsNotCalledWithoutAStoredValue() async throws {
         try await ScriptedClient.run { fixture in
             var calls = 0
             let update = try await fixture.client.update(GetMovie()) { _ in calls += 1 }
@@ -133,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func anErrorOfTheChangeChangesNothing() async throws {
+    @Test func errorInTheClosureChangesNothing() async throws {
         struct Refusal: Error {}
         try await ScriptedClient.run { fixture in
             fixture.script("/movie", Self.reply(1))
@@ -149,11 +150,11 @@ import Testing
         }
     }
 
-    // MARK: What is around it
+    // MARK: The content around the value
 
     private struct Deep: Codable, Sendable { var on: Bool }
 
-    @Test func whatIsAroundTheValueStaysByteForByte() async throws {
+    @Test func contentAroundTheValueStaysByteForByte() async throws {
         let envelope = Envelope(code: "code", model: "data")
         let before = #"{ "code" : 0, "exact": 12345678901234567890.125,"data":{"list":[1, {"on":"#
         let after = #"} ],"b":1.0e2,"a":"ü\/" }, "data2":{}}"#
@@ -168,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func namesAreThoseThatTheDecoderShows() async throws {
+    @Test func namesFollowTheDecodersKeyStrategy() async throws {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         let encoder = JSONEncoder()
@@ -178,8 +179,8 @@ import Testing
             fixture.script("/movie", .fresh(#"{"user_details":{"first_name":"Ada"},"other_key":1}"#))
             let endpoint = GetMovie(valuePath: "userDetails")
             _ = try await fixture.client.fetch(endpoint, as: User.self)
-            // The default writes other names than this decoder reads: an error, and nothing is
-            // stored.
+            // The default encoder writes other names than this decoder reads. That is an error, and
+            // nothing is stored.
             await expect(.encodingFailed) {
                 try await fixture.client.update(endpoint, as: [String: String].self, encoder: Broken()) { $0 = [:] }
             }
@@ -195,13 +196,13 @@ import Testing
         }
     }
 
-    /// Writes what no decoder reads.
+    /// Writes text that no decoder reads.
     private struct Broken: ContentEncoder {
         var contentType: String { "text/plain" }
         func encode(_ value: any Encodable) throws -> Data { Data("{\(value)".utf8) }
     }
 
-    @Test func anEncoderThatDoesNotFitTheDecoderIsAnError() async throws {
+    @Test func mismatchedEncoderIsAnError() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/movie", Self.reply(1))
             _ = try await fixture.client.fetch(GetMovie())
@@ -221,7 +222,7 @@ import Testing
         func encode(_ value: any Encodable) throws -> Data { Data("\(value)".utf8) }
     }
 
-    @Test func bytesAndTextAreStoredAsTheyAre() async throws {
+    @Test func bytesAndTextAreStoredUnchanged() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/x", .fresh("one"))
             _ = try await fixture.client.fetch(fixture.get("/x"))
@@ -248,7 +249,7 @@ import Testing
         }
     }
 
-    // MARK: Whose value it is
+    // MARK: Variants and principals
 
     @Test func onlyTheVariantOfTheRequestIsChanged() async throws {
         try await ScriptedClient.run { fixture in
@@ -278,8 +279,9 @@ import Testing
         }
     }
 
-    /// An API that says `public` first and `private` later leaves two responses, both fresh.
-    @Test func anOlderSharedResponseDoesNotHideAChangedValue() async throws {
+    /// An API that sends `public` first and `private` later leaves two stored responses, both
+    /// fresh.
+    @Test func olderSharedResponseDoesNotHideAChangedValue() async throws {
         try await ScriptedClient.run { fixture in
             let endpoint = GetMovie(principal: "ada")
             fixture.script("/movie", Self.reply(1, [.cacheControl: "max-age=600, public"]))
@@ -305,7 +307,7 @@ import Testing
             let call = fixture.client.call(endpoint).with { $0.staleValues = .emitted }
             #expect(try await call.fetch(.storedOnly)?.isStale == true)
             #expect(try await update.rollBack())
-            // What was invalidated before stays so.
+            // A value that was invalidated before stays invalidated.
             #expect(try await fixture.client.stored(endpoint)?.isStale == true)
             try await fixture.store.removeResponses(tagged: "movies")
             #expect(try await fixture.client.stored(endpoint) == nil)
@@ -316,8 +318,8 @@ import Testing
         var shown: [Int] = []
     }
 
-    /// It compiles: the change may use the state of the actor that asks for it.
-    @MainActor @Test func theChangeRunsOnTheCallersActor() async throws {
+    /// This compiles: the change may use the state of the calling actor.
+    @MainActor @Test func changeRunsOnTheCallersActor() async throws {
         let screen = Screen()
         try await ScriptedClient.run { fixture in
             fixture.script("/movie", Self.reply(1))
@@ -331,9 +333,9 @@ import Testing
         #expect(screen.shown == [2])
     }
 
-    // MARK: Others at the same time
+    // MARK: Concurrent changes
 
-    @Test func thirtyUpdatesAtOnceAllCount() async throws {
+    @Test func thirtyConcurrentUpdatesAllApply() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/movie", Self.reply(0))
             _ = try await fixture.client.fetch(GetMovie())
@@ -347,7 +349,7 @@ import Testing
         }
     }
 
-    @Test func aResponseThatWasRequestedBeforeIsNotStored() async throws {
+    @Test func responseRequestedBeforeTheUpdateIsNotStored() async throws {
         try await ScriptedClient.run { fixture in
             let gate = Gate()
             var late = Self.reply(5)
@@ -362,13 +364,13 @@ import Testing
             #expect(try await fetching.value.value.likes == 5)
             while fixture.client.fillCount > 0 { await Task.yield() }
             #expect(try await fixture.client.stored(GetMovie())?.value.likes == 2)
-            // What is requested afterwards is.
+            // A response that is requested afterwards is stored.
             _ = try await fixture.client.fetch(GetMovie())
             #expect(try await fixture.client.stored(GetMovie())?.value.likes == 6)
         }
     }
 
-    @Test func aResponseBetweenReadingAndWritingIsWhatIsChanged() async throws {
+    @Test func responseBetweenReadAndWriteIsChangedInstead() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/movie", Self.reply(1), Self.reply(10))
             _ = try await fixture.client.fetch(GetMovie())
@@ -379,7 +381,7 @@ import Testing
         }
     }
 
-    /// Has the network answer after the value was read and before it is written.
+    /// Makes the network respond after the value was read and before it is written.
     private struct InTheMiddle: ContentEncoder {
         let client: CachingClient
         var contentType: String { "application/json" }
@@ -408,7 +410,7 @@ import Testing
         }
     }
 
-    @Test func streamsThatFollowSeeUpdateAndRollback() async throws {
+    @Test func followingStreamsSeeUpdateAndRollback() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/movie", Self.reply(1))
             let stream = fixture.client.call(GetMovie()).with { $0.followsStore = true }.request()
@@ -423,8 +425,8 @@ import Testing
         }
     }
 
-    /// Otherwise the value before the mutation came back at once, to be replaced once more.
-    @Test func aStreamThatFetchesWhatIsInvalidatedDoesNotFetchAfterAnUpdate() async throws {
+    /// Otherwise the value from before the mutation would return at once and be replaced again.
+    @Test func fetchingStreamDoesNotFetchAfterAnUpdate() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/movie", Self.reply(1))
             let stream = fixture.client.call(GetMovie()).with {
@@ -441,9 +443,9 @@ import Testing
         }
     }
 
-    // MARK: The way back
+    // MARK: Rollback
 
-    @Test func rollingBackRestoresValueAgeAndValidators() async throws {
+    @Test func rollbackRestoresValueAgeAndValidators() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/movie", Self.reply(1), .notModified([.cacheControl: "max-age=60"]))
             _ = try await fixture.client.fetch(GetMovie())
@@ -456,14 +458,14 @@ import Testing
             #expect(after?.fields == before?.fields)
             #expect(try await update.rollBack() == false)
             fixture.clock.advance(by: .seconds(60))
-            // Validated as before.
+            // The restored value is validated as before.
             let next = try await fixture.client.fetch(GetMovie())
             #expect(next.value.likes == 1 && fixture.transport.requests.last?.headerFields[.ifNoneMatch] == "\"1\"")
         }
     }
 
     @Test(arguments: ["response", "update", "removal"])
-    func rollingBackDoesNothingAfterSomethingNewer(event: String) async throws {
+    func rollbackDoesNothingAfterANewerChange(event: String) async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/movie", Self.reply(1))
             _ = try await fixture.client.fetch(GetMovie())
@@ -481,7 +483,7 @@ import Testing
         }
     }
 
-    @Test func whatWasInvalidatedMeanwhileStaysSo() async throws {
+    @Test func rollbackKeepsALaterInvalidation() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/movie", Self.reply(1), Self.reply(4))
             _ = try await fixture.client.fetch(GetMovie())
@@ -494,7 +496,7 @@ import Testing
         }
     }
 
-    @Test func aStoreThatIsReadOnlySaysSo() async throws {
+    @Test func readOnlyStoreIsAnError() async throws {
         try await ClientFixture.run { fixture in
             let endpoint = fixture.feed
             _ = try await fixture.client.fetch(endpoint, as: JSONValue.self)

@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// The page "Change what is stored, by endpoint".
+/// The page "ByEndpoint".
 @Suite(.timeLimit(.minutes(20))) struct ByEndpointPageTests {
     private struct Movie: Codable, Sendable {
         var title: String
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func aLikeShowsAtOnceAndIsTakenBack() async throws {
+    @Test func likeShowsAtOnceAndIsTakenBack() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             let (client, id) = (test.client, 7)
             test.transport.script(Self.url, Self.movie)
@@ -53,8 +53,8 @@ import Testing
             #expect(try await shown.next()?.value.isLiked == false)
             test.transport.script(Self.url + "/like", method: .put, .status(.serviceUnavailable))
             await #expect(throws: HoldfastError.self) { try await like(client, id) }
-            // At once, and back. Where both happened before anybody looked, there is nothing new to
-            // show.
+            // The like shows at once and is taken back. If both happened before the stream read the
+            // store, nothing new is emitted.
             test.transport.script(Self.url + "/like", method: .put, .ok(""))
             try await like(client, id)
             while try await shown.next()?.value.isLiked == false {}
@@ -62,13 +62,16 @@ import Testing
         }
     }
 
-    @Test func theOtherDoorsDoWhatThePageSays() async throws {
+    @Test func otherFunctionsOfThePageWork() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             let (client, id) = (test.client, 7)
             test.transport.script(Self.url, Self.movie)
             _ = try await client.fetch(GetMovie(id: id))
             let encoder = JSONEncoder()
-            let update = try await client.update(GetMovie(id: id), encoder: JSONContentEncoder(encoder)) { movie in
+            let update = try await client.update(
+                GetMovie(id: id),
+                encoder: JSONContentEncoder(encoder)
+            ) { movie in
                 movie.isLiked = true
             }
             #expect(update.value?.isLiked == true)

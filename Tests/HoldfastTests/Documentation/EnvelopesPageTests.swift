@@ -14,7 +14,7 @@ import Testing
         @Default<Fallback.Empty<[String]>> var photos: [String]
     }
 
-    @Test func theTypeSaysWhatOfAnEnvelopeIsWanted() async throws {
+    @Test func typeSelectsThePartOfTheEnvelope() async throws {
         var configuration = CachingClient.Configuration(environment: .production)
         configuration.envelope = Envelope(code: "status.code", messages: ["status.text"], model: "result")
         try await withTestClient(configuration) { test in
@@ -25,25 +25,25 @@ import Testing
             )
             let moments = try await client.fetch(GetMoments(), as: [Moment].self).value
             let page = try await client.fetch(GetMoments(), as: Enveloped<[Moment]>.self).value
-            let answer = try await client.fetch(GetMoments(), as: EnvelopeResult.self).value
+            let result = try await client.fetch(GetMoments(), as: EnvelopeResult.self).value
             #expect(moments == [Moment(id: "1", title: "Low tide")])
-            #expect(page.model == moments && page.result == answer && answer.isSuccess)
+            #expect(page.model == moments && page.result == result && result.isSuccess)
             let title = try await client.call(GetMoments()).map(String.self, at: "[0].title").fetch().value
             #expect(title == "Low tide")
         }
     }
 
-    @Test func aClientSaysWhatStandsForTheMissing() async throws {
+    @Test func clientSetsDefaultsForMissingParts() async throws {
         let terse = Envelope(missingCode: 800, missingMessage: "The server is busy. Try again later.")
         let configuration = CachingClient.Configuration(environment: .production, envelope: terse)
         try await withTestClient(configuration) { test in
             test.transport.script("https://api.example.com/moments", .ok("{}"))
-            let answer = try await test.client.fetch(GetMoments(), as: EnvelopeResult.self).value
-            #expect(answer.code == 800 && answer.message == "The server is busy. Try again later.")
+            let result = try await test.client.fetch(GetMoments(), as: EnvelopeResult.self).value
+            #expect(result.code == 800 && result.message == "The server is busy. Try again later.")
         }
     }
 
-    @Test func aRootModelNeedsNoClient() throws {
+    @Test func rootModelNeedsNoClient() throws {
         let json = Data(#"{"code": 0, "data": [{"id": "1", "title": "Low tide"}]}"#.utf8)
         let root = try JSONDecoder().decode(RootModel<[Moment]>.self, from: json)
         let moments = try root.validate()
@@ -61,7 +61,7 @@ import Testing
         #expect(shown == ["Low tide"] && reported == [])
     }
 
-    @Test func contentMayBeSomewhatOtherThanPromised() throws {
+    @Test func decodingToleratesSmallDeviations() throws {
         let detail = try JSONDecoder().decode(Detail.self, from: Data(#"{"id": "9007199254740993"}"#.utf8))
         #expect(detail.id == 9_007_199_254_740_993 && !detail.isLiked && detail.photos == [])
     }

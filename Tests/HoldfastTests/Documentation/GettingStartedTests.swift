@@ -54,7 +54,7 @@ extension ServerEnvironment {
     static let url = "https://api.example.com/moments?userID=harbour"
     static let content = #"{"moments": [{"id": "1", "title": "Low tide"}]}"#
 
-    /// Not run: it opens a folder where the process stands.
+    /// Not run: it opens a folder in the current directory.
     private func open() async throws {
         let client = try await CachingClient.open(
             store: "feed.store",
@@ -71,13 +71,16 @@ extension ServerEnvironment {
         }
     }
 
-    @Test func theCallsOfThePageAnswer() async throws {
+    @Test func callsOfThePageWork() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             let client = test.client
             test.transport.script(Self.url, repeating: .ok(Self.content, fields: [.cacheControl: "max-age=60"]))
             let feed = try await client.fetch(GetFeed(userID: "harbour")).value
             #expect(feed.moments.map(\.title) == ["Low tide"])
-            for try await emission in client.startWith(GetFeed(userID: "harbour"), ifNetworkFails: .endingQuietly) {
+            for try await emission in client.startWith(
+                GetFeed(userID: "harbour"),
+                ifNetworkFails: .endingQuietly
+            ) {
                 show(emission.value, isOld: emission.isStale)
             }
             let subscription = client.onCache(GetFeed(userID: "harbour")) { stored in
@@ -91,7 +94,7 @@ extension ServerEnvironment {
             do {
                 _ = try await client.fetch(GetFeed(userID: "harbour"))
             } catch let error as HoldfastError where error.code == .offlineMiss {
-                // Nothing is stored, and the network may not be asked.
+                // Nothing is stored, and the mode forbids network use.
             } catch let error as HoldfastError {
                 report(error)
             }
@@ -103,7 +106,7 @@ extension ServerEnvironment {
         }
     }
 
-    @Test func aLikeMakesTheFeedOutOfDate() async throws {
+    @Test func likeInvalidatesTheFeed() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             test.transport.script(Self.url, repeating: .ok(Self.content, fields: [.cacheControl: "max-age=60"]))
             test.transport.script("https://api.example.com/moments/1/like", .status(.noContent))

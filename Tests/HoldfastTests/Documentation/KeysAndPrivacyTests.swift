@@ -11,7 +11,7 @@ import Testing
         var path: URLPath { "/users/\(name)" }
     }
 
-    @Test func aNameInAPathLeadsNowhereElse() async throws {
+    @Test func nameInAPathStaysOneSegment() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             test.transport.script("https://api.example.com/users/a%3Fadmin%3Dtrue", .ok("1"))
             _ = try await test.client.fetch(GetProfile(name: "a?admin=true"))

@@ -23,7 +23,7 @@ import Testing
 
     private let noStore: HTTPFields = [.cacheControl: "no-store"]
 
-    /// Not run: it opens a folder where the process stands.
+    /// Not run: it opens a folder in the current directory.
     private func open() async throws {
         let client = try await CachingClient.open(
             store: "feed.store",
@@ -32,7 +32,7 @@ import Testing
         try await client.close()
     }
 
-    @Test func theEmissionSaysWhyNothingIsStored() async throws {
+    @Test func emissionStatesWhyNothingIsStored() async throws {
         let printed = Events()
         func print(_ text: String, _ reason: StorageRefusal) { printed.append("\(text) \(reason)") }
         try await withTestClient(.init(environment: .production)) { test in
@@ -46,7 +46,7 @@ import Testing
         #expect(printed.all == ["Not stored: responseNoStore"])
     }
 
-    @Test func oneWordKeepsWhatTheApiForbids() async throws {
+    @Test func oneSettingStoresDespiteDirectives() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             test.transport.script("https://api.example.com/me", .ok(#"{"name": "Ada"}"#, fields: noStore))
             _ = try await test.client.fetch(GetProfile())
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func theResponseToAPOSTIsStoredForAsLongAsItsEndpointSays() async throws {
+    @Test func postResponseIsStoredForTheLifetimeOfItsEndpoint() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             test.transport.script("https://api.example.com/boats", .ok("sloop"))
             _ = try await test.client.fetch(FindBoats(words: "sail"))
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func aSubscriptionThatIsKeptHearsOfBothValues() async throws {
+    @Test func keptSubscriptionGetsBothValues() async throws {
         let shown = Events()
         let show: @Sendable (GettingStartedTests.Feed) -> Void = { shown.append("\($0.moments.count)") }
         try await withTestClient(.init(environment: .production, offlineReads: .despiteDirectives)) { test in

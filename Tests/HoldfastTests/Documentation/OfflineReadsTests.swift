@@ -26,7 +26,7 @@ import Testing
 
     struct NotJSON: Error {}
 
-    @Test func aBannerIsShownWhenTheNetworkIsAway() async throws {
+    @Test func bannerIsShownWhenTheNetworkIsUnreachable() async throws {
         let banners = Mutex<[String]>([])
         let showBanner: (String) -> Void = { text in banners.withLock { $0.append(text) } }
         try await withTestClient(.init(environment: .production)) { test in
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func timetablesAndSearchesAreThereOffline() async throws {
+    @Test func timetablesAndSearchesAreServedOffline() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             let fields: HTTPFields = [.cacheControl: "max-age=0, must-revalidate"]
             test.transport.script("https://api.example.com/timetable", .ok("9:05", fields: fields))
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func whatAnApiForbidsToStoreIsThereOffline() async throws {
+    @Test func forbiddenResponsesAreServedOffline() async throws {
         var configuration = CachingClient.Configuration(environment: .production)
         configuration.offlineReads = .despiteDirectives
         try await withTestClient(configuration) { test in
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func aPageInPlaceOfAFeedIsNotBelieved() async throws {
+    @Test func htmlPageDoesNotReplaceAFeed() async throws {
         let banners = Mutex<[String]>([])
         let showBanner: (String) -> Void = { text in banners.withLock { $0.append(text) } }
         try await withTestClient(.init(environment: .production)) { test in
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoJSONIsRefused() async throws {
+    @Test func contentOtherThanJSONIsRejected() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             test.transport.script(GettingStartedTests.url, .ok("<html>", fields: [.contentType: "text/html"]))
             await expect(.dataFormat) { try await fetchJSON(test.client) }

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What the pages of `Holdfast.docc` show is what is compiled: each block of theirs stands in a
-/// file beside this one, line by line.
+/// The code that the pages of `Holdfast.docc` and `docs/capabilities.md` show is compiled: each
+/// block stands in a file of this folder, line by line.
 @Suite struct PagesTests {
     private static let here = URL(filePath: #filePath).deletingLastPathComponent()
     private static let pages = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -12,17 +12,17 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(ending) }.sorted()
     }
 
-    /// The lines of a file without the space around them.
+    /// The lines of a file, without the space around them.
     private static func lines(_ file: URL) throws -> [String] {
         try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
             .map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    @Test func allPagesAreThere() throws {
+    @Test func allPagesAreFound() throws {
         #expect(try Self.files(Self.pages, ".md").count >= 11)
     }
 
-    @Test(arguments: try files(pages, ".md") + ["../../../docs/ancestors.md"])
+    @Test(arguments: try files(pages, ".md") + ["../../../docs/capabilities.md"])
     func everyBlockIsCompiled(page: String) throws {
         let compiled = try Self.files(Self.here, ".swift").map { try Self.lines(Self.here.appending(path: $0)) }
         let blocks = try Self.lines(Self.pages.appending(path: page)).split(separator: "```swift").dropFirst()

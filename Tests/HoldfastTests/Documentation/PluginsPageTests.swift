@@ -20,13 +20,16 @@ import Testing
     }
 
     struct EmptyWhenOffline: SubstitutingPlugin {
-        func substitute(for failure: HoldfastError, of call: CallInfo) async throws -> ResponseContent? {
+        func substitute(
+            for failure: HoldfastError,
+            of call: CallInfo
+        ) async throws -> ResponseContent? {
             guard call.endpoint is GetFeed, failure.code == .offlineMiss else { return nil }
             return ResponseContent(json: #"{"moments": []}"#)
         }
     }
 
-    @Test func theSubstituteOfThePageIsMarked() async throws {
+    @Test func substituteOfThePageIsMarked() async throws {
         let banners = Events()
         let showBanner: (String) -> Void = { banners.append($0) }
         let configuration = CachingClient.Configuration(environment: .production, plugins: [EmptyWhenOffline()])
@@ -46,7 +49,7 @@ import Testing
 
     private static func renew(_ old: String?) async throws -> String { "token" }
 
-    @Test func thePluginsOfThePageTakePart() async throws {
+    @Test func pluginsOfThePageWork() async throws {
         let renew = Self.renew
         let durations = Events()
         let stopwatch = Stopwatch { durations.append("\($0)") }

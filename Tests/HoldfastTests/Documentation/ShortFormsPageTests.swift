@@ -24,7 +24,7 @@ import Testing
 
     @Sendable private func show(_ feed: Feed) {}
 
-    /// Not run: it opens a folder where the process stands.
+    /// Not run: it opens a folder in the current directory.
     private func open() async throws {
         let client = try await CachingClient.open(store: "feed.store")
         for try await emission in client.startWith("https://api.example.com/feed", as: Feed.self) {
@@ -53,7 +53,11 @@ import Testing
             let (client, text, draft) = (test.client, "low tide", Draft(title: "Low tide"))
             test.transport.script("https://api.example.com/search?q=low%20tide", Self.reply)
             test.transport.script("https://api.example.com/moments", method: .post, .ok(""))
-            let found = try await client.get("https://api.example.com/search", as: Feed.self, query: ["q": "\(text)"])
+            let found = try await client.get(
+                "https://api.example.com/search",
+                as: Feed.self,
+                query: ["q": "\(text)"]
+            )
             try await client.post("https://api.example.com/moments", draft)
             var search = AdHocRequest<Feed>("https://api.example.com/search", query: ["q": "\(text)"])
             search.storage = .expiring(.after(.seconds(600)))
@@ -79,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func callbacksAreKeptAndMayWait() async throws {
+    @Test func callbacksAreKeptAndMaySuspend() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             let (client, screen) = (test.client, Screen())
             test.transport.script(GettingStartedTests.url, repeating: Self.reply)
@@ -98,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func aRouterRequestsAndCancels() async throws {
+    @Test func routerRequestsAndCancels() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             test.transport.script(GettingStartedTests.url, Self.reply, .ok("", beforeHead: Gate()))
             let router = Router<GetFeed>(test.client)

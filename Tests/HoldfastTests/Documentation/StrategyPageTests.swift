@@ -8,7 +8,7 @@ import Testing
 
     private func show(_ feed: GettingStartedTests.Feed, isOld: Bool) {}
 
-    @Test func theStrategiesOfThePageAnswer() async throws {
+    @Test func strategiesOfThePageWork() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             let client = test.client
             test.transport.script(

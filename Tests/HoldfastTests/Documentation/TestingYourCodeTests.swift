@@ -12,15 +12,18 @@ import Testing
         var sampleResponse: SampleResponse? { SampleResponse(json: #"{"wind": 7}"#) }
     }
 
-    @Test func aTestClientAsksNobody() async throws {
+    @Test func testClientSendsNoRequest() async throws {
         try await withTestClient(.init(environment: .production)) { test in
-            test.transport.script("https://api.example.com/moments?userID=harbour", .ok(#"{"moments": []}"#))
+            test.transport.script(
+                "https://api.example.com/moments?userID=harbour",
+                .ok(#"{"moments": []}"#)
+            )
             let feed = try await test.client.fetch(GetFeed(userID: "harbour"))
             precondition(feed.value.moments.isEmpty)
         }
     }
 
-    @Test func timeIsMovedByHand() async throws {
+    @Test func testMovesTheClock() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             test.transport.script(
                 "https://api.example.com/moments?userID=harbour",
@@ -34,18 +37,25 @@ import Testing
         }
     }
 
-    @Test func aScriptSaysWhatANetworkDoes() async throws {
+    @Test func scriptControlsTheNetwork() async throws {
         let clock = ManualDurationClock()
         let transport = ScriptedTransport(sleeper: clock)
         let feed = "https://api.example.com/moments?userID=harbour"
-        transport.script(feed, .ok("[]").delayed(by: .seconds(2)), .ok("[1, 2]").truncated(after: 3), .notModified())
+        transport.script(
+            feed,
+            .ok("[]").delayed(by: .seconds(2)),
+            .ok("[1, 2]").truncated(after: 3),
+            .notModified()
+        )
         transport.script(feed, repeating: .ok("[]"), .failure(.connect))
-        transport.script("https://api.example.com/echo", method: .post) { request in .ok(request.text ?? "") }
+        transport.script("https://api.example.com/echo", method: .post) { request in
+            .ok(request.text ?? "")
+        }
         try transport.script(samplesOf: Weather(), environment: .production)
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func whatIsEmittedIsRecorded() async throws {
+    @Test func emissionsAreRecorded() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             test.transport.script(
                 GettingStartedTests.url,

@@ -15,7 +15,7 @@ import Testing
         try await body(folder)
     }
 
-    @Test func objectsAndBatches() async throws {
+    @Test func objectsAndBatchesAreStored() async throws {
         let draft = Draft(text: "Dear")
         try await withFolder { folder in
             let store = try await CacheManager.open(at: folder)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func configurationAndPurges() async throws {
+    @Test func configurationAndPurgesWork() async throws {
         try await withFolder { folder in
             var configuration = CacheManager.Configuration(budget: 512 << 20)
             configuration.evictionOrder = .keepingOfflineCopies
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func changesAreHeard() async throws {
+    @Test func changesAreObserved() async throws {
         try await withFolder { folder in
             let store = try await CacheManager.open(at: folder)
             let reloads = Mutex(0)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// The first stored value is shown, and what the writing process stores afterwards.
+    /// Shows the first stored value and the values that the writing process stores afterwards.
     @Test func workersFollowTheWriter() async throws {
         try await withFolder { folder in
             let writer = try await CacheManager.open(at: folder)

@@ -64,7 +64,7 @@ import Testing
         var invalidatesTarget: Bool { false }
     }
 
-    @Test func whatIsSentIsWhatThePageSays() async throws {
+    @Test func sentContentMatchesThePage() async throws {
         let photo = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).jpg").path
         try Data("bytes of a boat".utf8).write(to: URL(filePath: photo))
         defer { try? FileManager.default.removeItem(atPath: photo) }
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func valuesAndFieldsAreSentAsThePageSays() async throws {
+    @Test func sentValuesAndFieldsMatchThePage() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             test.transport.script("https://api.example.com/moments", .status(.created))
             test.transport.script("https://api.example.com/toggles", .ok("{}"))
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func aMutationMakesOutOfDateWhatItNames() async throws {
+    @Test func mutationInvalidatesItsTargets() async throws {
         struct Other: Endpoint {
             let path = "/graphql"
             let task = HTTPTask.graphQL(GraphQLOperation("query { version }"))
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func errorsOfGraphQLAreTold() async throws {
+    @Test func graphQLErrorsAreReported() async throws {
         let reported = Events()
         func report(_ messages: [String]) { messages.forEach(reported.append) }
         try await withTestClient(.init(environment: .production)) { test in

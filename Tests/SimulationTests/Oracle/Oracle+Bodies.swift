@@ -3,21 +3,21 @@ import HTTPTypes
 import NIOCore
 
 extension Oracle {
-    /// A body that ended is, byte for byte, what the origin sent for that representation.
+    /// A complete body equals, byte for byte, the origin's representation.
     func judgeBody(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ brought: OriginEntry?) {
         let status = response.head.status.code
-        if status == 206, call.fields[.range] == nil { report(call, "a part, though the whole was asked for") }
+        if status == 206, call.fields[.range] == nil { report(call, "a part, though the whole was requested") }
         if let error = call.bodyError { return judgeBroken(call, error, last, brought) }
         if status == 304 { return judgeNotModified(call, response, last, brought) }
         guard call.hasWholeBody, call.method == .get, status != 416 else { return }
         guard let brought, let representation = brought.representation else {
-            if call.body.readableBytes > 0 { report(call, "a body that nobody sent") }
+            if call.body.readableBytes > 0 { report(call, "a body that no origin sent") }
             return
         }
         let bytes = world.bytes(of: representation)
         if status != 206 {
             if status != representation.status {
-                report(call, "status of another answer than its body's (\(representation.status))")
+                report(call, "status of another response than its body's (\(representation.status))")
             }
             if call.body == bytes { return }
             if isCutQuietly(response, brought) { return }
@@ -38,7 +38,8 @@ extension Oracle {
         }
     }
 
-    /// A transport that lets a short body end like a whole one; what only passes through, passes.
+    /// Whether the transport ended a short body like a whole one. A body that is only relayed
+    /// passes as it is.
     private func isCutQuietly(_ response: CacheResponse, _ brought: OriginEntry) -> Bool {
         response.source == .network && brought.body == .cutQuietly
     }
@@ -51,7 +52,7 @@ extension Oracle {
         return (first..<(last + 1), total)
     }
 
-    /// `multipart/byteranges`, each part where it says. RFC 9110 §14.6
+    /// `multipart/byteranges`: each part has the bytes of its stated range. RFC 9110 §14.6
     private func judgeParts(_ call: Call, _ response: CacheResponse, _ bytes: ByteBuffer) {
         guard let type = response.head.headerFields[.contentType], let place = type.range(of: "boundary=") else {
             return report(call, "206 without Content-Range or boundary")
@@ -70,7 +71,7 @@ extension Oracle {
                     .flatMap({ Self.range(String($0.dropFirst(14).drop { $0 == " " })) }),
                 range.total == bytes.readableBytes, let part = body.readSlice(length: range.bytes.count),
                 part == bytes.getSlice(at: range.bytes.lowerBound, length: range.bytes.count)
-            else { return report(call, "a part that is not what its Content-Range says") }
+            else { return report(call, "a part that does not match its Content-Range") }
             count += 1
         }
         if count < 2 { report(call, "multipart of \(count) parts") }
@@ -97,7 +98,7 @@ extension Oracle {
     {
         if call.body.readableBytes > 0 { report(call, "304 with a body") }
         if response.source == .network, !response.isValidated {
-            // Passed on: the origin said it, to this caller.
+            // Relayed: the origin sent it to this caller.
             if last.call != call.number, last.status == 304 { report(call, "got call \(last.call)'s 304") }
             return
         }
@@ -108,16 +109,16 @@ extension Oracle {
         else { return }
         guard let tag = world.resources[call.resource].entityTag(representation),
             condition.split(separator: ",").contains(where: { weak($0) == weak(tag[...]) })
-        else { return report(call, "304, and the caller holds another representation") }
+        else { return report(call, "304, and the caller has another representation") }
     }
 
-    /// A body breaks off only where its origin, its caller or a shutdown broke it off.
+    /// A body breaks off only if its origin, its caller or a shutdown interrupted it.
     private func judgeBroken(_ call: Call, _ error: any Error, _ last: OriginEntry, _ brought: OriginEntry?) {
         if call.isCancelled || world.isShutDown { return }
         let entries = [last, brought].compactMap { $0 }
         if entries.contains(where: { $0.body == .broken || $0.body == .cutQuietly }) { return }
-        // A body that is no longer stored leaves slow readers behind, and one in parts is opened
-        // part by part.
+        // A body that is removed may fail for slow readers, and each part of a multipart body is
+        // opened separately.
         if world.configuration.storeFaults > 0, error is BodyStreamError || error is SimulatedStore.Fault { return }
         if case BodyStreamError.fellBehind = error, world.resources[call.resource].maximumLength > 1_000_000 { return }
         report(call, "its body broke off: \(error)")

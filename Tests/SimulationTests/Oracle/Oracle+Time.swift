@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension Oracle {
-    /// Nothing is served stale without permission, and nothing that was invalidated comes back.
+    /// Nothing is served stale without permission, and no invalidated response is served again.
     func judgeTime(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ brought: OriginEntry?) {
         judgeRemoval(call, last, brought)
         let isInvalidated = isInvalidated(last, before: call)
@@ -37,7 +37,7 @@ extension Oracle {
             }
         }
         if !response.isStale, !served.isFresh || isInvalidated {
-            report(call, "stale and does not say so (ttl \(time))")
+            report(call, "stale without a statement of it (ttl \(time))")
         }
         judgePermission(call, response, served)
     }
@@ -49,19 +49,20 @@ extension Oracle {
         case (.preferStored, .standard), (.preferStored, .networkFirst): preference = .storedFirst
         default: break
         }
-        let mayAnswer = served.mayAnswer(call)
-        if mayAnswer, preference != .networkFirst, preference != .networkOnly { return }
+        let mayBeServed = served.mayBeServed(call)
+        if mayBeServed, preference != .networkFirst, preference != .networkOnly { return }
         let mayBeStale = served.mayBeUsedStale(by: call)
-        let isGood = mayAnswer || (mayBeStale && served.status < 400)
+        let isGood = mayBeServed || (mayBeStale && served.status < 400)
         if isGood, preference == .storedFirst || preference == .storedOnly { return }
         if preference != .networkOnly {
             if isGood, sawOriginUnreachable(call) { return }
             let detail = response.outcome.detail?.description
             if detail == "stale-if-error", served.allowsStaleOnError(call), sawServerError(call) { return }
-            // Too many wait for the origin: the cache's own 503, for which the same may stand in.
-            // RFC 5861 §4
+            // Too many requests wait for the origin: a stale response may replace the cache's own
+            // 503. RFC 5861 §4
             if detail == "overloaded", served.allowsStaleOnError(call) { return }
-            // Who wants the network first has the stored response where no request could be sent.
+            // With the preference `networkFirst`, the stored response is served if no request could
+            // be sent.
             if detail == "overloaded", isGood, preference == .networkFirst { return }
             let mayStandIn = mayBeStale && served.status < 400 && !served.isInvalidated
             if detail == "slow", mayStandIn, world.configuration.options.softTimeout != nil { return }
@@ -73,19 +74,21 @@ extension Oracle {
         )
     }
 
-    /// What the network answered is new, or as good as stored: whoever joins late gets nothing
-    /// stale.
+    /// A network response is new or usable: a call that joins late gets nothing stale.
     private func judgeNetworkTime(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ isInvalidated: Bool) {
-        if isInvalidated { report(call, "the network's answer \(last.number) was requested before the invalidation") }
+        if isInvalidated { report(call, "the network's response \(last.number) was requested before the invalidation") }
         guard last.fateTick < call.quiescentTick, last.fateAt < call.begunAt, last.call != call.number,
             !response.isValidated
         else { return }
         let isStoredFirst = call.mode == .preferStored && call.request.preference == .networkFirst
         if [.networkFirst, .networkOnly].contains(call.request.preference), !isStoredFirst {
-            report(call, "joined the answer \(last.number) that was there before, and was to ask the origin")
+            report(
+                call,
+                "joined the response \(last.number) that had started before, instead of a request to the origin"
+            )
         }
-        // The origin had answered before this call came: that is reuse, and its rules are those of
-        // a stored response.
+        // The origin responded before this call began: that is reuse, with the rules of a stored
+        // response.
         let served = Served(
             last.fields,
             explicitExpiry: expiries(of: last).first,
@@ -95,17 +98,18 @@ extension Oracle {
             world: world,
             isInvalidated: false
         )
-        if !served.mayAnswer(call, isSameAsker: world.calls[last.call].asker == call.asker) {
+        if !served.mayBeServed(call, isSameCaller: world.calls[last.call].asker == call.asker) {
             report(
                 call,
-                "joined the answer \(last.number) that was there before, ttl \(served.timeToLive), age \(served.age)"
+                "joined the response \(last.number) that had started before, ttl \(served.timeToLive), age \(served.age)"
             )
         }
     }
 
     // MARK: Invalidation
 
-    /// An invalidation that had ended before the call began, of what was asked for before it.
+    /// Whether an invalidation ended before the call began, and the response was requested before
+    /// the invalidation.
     func isInvalidated(_ entry: OriginEntry, before call: Call) -> Bool {
         world.invalidations.contains { invalidates(entry, $0, before: call) }
     }
@@ -116,8 +120,8 @@ extension Oracle {
         return covers(invalidation.scope, entry)
     }
 
-    /// What an unsafe method invalidated is not served without the origin: no rule here lets it.
-    /// RFC 9111 §4.4
+    /// A response that an unsafe method invalidated is not served without the origin: no rule here
+    /// permits it. RFC 9111 §4.4
     private func judgeChanged(_ call: Call, _ last: OriginEntry) {
         let isChanged = world.invalidations.contains {
             $0.effect == InvalidationEffect.mark(.unsafeMethod) && invalidates(last, $0, before: call)
@@ -141,11 +145,11 @@ extension Oracle {
         case .target(let uri): return uri == resource.uri
         case .prefix(let uri): return resource.uri.hasPrefix(uri)
         case .tag(let tag):
-            // An error of the resource is in none of its groups.
+            // An error of the resource belongs to none of its groups.
             return world.configuration.options.usesCacheGroups && entry.fields[.groups] != nil
                 && resource.groups.contains { "group https://\(resource.host):443 \($0)" == tag }
         case .key(let uri, _):
-            // Only what nobody else's key holds: asked by anybody.
+            // Only responses under this key, requested by any caller.
             return uri == resource.uri && world.calls.indices.contains(entry.call)
                 && world.calls[entry.call].asker.isAnybody
         }
@@ -157,22 +161,23 @@ extension Oracle {
     /// docs/decisions/0007
     private static let longestPause: Int64 = 8000
 
-    /// Somebody found the origin away, lately enough that this call may know of it.
+    /// Whether some call found the origin unreachable, recently enough that this call may know of
+    /// it.
     func sawOriginUnreachable(_ call: Call) -> Bool {
         let host = world.resources[call.resource].host
         let hardTimeout = world.configuration.options.hardTimeout?.milliseconds ?? .max
         var isOriginUnreachable = false
         var unreachableAt: Int64 = 0
         for entry in world.log.filter({ $0.host == host }).sorted(by: { $0.fateTick < $1.fateTick }) {
-            // An answer that came when the engine had given up waiting is none.
+            // A response that arrived after the engine's timeout is ignored.
             let isTooLate = entry.endedAfter - entry.arrivedAfter >= hardTimeout
             switch entry.fate {
             case .unreachable: (isOriginUnreachable, unreachableAt) = (true, entry.endedAfter)
-            case .cancelled where isTooLate, .answered where isTooLate:
+            case .cancelled where isTooLate, .responded where isTooLate:
                 (isOriginUnreachable, unreachableAt) = (true, entry.endedAfter)
             case .cancelled: break
-            case .answered:
-                // Of what happened at one instant the engine may have seen the failure last.
+            case .responded:
+                // Of several events at one instant, the engine may have seen the failure last.
                 if entry.fateTick < call.quiescentTick, entry.endedAfter > unreachableAt { isOriginUnreachable = false }
             case .waiting: break
             }
@@ -188,7 +193,7 @@ extension Oracle {
             }
         }
         // Probes of a host's root leave no entry.
-        return isOriginUnreachable || world.away.contains(host)
+        return isOriginUnreachable || world.unreachable.contains(host)
     }
 
     private func sawServerError(_ call: Call) -> Bool {
@@ -201,11 +206,11 @@ extension Oracle {
 
     // MARK: Heads
 
-    /// The served head says what the answer that freshened it last said.
+    /// The served head equals that of the response that freshened it last.
     private func judgeHead(_ call: Call, _ response: CacheResponse, _ last: OriginEntry) {
         for name in [HTTPField.Name.cacheControl, .targeted, .expires, .lastModified, .date] {
             guard let sent = last.fields[name], let served = response.head.headerFields[name] else { continue }
-            if sent != served { report(call, "\(name) '\(served)', and entry \(last.number) said '\(sent)'") }
+            if sent != served { report(call, "\(name) '\(served)', and entry \(last.number) has '\(sent)'") }
         }
     }
 
@@ -217,13 +222,13 @@ extension Oracle {
         return [expiry.instant(storedAt: Timestamp(milliseconds: entry.fateAt))]
     }
 
-    /// An expiry that a caller set is the one of the call that fetched last; a HEAD changes none.
+    /// An explicit expiry is that of the call that fetched last; a HEAD changes none.
     private func judgeExplicitExpiry(_ call: Call, _ served: Served, _ last: OriginEntry) {
         guard last.kind != .head, last.kind != .part else { return }
         if served.explicitExpiry != expiries(of: last).first {
             report(
                 call,
-                "expiry \(String(describing: served.explicitExpiry)), and its caller said \(expiries(of: last))"
+                "expiry \(String(describing: served.explicitExpiry)), and its caller set \(expiries(of: last))"
             )
         }
     }

@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// Judges what callers got, by the log of what the origins sent and by rules of its own.
+/// Judges the callers' results by the log of the origins' responses, with its own rules.
 struct Oracle {
     let world: World
 
@@ -11,12 +11,12 @@ struct Oracle {
         if let error = call.error { return judge(error, of: call) }
         guard let response = call.response else { return report(call, "ended without response or error") }
         guard let last = entry(response.head.headerFields[.sent]) else {
-            return report(call, "served what no origin sent")
+            return report(call, "served a response that no origin sent")
         }
         let brought = entry(response.head.headerFields[.brought])
         judgeSource(call, response, last)
         guard last.resource == call.resource, brought.map({ $0.resource == call.resource }) ?? true else {
-            return report(call, "served the answer for another target")
+            return report(call, "served the response of another target")
         }
         guard call.method.isSafeByName else { return judgeChange(call, last) }
         judgeAudience(call, response, last, brought)
@@ -32,57 +32,59 @@ struct Oracle {
         text.flatMap { Int($0) }.flatMap { world.log.indices.contains($0) ? world.log[$0] : nil }
     }
 
-    // MARK: Who answered
+    // MARK: Source
 
     private func judgeSource(_ call: Call, _ response: CacheResponse, _ last: OriginEntry) {
         let preference = call.request.preference
         let isStoreOnly =
             call.mode == .offline || preference == .storedOnly
             || Rules(call.fields[.cacheControl]).has("only-if-cached")
-        if isStoreOnly, response.source != .store { report(call, "answered by the network, which was forbidden") }
+        if isStoreOnly, response.source != .store { report(call, "served by the network, which was forbidden") }
         if preference == .networkOnly, call.mode != .offline, response.source != .network {
-            report(call, "answered from store, though only the network may")
+            report(call, "served from store, though only the network may")
         }
         if call.request.storage == .never, last.call != call.number {
-            report(call, "storage 'never' got another's answer")
+            report(call, "storage 'never' got the response of another")
         }
-        if response.source == .network, last.fateTick > call.answeredTick {
-            report(call, "answered before the origin did")
+        if response.source == .network, last.fateTick > call.respondedTick {
+            report(call, "responded before the origin did")
         }
         if response.isValidated, last.kind != .notModified || last.fateTick < call.quiescentTick {
-            report(call, "counts as validated, and nobody validated it for this call")
+            report(call, "is reported as validated, without a validation for this call")
         }
     }
 
     private func judge(_ error: any Error, of call: Call) {
         if error is CancellationError {
-            if !call.isCancelled { report(call, "cancelled, though nobody cancelled it") }
+            if !call.isCancelled { report(call, "cancelled without a cancellation") }
             return
         }
-        guard let error = error as? ExchangeError else { return report(call, "threw what is no ExchangeError") }
+        guard let error = error as? ExchangeError else {
+            return report(call, "threw another error than an ExchangeError")
+        }
         switch error.code {
-        case .shutDown: if !world.isShutDown { report(call, "shut down, though nobody did") }
+        case .shutDown: if !world.isShutDown { report(call, "reports a shutdown without one") }
         case .offlineMiss:
             let isAllowed =
                 call.mode == .offline || call.request.preference == .storedOnly
                 || Rules(call.fields[.cacheControl]).has("only-if-cached")
-            if !isAllowed { report(call, "missed without asking the origin") }
+            if !isAllowed { report(call, "missed without a request to the origin") }
             judgeMiss(call)
         case .staleForbidden:
             let isAllowed =
                 call.mode == .offline || call.request.preference == .storedOnly
                 || Rules(call.fields[.cacheControl]).has("only-if-cached") || sawOriginUnreachable(call)
-            if !isAllowed { report(call, "refused though the origin can be reached") }
+            if !isAllowed { report(call, "refused though the origin is reachable") }
         case .originUnreachable:
-            if !sawOriginUnreachable(call) { report(call, "says the origin is away, and it was not") }
+            if !sawOriginUnreachable(call) { report(call, "reports an unreachable origin, which was reachable") }
             judgeMiss(call)
         case .transportFailed:
             if !call.entries.contains(where: { world.log[$0].fate == .unreachable }), !sawOriginUnreachable(call) {
-                report(call, "says the exchange failed, and it did not")
+                report(call, "reports a failed exchange that did not fail")
             }
         case .overloaded:
             let options = world.configuration.options
-            // Nobody waits for a place for longer than the hard timeout.
+            // No call waits for a place for longer than the hard timeout.
             if options.waitingLimit > 100, options.inFlightLimit > 100 || options.hardTimeout == nil {
                 report(call, "refused as overloaded")
             }
@@ -90,13 +92,13 @@ struct Oracle {
         }
     }
 
-    /// An answer that was there and may be given is given, when the network is away.
+    /// A stored response that may be served is served if the network is unreachable.
     private func judgeMiss(_ call: Call) {
         guard call.method == .get, call.request.preference != .networkOnly || call.mode == .offline,
             call.fields[.range] == nil, call.fields[.cacheControl] == nil, call.request.storage == .byResponse,
             !world.storeFaultTicks.contains(where: { $0 > call.begunTick }),
             !world.invalidations.contains(where: { $0.isRemoval && ($0.endedTick ?? .max) > call.begunTick }),
-            // What came meanwhile took its place, and may forbid what it allowed.
+            // A later response replaced it, and may forbid its use.
             !world.log.contains(where: {
                 $0.resource == call.resource && $0.status == 200 && $0.fateTick > call.begunTick
             })
@@ -114,10 +116,10 @@ struct Oracle {
                 world: world,
                 isInvalidated: true
             )
-            // A guest's is no user's.
+            // A guest's private response is not a user's.
             let isGuests = stored.key.components.partition == .shared && isForOne(stored.head.fields)
             if isGuests, !call.asker.isAnybody { continue }
-            // Another variant, without Vary, may hide it; that one answers or forbids.
+            // Another variant, without `Vary`, may hide it; that one is served or forbids its use.
             guard call.storedAtBeginning.count == 1 else { continue }
             if served.mayBeUsedStale(by: call) { report(call, "failed though entry \(brought.number) was stored") }
         }
@@ -127,9 +129,9 @@ struct Oracle {
         !brought.varies || brought.representation?.variant == (call.fields[.acceptLanguage] ?? "none").lowercased()
     }
 
-    // MARK: For whom, and of what
+    // MARK: Audience and content
 
-    /// Nobody gets what was made for somebody else.
+    /// No caller gets a response that was made for another.
     private func judgeAudience(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ brought: OriginEntry?) {
         for entry in [last, brought].compactMap({ $0 }) where entry.call != call.number {
             guard world.calls.indices.contains(entry.call) else { continue }
@@ -137,30 +139,29 @@ struct Oracle {
             let rules = rules(of: entry)
             if entry === brought {
                 if rules.forbidsStorage || entry.fields[.vary] == "*" {
-                    report(call, "got call \(other.number)'s answer \(entry.number), which must not be stored")
+                    report(call, "got call \(other.number)'s response \(entry.number), which must not be stored")
                 }
                 if Rules(other.fields[.cacheControl]).has("no-store") || other.request.storage == .never {
-                    report(call, "got the answer \(entry.number) to call \(other.number), which said no-store")
+                    report(call, "got the response \(entry.number) to call \(other.number), which has no-store")
                 }
             }
             guard other.asker != call.asker else { continue }
             let isShared = world.configuration.kind == .shared
             if isShared, rules.isWhole("private") {
-                report(call, "got call \(other.number)'s private answer \(entry.number)")
+                report(call, "got call \(other.number)'s private response \(entry.number)")
             }
             if entry === brought, other.asker.isAnybody, response.source == .store,
                 let stored = response.stored, isForOne(stored.head.fields)
             {
-                report(call, "got answer \(entry.number), which was made for a guest alone")
+                report(call, "got response \(entry.number), which was made for a guest only")
             }
             guard !other.asker.isAnybody else { continue }
-            // A 304 to somebody else freshens what everybody shares, and so does a HEAD that is for
-            // everybody.
+            // A 304 to another caller freshens a shared response, and so does a shareable HEAD.
             if entry !== brought, entry.kind == .notModified || (entry.kind == .head && !isShared) { continue }
             if entry !== brought, let brought, self.rules(of: brought).isForEverybody { continue }
             let allows = rules.isForEverybody || (isShared && rules.has("must-revalidate"))
             if !allows || (!isShared && rules.has("private")) {
-                report(call, "got answer \(entry.number), which was made for call \(other.number), somebody else")
+                report(call, "got response \(entry.number), which was made for call \(other.number), another principal")
             }
         }
         let isUnvalidated = response.source == .store
@@ -173,7 +174,7 @@ struct Oracle {
         }
     }
 
-    /// Whether what is stored so is for the one whose request it answers. RFC 9111 §5.2.2.7
+    /// Whether a response with these fields is only for its requester. RFC 9111 §5.2.2.7
     private func isForOne(_ fields: HTTPFields) -> Bool { rules(fields).isWhole("private") }
 
     func rules(of entry: OriginEntry) -> Rules { rules(entry.fields) }
@@ -187,11 +188,11 @@ struct Oracle {
         guard let brought, brought.kind != .error, let representation = brought.representation else { return }
         let resource = world.resources[call.resource]
         if !isSelected(brought, by: call) { report(call, "got variant '\(representation.variant)'") }
-        // What is said to nobody in particular may answer anybody.
+        // A response that is not personal may be served to any caller.
         if resource.isPersonal, representation.variant != "p:|",
             representation.variant != resource.representation(for: call.fields).variant
         {
-            report(call, "got '\(representation.variant)', which is somebody else's")
+            report(call, "got '\(representation.variant)', which is another principal's")
         }
     }
 
@@ -204,7 +205,7 @@ struct Oracle {
         }
         guard last !== brought, !last.isWrong, let later = last.representation, later.version != representation.version
         else { return }
-        // A HEAD without validators says nothing of a body, so its head is on none.
+        // A HEAD without validators does not describe a stored body, so no body has its head.
         if last.kind == .head || last.fields[.eTag] != nil || last.fields[.lastModified] != nil {
             report(
                 call,
@@ -214,7 +215,7 @@ struct Oracle {
     }
 
     private func judgeChange(_ call: Call, _ last: OriginEntry) {
-        if last.call != call.number { report(call, "an unsafe request got another's answer") }
+        if last.call != call.number { report(call, "an unsafe request got the response of another") }
         guard last.kind == .change, (200..<400).contains(last.status) else { return }
         var expected: [String] = [world.resources[call.resource].uri]
         if let other = world.resources[call.resource].location,
@@ -223,7 +224,7 @@ struct Oracle {
         {
             expected.append(world.resources[other].uri)
         }
-        let since = world.invalidations.filter { $0.begunTick > last.fateTick && $0.begunTick < call.answeredTick }
+        let since = world.invalidations.filter { $0.begunTick > last.fateTick && $0.begunTick < call.respondedTick }
         for uri in expected where !since.contains(where: { if case .target(uri) = $0.scope { true } else { false } }) {
             report(call, "succeeded without invalidating \(uri)")
         }

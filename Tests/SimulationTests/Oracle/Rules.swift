@@ -1,7 +1,6 @@
 import HTTPTypes
 
-/// `Cache-Control` read once more, simply, by somebody who has not seen how the engine reads it.
-/// RFC 9111 §5.2
+/// A second, simple parser of `Cache-Control`, independent of the engine's. RFC 9111 §5.2
 struct Rules {
     private var values: [String: [String]] = [:]
 
@@ -23,12 +22,12 @@ struct Rules {
 
     func has(_ name: String) -> Bool { values[name] != nil }
 
-    /// Milliseconds; a number that is none counts as zero, of several the smallest counts.
+    /// Milliseconds. An invalid number is zero; of several, the smallest is used.
     func time(_ name: String) -> Int64? {
         values[name].map { $0.map { Int64($0) ?? 0 }.min() ?? 0 }.map { $0 * 1000 }
     }
 
-    /// The largest of several; what is no number restricts as much as it can.
+    /// The largest of several values; an invalid number restricts as much as possible.
     func longest(_ name: String) -> Int64? {
         values[name].map { $0.map { Int64($0) ?? .max / 2000 }.max() ?? 0 }.map { $0 * 1000 }
     }
@@ -40,7 +39,7 @@ struct Rules {
     /// Without a list of fields.
     func isWhole(_ name: String) -> Bool { values[name]?.contains("") ?? false }
 
-    /// `no-cache`, or one that names what a response cannot do without.
+    /// `no-cache` without fields, or one that names fields a response requires.
     var needsValidation: Bool {
         isWhole("no-cache") || names("no-cache").contains { ["content-type", "vary", "etag"].contains($0) }
     }

@@ -15,10 +15,10 @@ struct Served {
     let isInvalidated: Bool
 
     /// - Parameters:
-    ///   - last: the answer that its head is of (a 200, a 304 or a HEAD).
-    ///   - now: when the call came in.
-    ///   - claimedAge: what the cache says. What came ahead of the clock has an unknown age; what
-    ///     came during the call has none, and that is not told apart here.
+    ///   - last: the response that the head comes from (a 200, a 304 or a HEAD).
+    ///   - now: when the call began.
+    ///   - claimedAge: the age that the cache states. A response ahead of the clock has an unknown
+    ///     age, and one that came during the call has none. The oracle does not distinguish these.
     init(
         _ fields: HTTPFields,
         explicitExpiry: Timestamp?,
@@ -38,8 +38,8 @@ struct Served {
         self.explicitExpiry = explicitExpiry
 
         let received = last.fateAt
-        // `Date` has whole seconds, so apparent age counts them; without `Date` it counts as
-        // received.
+        // `Date` has whole seconds, so apparent age is in seconds. Without `Date`, the time of
+        // receipt is used.
         let date = last.date ?? Self.seconds(received)
         let apparentAge = max(0, Self.seconds(received) - date) * 1000
         let responseDelay = max(0, received - last.arrivedAt)
@@ -48,8 +48,8 @@ struct Served {
         age = isUnknown ? .max : max(apparentAge, ageValue + responseDelay) + max(0, now - received)
 
         var lifetime: Int64 = 0
-        // A 304 without `Date` gets the second in which it came, as a recipient with a clock writes
-        // it. RFC 9110 §6.6.1
+        // A 304 without `Date` gets the second of its receipt, which a recipient with a clock adds.
+        // RFC 9110 §6.6.1
         let isDated = fields[.date] != nil
         let dateTime = last.date.map { $0 * 1000 } ?? (isDated ? Self.seconds(received) * 1000 : received)
         if isShared, let time = rules.time("s-maxage") {
@@ -87,14 +87,15 @@ struct Served {
 
     private var allowsRevalidating: Bool { explicitExpiry == nil && covers(rules.time("stale-while-revalidate")) }
 
-    /// What no permission of a caller or operator lifts. RFC 9111 §4.2.4
+    /// Whether a directive forbids stale use, regardless of a caller's or an operator's permission.
+    /// RFC 9111 §4.2.4
     private var isNeverStale: Bool {
         guard explicitExpiry == nil else { return false }
         if rules.has("must-revalidate") || rules.needsValidation || rules.forbidsStorage { return true }
         return isShared && (rules.isWhole("private") || rules.has("proxy-revalidate"))
     }
 
-    /// May it answer, stale, for an origin that is away?
+    /// Whether it may be served stale when the origin is unreachable.
     func mayBeUsedStale(by call: Call) -> Bool {
         if isNeverStale || isClosed(to: call) { return false }
         guard isShared, explicitExpiry == nil, rules.has("s-maxage") else { return true }
@@ -107,15 +108,16 @@ struct Served {
         return isFresh || covers(rules.time("stale-if-error")) || (wish.map { $0 > 0 && staleness <= $0 } ?? false)
     }
 
-    /// A cookie in a shared cache, and a response that is not said to be for everybody.
+    /// Whether the request has a cookie in a shared cache, and the response does not permit
+    /// sharing.
     private func isClosed(to call: Call) -> Bool {
         isShared && call.fields[.cookie] != nil && !rules.isForEverybody
     }
 
-    /// May it answer without the origin, by RFC 9111 §4 alone?
+    /// Whether it may be served without the origin, by RFC 9111 §4 alone.
     ///
-    /// - Parameter isSameAsker: who asks has the credentials that it was made for.
-    func mayAnswer(_ call: Call, isSameAsker: Bool = false) -> Bool {
+    /// - Parameter isSameCaller: whether the caller has the credentials of the original request.
+    func mayBeServed(_ call: Call, isSameCaller: Bool = false) -> Bool {
         if isInvalidated { return false }
         let wishes = Rules(call.fields[.cacheControl])
         if !isFresh {
@@ -131,6 +133,6 @@ struct Served {
         if wishes.has("no-cache") { return false }
         if let limit = wishes.time("max-age"), limit == 0 || age > limit { return false }
         if let rest = wishes.longest("min-fresh"), timeToLive < rest { return false }
-        return isSameAsker || !isClosed(to: call)
+        return isSameCaller || !isClosed(to: call)
     }
 }

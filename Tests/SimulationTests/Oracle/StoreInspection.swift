@@ -4,14 +4,14 @@ import HTTPTypes
 import HoldfastTesting
 import NIOCore
 
-/// What is in the store may be there, and is what an origin sent.
+/// Checks that stored responses may be stored, and equal what an origin sent.
 extension Simulation {
-    /// Nothing is stored that origin or caller said not to, and in a shared cache nothing that is
-    /// one person's.
+    /// No response is stored against the wish of origin or caller, and no personal one in a shared
+    /// cache.
     func checkStore() {
         for stored in store.base.all {
             guard let brought = oracle.entry(stored.head.fields[.brought]) else {
-                world.violations.append("store: \(stored.key.components.target.uri) was brought by nobody")
+                world.violations.append("store: \(stored.key.components.target.uri) came from no origin")
                 continue
             }
             let rules = oracle.rules(of: brought)
@@ -21,9 +21,9 @@ extension Simulation {
                     "store: entry \(brought.number) of \(stored.key.components.target.uri), \(what)"
                 )
             }
-            if rules.forbidsStorage { report("which says no-store") }
-            if Rules(asker.fields[.cacheControl]).has("no-store") { report("whose request said no-store") }
-            if asker.request.storage == .never { report("whose caller said never") }
+            if rules.forbidsStorage { report("with no-store") }
+            if Rules(asker.fields[.cacheControl]).has("no-store") { report("whose request had no-store") }
+            if asker.request.storage == .never { report("whose caller had 'never'") }
             if [304, 416, 429].contains(stored.head.status.code) { report("status \(stored.head.status.code)") }
             if stored.key.components.target.uri != world.resources[brought.resource].uri {
                 report("under another target")
@@ -32,7 +32,7 @@ extension Simulation {
             if isShared {
                 if rules.isWhole("private") { report("private in a shared cache") }
                 if !asker.asker.isAnybody, !rules.isForEverybody, !rules.has("must-revalidate") {
-                    report("made for one person")
+                    report("made for one principal")
                 }
                 // A 304 may have lifted it since.
                 let targeted = stored.head.fields[.targeted]
@@ -44,12 +44,12 @@ extension Simulation {
             } else if !asker.asker.isAnybody, stored.key.components.partition == .shared,
                 !rules.isForEverybody || rules.has("private")
             {
-                report("one person's, in everybody's partition")
+                report("one principal's, in the shared partition")
             }
         }
     }
 
-    /// Every stored body is whole, and the one that its head speaks of.
+    /// Every stored body is whole, and belongs to its head.
     func checkBodies() async {
         for stored in store.base.all {
             guard let brought = oracle.entry(stored.head.fields[.brought]), let representation = brought.representation,
@@ -61,7 +61,7 @@ extension Simulation {
                 guard let range = stored.head.fields[.contentRange].flatMap(Oracle.range),
                     let part = bytes.getSlice(at: range.bytes.lowerBound, length: range.bytes.count)
                 else {
-                    world.violations.append("store: entry \(brought.number) has no Content-Range that fits")
+                    world.violations.append("store: entry \(brought.number) has no matching Content-Range")
                     continue
                 }
                 bytes = part

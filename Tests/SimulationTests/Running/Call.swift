@@ -19,12 +19,12 @@ final class Call: @unchecked Sendable {
     var isCancelled = false
     var isEnded = false
     var response: CacheResponse?
-    var answeredTick = 0
+    var respondedTick = 0
     var body = ByteBuffer()
     var bodyError: (any Error)?
     var hasWholeBody = false
     var error: (any Error)?
-    /// What was stored under the request's keys when it began.
+    /// The responses under the request's keys when it began.
     var storedAtBeginning: [StoredResponse] = []
     /// Its log entries, the origin's numbers.
     var entries: [Int] = []
@@ -53,7 +53,7 @@ final class Call: @unchecked Sendable {
     var fields: HTTPFields { request.head.headerFields }
     var method: HTTPRequest.Method { request.head.method }
 
-    /// Who asks, credentials and all.
+    /// The caller, with credentials.
     var asker: Asker { Asker(principal: request.principal, fields) }
 }
 
@@ -73,7 +73,7 @@ struct Asker: Hashable {
 }
 
 extension World {
-    /// A request reached an origin: nobody who said "no socket" may be behind it.
+    /// Checks, when a request reaches an origin, that no call that forbids the network caused it.
     func arrived(_ entry: OriginEntry) {
         guard calls.indices.contains(entry.call) else { return }
         let call = calls[entry.call]

@@ -1,11 +1,11 @@
-/// SplitMix64: every choice of a simulation comes from one of these, so that its seed decides
-/// everything.
+/// SplitMix64. Every choice of a simulation comes from such a generator, so that its seed
+/// determines the run.
 struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     init(_ seed: UInt64) { state = seed }
 
-    /// A generator of its own for one part of the world, so that a further draw in one part changes
+    /// A separate generator for one part of the world, so that a further draw in one part changes
     /// nothing in another.
     init(_ seed: UInt64, part: UInt64) {
         state = Self.mix(seed) ^ Self.mix(part &* 0xA24B_AED4_963E_E407 &+ 0x9E37)

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Runs Swift concurrency on one thread of its own, in an order that a seed decides: what is run
-/// here once is run again just so.
+/// Runs Swift concurrency on one dedicated thread, in an order that a seed determines, so that a
+/// run can be repeated exactly.
 ///
 /// Whatever a task on this thread starts or resumes stays on it, unstructured tasks included: the
 /// runtime's hook for jobs without an executor hands every job that is enqueued *from* this thread
-/// back to it. Other threads, and so the other tests of the process, are not touched. What waits
-/// for its turn does so with ``yield()``, because `Task.yield()` can leave the thread.
+/// back to it. Other threads, and so the other tests of the process, are not affected. A task waits
+/// for its turn with ``yield()``, because `Task.yield()` can leave the thread.
 ///
-/// It also knows what no pool knows: that nothing can run any more. So time moves only while
-/// everybody waits (``quiesce()``), and a caller that will never be resumed is found at once.
+/// Unlike a pool, it detects that nothing can run any more. So time moves only while all tasks wait
+/// (``quiesce()``), and a caller that will never be resumed is found at once.
 final class SerialThread: @unchecked Sendable {
     // Unchecked: all of its state is used on its one thread alone, from the first job to the last.
 
@@ -21,9 +21,9 @@ final class SerialThread: @unchecked Sendable {
         case any
     }
 
-    /// Why a run ended before its body did.
+    /// The reason why a run ended before its body did.
     enum Failure: Error {
-        /// Nothing can run, and the body has not ended.
+        /// No task can run, and the body has not ended.
         case stuck
         /// So many jobs ran that it looks like a loop without end.
         case endless
@@ -48,16 +48,16 @@ final class SerialThread: @unchecked Sendable {
         self.generator = generator
     }
 
-    /// Waits until nothing else can run: everybody waits for time, or for somebody who does.
+    /// Waits until no other task can run: all wait for time, or for a task that does.
     func quiesce() async {
         await withCheckedContinuation { idle = $0 }
     }
 
-    /// Lets others who are ready go first.
+    /// Lets other ready tasks run first.
     ///
-    /// `Task.yield()` does so on this thread only where the task is on no actor: an actor's goes to
-    /// the runtime's pool and past the hook, and whatever it wakes from there follows it. Then
-    /// nothing is ready here although not everybody waits, so that time passes too early.
+    /// `Task.yield()` does so on this thread only if the task is on no actor. An actor's task goes
+    /// to the runtime's pool, past the hook, and the tasks that it wakes there follow it. Then no
+    /// task is ready here although not all wait, so that time passes too early.
     static func yield() async {
         await withCheckedContinuation { continuation in
             guard let thread = Hook.current else { preconditionFailure("A task of the simulation left its thread.") }
@@ -65,10 +65,10 @@ final class SerialThread: @unchecked Sendable {
         }
     }
 
-    /// Whether what asks runs on such a thread.
+    /// Whether the caller runs on such a thread.
     static var isCurrent: Bool { Hook.current != nil }
 
-    /// Runs a body to its end, on a thread of its own.
+    /// Runs a body to its end, on a new thread.
     static func run<Value: Sendable>(
         order: Order,
         generator: SeededGenerator,
@@ -158,7 +158,7 @@ private enum Hook {
         return true
     }()
 
-    /// The one that runs what asks.
+    /// The thread that runs the caller.
     static var current: SerialThread? {
         pthread_getspecific(key).map { Unmanaged<SerialThread>.fromOpaque($0).takeUnretainedValue() }
     }

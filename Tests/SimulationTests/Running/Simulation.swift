@@ -20,7 +20,7 @@ final class Simulation: @unchecked Sendable {
     private var step = 0
     private var hits = 0
 
-    /// What a run found, and how much it did.
+    /// The violations of a run, and the amount of its work.
     struct Report: Sendable {
         var seed: UInt64
         var exchanges = 0
@@ -28,7 +28,7 @@ final class Simulation: @unchecked Sendable {
         var hits = 0
         var jobs = 0
         var violations: [String] = []
-        /// What the origins got and said, in order.
+        /// The origins' requests and responses, in order.
         var trace: [String] = []
     }
 
@@ -124,7 +124,7 @@ final class Simulation: @unchecked Sendable {
         await end()
     }
 
-    /// Everybody goes as far as they get; then time passes.
+    /// All tasks run as far as they can; then time passes.
     private func settle() async {
         await quiesce()
         if generator.chance(0.7) {
@@ -149,7 +149,9 @@ final class Simulation: @unchecked Sendable {
         }
         if generator.chance(0.06) {
             let host = generator.pick(["a.example", "b.example"])
-            if world.away.remove(host) == nil, world.configuration.originFaults > 0 { world.away.insert(host) }
+            if world.unreachable.remove(host) == nil, world.configuration.originFaults > 0 {
+                world.unreachable.insert(host)
+            }
         }
         if generator.chance(0.1) {
             world.resources[generator.int(0...(world.resources.count - 1))].change(at: world.now, &generator)
@@ -178,7 +180,7 @@ final class Simulation: @unchecked Sendable {
         Task { _ = try? await store.invalidate(scope, keepingForOffline: keeps, at: now) }
     }
 
-    /// All that is under way ends, then the engine is shut down, and nothing is left.
+    /// Waits for all calls, shuts the engine down, and checks that nothing is left.
     private func end() async {
         await quiesce()
         if !world.configuration.shutsDownEarly {
@@ -226,7 +228,7 @@ final class Simulation: @unchecked Sendable {
 
     // MARK: Callers
 
-    /// Starts a caller of its own.
+    /// Starts a new caller.
     @discardableResult
     func start(_ request: (CacheRequest, Int), readsWhole: Bool = false) -> Call {
         var (request, resource) = request
@@ -251,8 +253,9 @@ final class Simulation: @unchecked Sendable {
             await perform(call, chunks: chunks, pauses: pauses)
             call.isEnded = true
             if call.isReadingWhole || call.error != nil { oracle.judge(call) }
-            call.summary = world.describe(call) + " ticks \(call.begunTick)-\(call.answeredTick)"
-            // Kept for the log of the run, without what holds memory and fetches.
+            call.summary = world.describe(call) + " ticks \(call.begunTick)-\(call.respondedTick)"
+            // The call is kept for the log of the run, without its body, which holds memory and
+            // fetches.
             call.response?.body = .empty
             call.body = ByteBuffer()
             call.storedAtBeginning = []
@@ -281,11 +284,11 @@ final class Simulation: @unchecked Sendable {
         call.begunAt = world.now
         do {
             let response = try await engine.respond(to: call.request)
-            call.answeredTick = world.nextTick()
+            call.respondedTick = world.nextTick()
             call.response = response
             if response.source == .store { hits += 1 }
         } catch {
-            call.answeredTick = world.nextTick()
+            call.respondedTick = world.nextTick()
             call.error = error
             return
         }
@@ -361,9 +364,10 @@ final class Simulation: @unchecked Sendable {
 
     // MARK: Collapsing
 
-    /// Many ask for the same at once, and nothing is stored: one request reaches the origin.
+    /// Many calls request the same target at once, and nothing is stored: one request reaches the
+    /// origin.
     private func herd() async {
-        guard engine.mode == .automatic || engine.mode == .online, world.away.isEmpty,
+        guard engine.mode == .automatic || engine.mode == .online, world.unreachable.isEmpty,
             world.configuration.options.waitingLimit > 100
         else { return }
         let number = world.resources.count
@@ -386,19 +390,19 @@ final class Simulation: @unchecked Sendable {
         if before > 1 { world.report(calls[0], "\(before) requests of \(calls.count) reached the origin at once") }
         gate.open()
         await quiesce()
-        // The origin may have had other work, or was thought to be away.
+        // The origin may have been busy, or treated as unreachable.
         for _ in 0..<60 where calls.contains(where: { !$0.isEnded }) {
             world.advance(by: .seconds(1))
             await quiesce()
         }
-        let answered = calls.filter { $0.response != nil }
+        let served = calls.filter { $0.response != nil }
         let after = world.log.count { $0.resource == number }
-        // A no-cache answer is for its own caller alone. RFC 9111 §4
-        let isForAll = !answered.contains { call in
+        // A `no-cache` response is for its own caller alone. RFC 9111 §4
+        let isForAll = !served.contains { call in
             let fields = call.response?.head.headerFields ?? [:]
             return [fields[.cacheControl], fields[.targeted]].contains { $0?.lowercased().contains("no-cache") == true }
         }
-        if !answered.isEmpty, isForAll, after != 1 {
+        if !served.isEmpty, isForAll, after != 1 {
             world.report(calls[0], "\(after) requests for a group of \(calls.count)")
         }
         world.isCalm = false

@@ -1,12 +1,12 @@
 import HTTPCache
 import HTTPTypes
 
-/// One request that reached an origin, and what became of it.
+/// One request that reached an origin, and its result.
 final class OriginEntry: @unchecked Sendable {
     // Unchecked: see ``World``.
 
     enum Kind { case full, part, notModified, head, change, error }
-    enum Fate { case waiting, answered, unreachable, cancelled }
+    enum Fate { case waiting, responded, unreachable, cancelled }
     enum Body { case none, open, complete, broken, cutQuietly, left }
 
     let number: Int
@@ -29,10 +29,10 @@ final class OriginEntry: @unchecked Sendable {
     var fields: HTTPFields = [:]
     /// The representation that the origin had in mind.
     var representation: Representation?
-    /// Seconds since 1970, as the field says; `nil` where there is none.
+    /// Seconds since 1970, from the field; `nil` if there is none.
     var date: Int64?
     var body = Body.none
-    /// The origin said something that is not so.
+    /// Whether the origin sent something wrong.
     var isWrong = false
     /// The version differs by `Accept-Language`.
     var varies = false
@@ -70,13 +70,13 @@ extension OriginEntry: CustomStringConvertible {
     }
 }
 
-/// One invalidation that the store performed, or was asked for in vain.
+/// One invalidation of the store, successful or not.
 struct Invalidation {
     var scope: Scope
     var effect: InvalidationEffect
     var isRemoval: Bool { effect == .remove }
     var begunTick: Int
-    /// `nil` where it failed.
+    /// `nil` if it failed.
     var endedTick: Int?
 
     enum Scope {
@@ -94,7 +94,8 @@ extension HTTPField.Name {
         return name
     }
 
-    /// The origin's own names: which answer a head is of, and which one brought the body.
+    /// The origin's own fields: the number of the response that a head comes from, and of the one
+    /// that brought the body.
     static let sent = named("X-Sent")
     static let brought = named("X-Body")
     static let call = named("X-Call")
@@ -104,7 +105,7 @@ extension HTTPField.Name {
     static let groupInvalidation = named("Cache-Group-Invalidation")
 }
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`, written by itself and not by what is tested. RFC 9110 §5.6.7
+/// `Sun, 06 Nov 1994 08:49:37 GMT`, formatted here and not by the tested code. RFC 9110 §5.6.7
 func dateText(_ seconds: Int64) -> String {
     let days = Int(seconds / 86_400)
     let rest = Int(seconds % 86_400)

@@ -1,15 +1,16 @@
 import HTTPTypes
 import NIOCore
 
-/// What a body is: its bytes follow from this alone, so every served byte can be traced to the
-/// answer that brought it.
+/// The identity of a body. It determines the bytes, so every served byte can be traced to its
+/// response.
 struct Representation: Hashable, Sendable {
     var resource: Int
     /// The version of the resource that the origin had then.
     var version: Int
-    /// What `Vary` and the principal make of it.
+    /// The variant by `Vary` and principal.
     var variant: String
-    /// Tells apart what the origin makes anew for each request; 0 for what it keeps.
+    /// Distinguishes representations that the origin generates for each request; 0 for those that
+    /// it keeps.
     var serial = 0
     var status = 200
     var length: Int
@@ -44,20 +45,20 @@ struct Resource: Sendable {
     var path: String
     var tag: Tag
     var hasLastModified: Bool
-    /// Its answers differ by `Accept-Language`, and say so.
+    /// Its responses differ by `Accept-Language`, with `Vary`.
     var varies: Bool
-    /// Its answers differ by who asks.
+    /// Its responses differ by caller.
     var isPersonal: Bool
     var groups: [String]
     var hasDate: Bool
     var announcesLength: Bool
     var takesRanges: Bool
     var maximumLength: Int
-    /// What `Location` names in the answer to an unsafe request.
+    /// The target of `Location` in the response to an unsafe request.
     var location: Int?
     var setsCookie: Bool
 
-    // What changes.
+    // The mutable state.
     var version = 1
     var lastModified: Int64?
     var length = 0
@@ -98,7 +99,7 @@ extension Resource {
         length =
             generator.chance(0.1)
             ? 0 : generator.chance(0.8) ? generator.int(1...3000) : generator.int(1...maximumLength)
-        // Two versions of one second cannot be told apart by date: then the origin gives none.
+        // A date cannot distinguish two versions of one second: then the origin sends none.
         let second = now / 1000
         lastModified =
             hasLastModified && second > (earlier ?? 0)

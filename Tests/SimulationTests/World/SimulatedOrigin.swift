@@ -3,8 +3,8 @@ import HTTPTypes
 import HoldfastTesting
 import NIOCore
 
-/// The origins: they hold the truth, answer conditions and ranges rightly, and misbehave as often
-/// as they were told.
+/// The origins. They have the current state, handle conditions and ranges correctly, and misbehave
+/// as often as configured.
 final class SimulatedOrigin: Transport, @unchecked Sendable {
     // Unchecked: see ``World``.
 
@@ -22,7 +22,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         guard let path = request.head.path, let host = request.head.authority,
             let resource = world.resources.firstIndex(where: { $0.path == path && $0.host == host })
         else {
-            // Where nothing else failed, an origin's return is looked for at its root.
+            // If nothing else failed, the engine probes an origin's return at its root.
             return try await probed(request)
         }
         let entry = OriginEntry(
@@ -47,8 +47,8 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         }
         if let body = request.body { for try await _ in body {} }
         do {
-            let response = try await answer(entry, request.head)
-            entry.fate = .answered
+            let response = try await serve(entry, request.head)
+            entry.fate = .responded
             entry.fateTick = world.nextTick()
             entry.fateAt = world.now
             entry.endedAfter = world.elapsed
@@ -65,8 +65,8 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
     }
 
     private func probed(_ request: TransportRequest) async throws -> TransportResponse {
-        if world.away.contains(request.head.authority ?? "") {
-            throw TransportError(code: .connect, message: "Nobody is there.")
+        if world.unreachable.contains(request.head.authority ?? "") {
+            throw TransportError(code: .connect, message: "The origin is unreachable.")
         }
         return TransportResponse(head: HTTPResponse(status: .notFound), body: .empty)
     }
@@ -75,9 +75,11 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         !world.isCalm && generator.chance(world.configuration.originFaults * share)
     }
 
-    private func answer(_ entry: OriginEntry, _ request: HTTPRequest) async throws -> TransportResponse {
+    private func serve(_ entry: OriginEntry, _ request: HTTPRequest) async throws -> TransportResponse {
         for _ in 0..<generator.int(0...2) { await SerialThread.yield() }
-        if world.away.contains(entry.host) { throw TransportError(code: .connect, message: "Nobody is there.") }
+        if world.unreachable.contains(entry.host) {
+            throw TransportError(code: .connect, message: "The origin is unreachable.")
+        }
         if fault(0.3) {
             let code = generator.pick([
                 TransportError.Code.connect, .connectionClosed, .timeout, .nameResolution, .protocolViolation, .tls,
@@ -89,14 +91,14 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         if !world.isCalm, generator.chance(world.configuration.slowness) {
             try await world.durations.sleep(for: .milliseconds(generator.int(10...8000)))
         } else if fault(0.1) {
-            // Longer than anybody waits.
+            // Longer than any caller waits.
             try await world.durations.sleep(for: .seconds(1000))
         }
         try Task.checkCancellation()
         return response
     }
 
-    // MARK: What is said
+    // MARK: Responses
 
     private func respond(to request: HTTPRequest, _ entry: OriginEntry) -> TransportResponse {
         if !request.method.isSafeByName { return changed(request, entry) }
@@ -281,7 +283,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         return TransportResponse(head: HTTPResponse(status: .init(code: status), headerFields: fields), body: body)
     }
 
-    /// Counts a body as open until everybody has let go of it.
+    /// Counts a body as open until its last reference is released.
     private final class Place: @unchecked Sendable {
         // Unchecked: see ``World``.
         private let release: () -> Void

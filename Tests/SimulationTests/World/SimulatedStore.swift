@@ -4,7 +4,7 @@ import HTTPTypes
 import HoldfastTesting
 import NIOCore
 
-/// A store that fails by chance, takes its time in between, and looks at what is asked of it.
+/// A store that fails and delays by chance, and checks the calls that it gets.
 final class SimulatedStore: ResponseStore, @unchecked Sendable {
     // Unchecked: see ``World``.
 
@@ -80,7 +80,7 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
         return number
     }
 
-    /// An error never takes the place of a stored success.
+    /// An error never replaces a stored success.
     fileprivate func check(_ draft: ResponseDraft) {
         guard draft.head.status.code >= 400, !draft.head.isInvalidated else { return }
         let replaced = base.resident(draft.key)?.first {
@@ -88,7 +88,7 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
         }
         guard let replaced, replaced.head.status.code < 400 else { return }
         world.violations.append(
-            "store: \(draft.head.status.code) (sent \(draft.head.fields[.sent] ?? "?")) takes the place of "
+            "store: \(draft.head.status.code) (sent \(draft.head.fields[.sent] ?? "?")) replaces "
                 + "\(replaced.head.status.code) (sent \(replaced.head.fields[.sent] ?? "?")) under \(draft.key.components.target.uri)"
         )
     }

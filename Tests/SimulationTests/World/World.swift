@@ -4,13 +4,11 @@ import HTTPTypes
 import HoldfastTesting
 import NIOCore
 
-/// Everything around the engine: clocks, origins' truth, and a log of all that happened.
+/// Everything around the engine: clocks, the origins' state, and a log of all events.
 ///
-/// Its ticks count every event of a run, one after the other; so "before" and "after" are never in
-/// doubt.
+/// Its ticks number every event of a run, so that "before" and "after" are always defined.
 final class World: @unchecked Sendable {
-    // Unchecked: it lives on the simulation's one thread (``SerialThread``), and nobody else has
-    // it.
+    // Unchecked: it is used only on the simulation's one thread (``SerialThread``).
 
     let wall = ManualClock()
     let durations = ManualDurationClock()
@@ -23,8 +21,8 @@ final class World: @unchecked Sendable {
     var dates: [String: Int64] = [:]
     var violations: [String] = []
     /// Hosts that cannot be reached now.
-    var away: Set<String> = []
-    /// Targets whose answers are held back until the gate opens.
+    var unreachable: Set<String> = []
+    /// Targets whose responses wait until the gate opens.
     var held: [Int: Gate] = [:]
     /// Nothing goes wrong by chance.
     var isCalm = false
@@ -44,7 +42,8 @@ final class World: @unchecked Sendable {
         return tick
     }
 
-    /// A representation's bytes, made once: what the origin sends and what the oracle compares.
+    /// A representation's bytes, made once: the bytes that the origin sends and the oracle
+    /// compares.
     func bytes(of representation: Representation) -> ByteBuffer {
         if let known = bytes[representation] { return known }
         let made = representation.bytes
@@ -60,7 +59,7 @@ final class World: @unchecked Sendable {
         return text
     }
 
-    /// Both clocks: time passes for everybody.
+    /// Moves both clocks.
     func advance(by duration: Duration) {
         wall.advance(by: duration)
         elapsed += duration.milliseconds
@@ -68,7 +67,7 @@ final class World: @unchecked Sendable {
     }
 }
 
-/// What a seed makes of the engine and of those around it.
+/// The settings of the engine and its surroundings, drawn from a seed.
 struct Configuration: Sendable {
     var kind: CacheKind
     var mode: OfflineMode

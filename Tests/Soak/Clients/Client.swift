@@ -28,15 +28,15 @@ struct Client {
             do {
                 try converse()
             } catch {
-                // The gateway was killed, or is being started: the oracle knows, and judges what
-                // was under way.
+                // The gateway was killed, or is being started: the oracle excuses requests under
+                // way.
                 Clock.pause(0.02)
             }
             Clock.pause(Double(random.number(10...150)) / 1_000)
         }
     }
 
-    /// Of thirty clients, every second conversation is one that they begin together.
+    /// Thirty clients begin every second conversation together.
     private mutating func nextHabit() -> Part {
         let bursts = habits.filter(Part.burstHabits.contains)
         let others = habits.filter { !Part.burstHabits.contains($0) }
@@ -74,16 +74,16 @@ struct Client {
         }
     }
 
-    // MARK: What habits use
+    // MARK: Helpers of habits
 
     func connect() throws -> ClientConnection { try ClientConnection(world) }
 
-    /// A request for a resource that others ask for as well.
+    /// A request for a resource that other clients request too.
     mutating func request(_ kind: Resource.Kind, _ name: Int, method: String = "GET") -> ClientRequest {
         request("/\(kind.rawValue)/\(name)", method: method)
     }
 
-    /// A request for something that is asked for once.
+    /// A request for a target that is requested once.
     mutating func unique(_ kind: Resource.Kind, method: String = "GET") -> ClientRequest {
         let number = world.nextNumber()
         return request("/\(kind.rawValue)/\(index)-\(conversations)-\(number)\(random.number(0...1))", method: method)

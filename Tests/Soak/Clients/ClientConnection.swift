@@ -1,4 +1,4 @@
-/// A connection of a client to the gateway. What comes on it is judged by the oracle.
+/// A connection of a client to the gateway. The oracle judges the responses on it.
 final class ClientConnection {
     let socket: Socket
     private let world: World
@@ -6,11 +6,11 @@ final class ClientConnection {
     private var place = 0
     /// The requests that were sent and have no response yet.
     private var waiting: [(request: ClientRequest, sentAt: Moment)] = []
-    /// The gateway said that it closes, or did.
+    /// Whether the gateway announced that it closes, or closed.
     private(set) var isOver = false
     var pace: (bytes: Int, pause: Double)?
 
-    /// Seconds until a response counts as not coming.
+    /// Seconds until a response is treated as missing.
     static let patience = 30.0
 
     init(_ world: World, receiveBuffer: Int32? = nil) throws {
@@ -47,9 +47,9 @@ final class ClientConnection {
         while !waiting.isEmpty, readResponse() != nil, !isOver {}
     }
 
-    /// Reads the response to the request that waits longest, and has it judged.
+    /// Reads the response to the oldest waiting request, and passes it to the oracle.
     ///
-    /// - Returns: `nil` where there is none.
+    /// - Returns: `nil` if there is none.
     @discardableResult
     func readResponse(interim: (() -> Void)? = nil) -> ReceivedResponse? {
         guard !waiting.isEmpty, !isOver else { return nil }
@@ -110,7 +110,7 @@ final class ClientConnection {
         }
     }
 
-    /// Resets the connection: what is under way on it is not judged.
+    /// Resets the connection: requests under way on it are not judged.
     func reset() {
         isOver = true
         waiting = []
@@ -119,7 +119,7 @@ final class ClientConnection {
 }
 
 extension ClientRequest {
-    /// The head and, where there is content, all of it.
+    /// The head and the whole content, if there is any.
     var bytes: [UInt8] { head + framed }
 
     var head: [UInt8] {

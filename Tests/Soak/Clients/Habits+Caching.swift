@@ -1,4 +1,4 @@
-/// Habits that try what the gateway may serve from its store.
+/// Habits that test which responses the gateway serves from its store.
 extension Client {
     /// Sends HEAD for a resource without validators that has changed, then reads it.
     mutating func lookBeforeReading() throws {
@@ -18,7 +18,7 @@ extension Client {
         }
     }
 
-    /// Changes what is stored, by POST, PUT and DELETE, and looks at it.
+    /// Changes resources by POST, PUT and DELETE, and fetches them again.
     mutating func change() throws {
         let connection = try connect()
         let name = random.number(0...39)
@@ -35,8 +35,8 @@ extension Client {
         }
     }
 
-    /// Asks origins that say more than they should, or less. Each client has targets of its own, so
-    /// that no client suffers from the requests of another.
+    /// Fetches from origins that send more or less than they announce. Each client has its own
+    /// targets, so that no client affects another.
     mutating func trustLiars() throws {
         let connection = try connect()
         let ways =
@@ -49,7 +49,7 @@ extension Client {
         }
     }
 
-    /// Parts of what is stored or not.
+    /// Requests parts of stored and other responses.
     mutating func readRanges() throws {
         let connection = try connect()
         for _ in 0..<random.number(1...5) {

@@ -1,6 +1,6 @@
-/// Habits that try where one message ends and the next begins.
+/// Habits that test where one message ends and the next begins.
 extension Client {
-    /// One request after the other, on a connection that is kept or not.
+    /// Sends one request after the other, on a kept or a new connection.
     mutating func talkPlainly() throws {
         let connection = try connect()
         for count in stride(from: random.number(1...6), through: 1, by: -1) where !world.isOver {
@@ -46,7 +46,7 @@ extension Client {
             let place = random.number(first.head.count...(bytes.count - 1))
             let pieces = [Array(bytes[..<place]), Array(bytes[place...]) + second.bytes]
             try connection.send(pieces, [first, second], pauses: [Double(random.number(0...30)) / 1_000])
-            // Where the second vanishes, this is the response that comes in its place.
+            // If the second is lost, this response comes in its place.
             let third = unique(.once)
             try connection.send([third.bytes], [third])
             connection.readAll()
@@ -54,7 +54,7 @@ extension Client {
         }
     }
 
-    /// Content that comes when the gateway says so, or a while after it was announced.
+    /// Sends content when the gateway requests it, or some time after its announcement.
     mutating func expectContinue() throws {
         let connection = try connect()
         for _ in 0..<random.number(1...3) {
@@ -70,7 +70,7 @@ extension Client {
         }
     }
 
-    /// Says that it sends no more, and takes all that it asked for.
+    /// Closes its sending side, and reads all outstanding responses.
     mutating func closeHalf() throws {
         let connection = try connect()
         let requests = (0..<random.number(1...4)).map { _ in random.chance(0.5) ? common() : unique(.once) }

@@ -1,7 +1,6 @@
-/// Habits that try who waits for whom.
+/// Habits that test which requests wait for others.
 extension Client {
-    /// Many clients at one moment, each with a target of its own, for which an interim response
-    /// comes.
+    /// Many clients at one moment, each with its own target, which sends an interim response.
     mutating func takeEarlyHints() throws {
         let connection = try connect()
         waitForBurst()
@@ -20,14 +19,14 @@ extension Client {
         try connection.exchange(request(random.chance(0.9) ? kind : .slow, name))
     }
 
-    /// Takes what is large in small pieces.
+    /// Reads large content in small pieces.
     mutating func readSlowly() throws {
         let connection = try ClientConnection(world, receiveBuffer: 4_096)
         connection.pace = (random.number(500...8_000), Double(random.number(1...8)) / 1_000)
         try connection.exchange(random.chance(0.5) ? request(.slow, random.number(0...3)) : common())
     }
 
-    /// Leaves in the middle of a request, of a response, or of what it waits for.
+    /// Closes the connection in the middle of a request, of a response, or while it waits.
     mutating func leaveEarly() throws {
         let connection = try connect()
         var request = random.chance(0.5) ? common() : unique(.upload, method: "POST")

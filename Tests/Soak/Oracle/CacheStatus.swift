@@ -6,7 +6,7 @@ struct CacheStatus: Hashable, Sendable {
     var ttl: Int?
     var detail: String?
 
-    /// - Returns: `nil` where the gateway's name does not lead it.
+    /// - Returns: `nil` if it does not begin with the gateway's name.
     init?(_ value: String) {
         let last = value.split(separator: ",").last ?? ""
         let parts = last.split(separator: ";").map { part in

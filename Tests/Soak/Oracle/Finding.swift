@@ -1,4 +1,4 @@
-/// Something that must not be, with all that it takes to see why.
+/// A violation, with all data to explain it.
 struct Finding: Sendable {
     /// The rule that it breaks; one word, for tests.
     enum Rule: String, Sendable {

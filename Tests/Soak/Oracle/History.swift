@@ -7,13 +7,13 @@ struct History: Sendable {
         var selector: String
     }
 
-    /// When the origin said that a version is the current one.
+    /// The times at which the origin sent a version as the current one.
     struct Appearance: Sendable {
         var first: Moment
         var last: Moment
-        /// The last time that permits storing or freshening it; `nil` where there was none.
+        /// The last sending that permits storing or freshening it; `nil` if there was none.
         var confirmed: Moment?
-        /// Since when it is known that its connection said more than it should have.
+        /// Since when its connection is known to have sent surplus bytes.
         var tainted: Moment?
     }
 
@@ -33,13 +33,14 @@ struct History: Sendable {
         if events.count > 24 { events.removeFirst(12) }
     }
 
-    mutating func sent(_ name: Name, confirms: Bool, at: Moment) {
+    mutating func recordSending(_ name: Name, confirms: Bool, at: Moment) {
         var appearance = appearances[name] ?? Appearance(first: at, last: at)
         appearance.last = at
         if confirms { appearance.confirmed = at }
         appearances[name] = appearance
         guard appearances.count > 200 else { return }
-        // Old versions matter no more, and an entry for each version of a long run would be a leak.
+        // Old versions are removed, because an entry for each version of a long run would be a
+        // leak.
         let oldest = appearances.values.map(\.last).sorted()[100]
         appearances = appearances.filter { $0.value.last > oldest }
     }
@@ -48,10 +49,10 @@ struct History: Sendable {
         appearances[name]?.tainted = at
     }
 
-    /// The bytes behind it came when its connection had another request already.
+    /// Called if the bytes behind it came when its connection already had another request.
     mutating func forgive(_ name: Name) { appearances[name]?.tainted = nil }
 
-    /// The response was stored from a connection of which nothing is known any more.
+    /// Called if the state of the connection that brought the response is unknown.
     mutating func forgetTaints(after moment: Moment) {
         for (name, appearance) in appearances {
             if let tainted = appearance.tainted, tainted > moment { appearances[name]?.tainted = nil }
@@ -63,12 +64,12 @@ struct History: Sendable {
         if floors.count > 64 { floors.removeFirst(32) }
     }
 
-    /// The highest floor of those that stood at a moment.
+    /// The highest floor at a moment.
     func floor(at moment: Moment) -> Floor? {
         floors.filter { $0.at < moment }.max { $0.version < $1.version }
     }
 
-    /// - Parameter now: from which the lines count back.
+    /// - Parameter now: the reference time of the lines.
     func lines(until now: Moment) -> [String] {
         events.suffix(14).map { "\(Self.seconds($0.at - now)) s  \($0.what)" }
     }

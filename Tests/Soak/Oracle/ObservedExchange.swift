@@ -1,4 +1,4 @@
-/// One request, and what its client saw of the response.
+/// One request, and the response as its client saw it.
 struct ObservedExchange: Sendable {
     var request: ClientRequest
     /// When the first byte of the request was written, and when the end of the response was read.
@@ -16,9 +16,9 @@ struct ObservedExchange: Sendable {
         case response(ReceivedResponse)
         /// The connection ended before the response did.
         case ended(String)
-        /// Nothing came for as long as the harness waits.
+        /// Nothing arrived within the harness's timeout.
         case timedOut
-        /// The bytes that came are no HTTP.
+        /// The received bytes are not HTTP.
         case malformed(String)
     }
 }
@@ -33,7 +33,7 @@ struct ClientRequest: Sendable {
     var isHTTP10 = false
     /// Different for each request of a run.
     var number: String
-    /// Who asks, or in which language; see ``Representation/selector``.
+    /// The principal or the language; see ``Representation/selector``.
     var selector = "-"
     /// The habit of the client, for the report.
     var habit: Part
@@ -45,7 +45,7 @@ struct ClientRequest: Sendable {
     subscript(name: String) -> String? { fields.last { $0.name.lowercased() == name }?.value }
 }
 
-/// A response as it came.
+/// A response as it was received.
 struct ReceivedResponse: Sendable {
     var status: Int
     var fields: [(name: String, value: String)]

@@ -1,4 +1,4 @@
-/// Whether a response is what it says it is, and what was asked for.
+/// Judges whether a response is consistent, and belongs to its request.
 extension Oracle {
     /// Whether it is about the resource, and for the principal, of the request.
     func judgeIdentity(_ response: ReceivedResponse, _ request: ClientRequest) -> Finding? {
@@ -37,7 +37,7 @@ extension Oracle {
             return Finding(rule: .interim, expected: "interim responses to \(request.number)", got: "that to \(other)")
         }
         guard request.resource.kind == .early, !request.isHTTP10 else { return nil }
-        // The gateway may ask an origin that died a second time.
+        // The gateway may repeat a request to an origin that died.
         guard numbers.isEmpty || numbers.count > 1 && !isTroubled(.origin, from: exchange.sentAt, to: exchange.endedAt)
         else { return nil }
         return Finding(rule: .interim, expected: "one 103 before the response", got: "\(numbers.count)")
@@ -98,7 +98,7 @@ extension Oracle {
             }
             range = stated.first..<(stated.last + 1)
         } else if request.resource.kind == .lie && request.resource.name == "short" {
-            // Its length is a lie; what comes is the beginning all the same.
+            // Its length is wrong, but the bytes are the beginning of the content.
             range = 0..<min(current.count, response.content.count)
         }
         let expected = current.bytes(range)

@@ -16,7 +16,7 @@ extension Oracle {
             ?? judgeFreshness(status, response, exchange, appearance)
     }
 
-    /// A version that a change through the gateway made invalid is never said to be valid. RFC 9111
+    /// The gateway never reports a version as valid that a change through it invalidated. RFC 9111
     /// §4.4
     private func judgeInvalidation(
         _ status: CacheStatus,
@@ -44,13 +44,13 @@ extension Oracle {
         guard status.isHit, let tainted = appearance.tainted, exchange.sentAt > tainted + Self.grace else { return nil }
         return Finding(
             rule: .tainted,
-            expected: "nothing from the store that came with a lie "
+            expected: "no stored response of a lying connection "
                 + "\(History.seconds(exchange.sentAt - tainted)) s before the request",
             got: status.words
         )
     }
 
-    /// The origin sent a forwarded or validated response after the request came.
+    /// Checks that the origin sent a forwarded or validated response after the request began.
     private func judgeForwarding(
         _ status: CacheStatus,
         _ exchange: ObservedExchange,
@@ -61,13 +61,13 @@ extension Oracle {
         else { return nil }
         return Finding(
             rule: .forwarded,
-            expected: "what the origin said after the request",
-            got: "what it said \(History.seconds(exchange.sentAt - appearance.last)) s before, \(status.words)"
+            expected: "a response that the origin sent after the request",
+            got: "one sent \(History.seconds(exchange.sentAt - appearance.last)) s before, \(status.words)"
         )
     }
 
-    /// A response that is said to be fresh was current within its lifetime, and its age is not
-    /// understated.
+    /// A response that is reported as fresh was current within its lifetime, and its age is not too
+    /// low.
     private func judgeFreshness(
         _ status: CacheStatus,
         _ response: ReceivedResponse,

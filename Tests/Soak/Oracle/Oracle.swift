@@ -1,17 +1,16 @@
-/// Knows what the origins said when, and judges what clients got.
+/// Records the origins' responses with their times, and judges the clients' responses.
 ///
-/// A value without a clock: what happens is told with its moment. An origin tells before it writes,
-/// so that no client can have what the oracle does not know.
+/// A value without a clock: each event comes with its moment. An origin reports a response before
+/// it writes it, so that no client can receive a response that the oracle does not know.
 struct Oracle: Sendable {
-    /// The time that the gateway may take to read what an origin wrote.
+    /// The time in which the gateway must read an origin's bytes.
     static let grace = 2.0
-    /// A request that was sent so long after bytes behind a response cannot be what they respond
-    /// to.
+    /// Bytes behind a response cannot be the response to a request that was sent this much later.
     static let crossing = 0.005
-    /// Ages count whole seconds.
+    /// Ages are in whole seconds.
     static let rounding = 1.2
-    /// The time after its return in which an origin still counts as troubled: connections broke,
-    /// the breaker is open.
+    /// The time after its return in which failures of an origin are still excused: connections
+    /// broke, the breaker is open.
     static let recovery = 8.0
     /// The delay that an `Age` may include: pauses of an origin, a busy machine.
     static let delay = 15.0
@@ -19,8 +18,8 @@ struct Oracle: Sendable {
     let noise: Noise
     private(set) var histories: [String: History] = [:]
     private(set) var troubles = Troubles()
-    /// Whole responses that stood behind others: when they were written, and the targets whose
-    /// requests may have been under way on the same connection by then.
+    /// Whole responses behind others: when they were written, and the targets of requests that may
+    /// have been under way on the same connection by then.
     private var smuggled: [String: (at: Moment, excused: Set<String>)] = [:]
     /// The number of times that the gateway called the honest origin unreachable without a reason.
     private(set) var unexplained = 0
@@ -29,7 +28,7 @@ struct Oracle: Sendable {
 
     // MARK: Origins
 
-    /// An origin is about to say that a version is current.
+    /// Called when an origin is about to confirm a version as current.
     ///
     /// - Parameter confirms: whether that permits storing the version or making it fresh: a
     ///   response with content, a 304, a HEAD with a validator.
@@ -41,28 +40,28 @@ struct Oracle: Sendable {
         at: Moment
     ) {
         guard !resource.isUnique else { return }
-        histories[resource.target, default: History()].sent(name, confirms: confirms, at: at)
+        histories[resource.target, default: History()].recordSending(name, confirms: confirms, at: at)
         note("origin: \(what) of version \(name.version), selector \(name.selector)", resource, at: at)
     }
 
-    /// Something was wrong with the connection of a response: it must not come from the store any
-    /// more.
+    /// Called if the connection of a response misbehaved: the response must not be served from the
+    /// store any more.
     mutating func originLies(_ resource: Resource, _ name: History.Name, how: String, at: Moment) {
         histories[resource.target, default: History()].taint(name, at: at)
         note("origin: \(how) with version \(name.version)", resource, at: at)
     }
 
-    /// The gateway sent a next request before it could see that the connection had said too much.
+    /// Called if the gateway sent a next request before it could see the surplus bytes.
     mutating func originForgives(_ resource: Resource, _ name: History.Name, at: Moment) {
         histories[resource.target]?.forgive(name)
         note("origin: a request came before the bytes behind version \(name.version)", resource, at: at)
     }
 
-    /// A whole response to nothing was written behind another one.
+    /// Called when a whole response without a request was written behind another one.
     mutating func originSmuggles(_ number: Int, at: Moment) { smuggled["\(number)"] = (at, []) }
 
-    /// Whether what was written behind a response was taken for the response to a request that was
-    /// under way by then, which no gateway can tell.
+    /// Whether the bytes behind a response were taken for the response to a request that was under
+    /// way by then. No gateway can detect that.
     private mutating func excusesSmuggled(_ response: ReceivedResponse, _ exchange: ObservedExchange) -> Bool {
         guard let number = response["x-soak-smuggled"], !exchange.request.resource.isHonest,
             let known = smuggled[number]
@@ -83,7 +82,7 @@ struct Oracle: Sendable {
     mutating func troubleEnds(_ place: Troubles.Place, at: Moment) {
         troubles.end(place, at: at)
         guard place == .gateway else { return }
-        // It stood still, or was killed, before it could read what stood behind a response.
+        // The gateway was stopped or killed before it could read the bytes behind a response.
         for target in histories.keys {
             let since = troubles.spans.last { $0.place == .gateway }?.from ?? at
             histories[target]?.forgetTaints(after: since - Self.grace)
@@ -96,13 +95,13 @@ struct Oracle: Sendable {
 
     // MARK: Responses
 
-    /// - Returns: what must not be; empty where all is well.
+    /// - Returns: the violations; empty if there are none.
     mutating func judge(_ exchange: ObservedExchange) -> [Finding] {
         var findings: [Finding] = []
         switch exchange.result {
         case .timedOut:
             findings.append(
-                Finding(rule: .timeOut, expected: "a response", got: "nothing until the harness stopped waiting")
+                Finding(rule: .timeOut, expected: "a response", got: "no response within the timeout")
             )
         case .malformed(let how):
             findings.append(Finding(rule: .malformed, expected: "a response by RFC 9112", got: how))
@@ -129,7 +128,7 @@ struct Oracle: Sendable {
         return findings
     }
 
-    /// A change through the gateway that succeeded makes what was before it invalid.
+    /// A successful change through the gateway invalidates earlier versions.
     private mutating func learn(_ exchange: ObservedExchange) {
         guard case .response(let response) = exchange.result, exchange.request.isUnsafe,
             (200..<300).contains(response.status), let version = response.version,
@@ -147,8 +146,7 @@ struct Oracle: Sendable {
         return isTroubled(.origin, from: exchange.connectedAt, to: exchange.endedAt)
     }
 
-    /// Whether nothing but the end of the connection tells where the content ends, and that came
-    /// early.
+    /// Whether only the end of the connection delimits the content, and that came early.
     private func excusesCut(_ response: ReceivedResponse, _ exchange: ObservedExchange) -> Bool {
         exchange.request.isHTTP10 && response["content-length"] == nil && excusesEnd(exchange)
     }
@@ -181,7 +179,7 @@ struct Oracle: Sendable {
             return [judgeValidity(response, exchange, version)].compactMap(\.self)
         default:
             return [
-                Finding(rule: .refused, expected: "the resource", got: "\(response.status) that the gateway made")
+                Finding(rule: .refused, expected: "the resource", got: "\(response.status) that the gateway generated")
             ]
         }
     }

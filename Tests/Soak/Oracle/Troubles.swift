@@ -1,4 +1,5 @@
-/// When what could not be helped: what the harness did to the gateway and to the honest origin.
+/// The times of excusable failures: the faults that the harness caused in the gateway and the
+/// honest origin.
 struct Troubles: Sendable {
     enum Place: Sendable, Hashable { case gateway, origin }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// An origin server, on a port of its own that it keeps while it is unreachable.
+/// An origin server with its own port, which it keeps while it is unreachable.
 final class Origin: Sendable {
     let world: World
     private let state = Mutex(State())
@@ -20,7 +20,7 @@ final class Origin: Sendable {
     /// The number of open connections.
     var connections: Int { state.withLock { $0.connections.count } }
 
-    /// Listens, on the port that it had before where it had one.
+    /// Listens, on its earlier port if it had one.
     func start() throws {
         let descriptor = socket(AF_INET, Socket.stream, 0)
         guard descriptor >= 0 else { throw SocketFailure.broken("no socket: \(Socket.reason)") }
@@ -43,7 +43,7 @@ final class Origin: Sendable {
         Thread.start { self.accept(descriptor) }
     }
 
-    /// Refuses connections, and ends those that there are.
+    /// Refuses connections, and closes the existing ones.
     func stop() {
         state.withLock { state in
             if let listener = state.listener.take() { shutdown(listener, Int32(SHUT_RDWR)) }
@@ -83,7 +83,7 @@ final class Origin: Sendable {
 }
 
 extension Thread {
-    /// Runs a body on a thread of its own, with a stack that a thousand of them can have.
+    /// Runs a body on a new thread, with a stack small enough for a thousand of them.
     static func start(_ body: @escaping @Sendable () -> Void) {
         let thread = Thread(block: body)
         thread.stackSize = 1 << 20

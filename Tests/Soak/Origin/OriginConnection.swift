@@ -1,4 +1,5 @@
-/// One connection of the gateway to an origin: reads requests, and writes what their resources do.
+/// One connection of the gateway to an origin: reads requests, and responds as their resources
+/// specify.
 struct OriginConnection {
     let world: World
     private let socket: Socket
@@ -23,7 +24,7 @@ struct OriginConnection {
                 Finding(rule: .malformed, expected: "a request at the origin, by RFC 9112", got: malformed.how)
             )
         } catch {
-            // The gateway hung up, or the harness.
+            // The gateway or the harness closed the connection.
         }
     }
 
@@ -44,7 +45,7 @@ struct OriginConnection {
         let changes = request.isUnsafe && !resource.isUnique || resource.changesAlways
         let version = changes ? world.change(resource) : world.version(resource)
         let representation = world.representation(resource, version: version, selector: request.selector)
-        // A change may come between what is looked up and what is said; the cache must stand that.
+        // A change may happen between the lookup and the response; the cache must handle that.
         if resource.isHonest, random.chance(0.1) { Clock.pause(Double(random.number(1...30)) / 1_000) }
         var response = OriginResponse(representation, to: request)
         let now = Clock.now()
@@ -69,8 +70,8 @@ struct OriginConnection {
 
     private mutating func framing(_ response: OriginResponse) -> OriginResponse.Framing {
         switch random.number(0...9) {
-        // Written with one call: an origin that dies in the middle of it ends what nothing else
-        // delimits.
+        // Written with one call: an origin that dies in the middle would end content that nothing
+        // else delimits.
         case 0 where response.content.count < 30_000: .close
         case 1, 2: .chunked
         default: .length
@@ -110,10 +111,9 @@ struct OriginConnection {
 
     // MARK: Lies
 
-    /// Says more than it should have: bytes, or a second response, behind the first.
+    /// Sends more than a response: bytes, or a second response, behind the first.
     ///
-    /// Nothing is said on the connection after that: what the gateway took the bytes for ends
-    /// there.
+    /// The connection sends nothing after that: whatever the gateway took the bytes for ends there.
     private mutating func lie(_ honest: OriginResponse, _ request: OriginRequest, _ version: Int) throws -> Bool {
         var response = honest
         response.framing = random.chance(0.5) ? .length : .chunked
@@ -122,7 +122,7 @@ struct OriginConnection {
         if random.chance(0.6) { extra = OriginResponse.smuggled(number) }
         let name = History.Name(version: version, selector: request.selector)
         let way = request.resource.name
-        // What is in no segment of the response may cross with a next request, and pass for its
+        // Bytes outside the response's segments may cross with a next request, and be taken for its
         // response.
         let isApart = way == "own" || way == "second" || way == "idle"
         switch way {
@@ -142,7 +142,7 @@ struct OriginConnection {
             try socket.write(extra)
         case "idle":
             try socket.write(response.bytes)
-            // Were it asked meanwhile, this would be the response to that.
+            // If a request arrived meanwhile, these bytes would be its response.
             if try socket.wait(Double(random.number(10...400)) / 1_000) { return true }
             try socket.write(extra)
         default:
@@ -156,7 +156,7 @@ struct OriginConnection {
             $0.originLies(request.resource, name, how: "bytes behind a response (\(way))", at: written)
             $0.originSmuggles(number, at: written)
         }
-        // A request that comes now gets no response.
+        // A request that arrives now gets no response.
         guard (try? reader.head()) != nil, isApart else { return false }
         let asked = Clock.now()
         world.tell { $0.originForgives(request.resource, name, at: asked) }

@@ -76,7 +76,7 @@ struct OriginResponse {
         return before + Array((text + "\r\n").utf8)
     }
 
-    /// The content as it stands on the wire.
+    /// The content as it is on the wire.
     var framed: [UInt8] {
         guard !isHead, status != 304 else { return [] }
         guard framing == .chunked else { return content }
@@ -85,7 +85,7 @@ struct OriginResponse {
 
     var bytes: [UInt8] { head + framed }
 
-    /// A whole response to nothing.
+    /// A whole response without a request.
     static func smuggled(_ number: Int) -> [UInt8] {
         let text =
             "HTTP/1.1 200 OK\r\nDate: \(date())\r\nContent-Length: 9\r\nCache-Control: max-age=60\r\n"

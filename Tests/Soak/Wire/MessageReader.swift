@@ -36,7 +36,8 @@ struct MessageReader {
 
     /// The content that a head announces.
     ///
-    /// - Parameter endsWithConnection: whether that is what ends it where the head says nothing.
+    /// - Parameter endsWithConnection: whether the end of the connection ends content without a
+    ///   stated length.
     func content(_ head: Head, endsWithConnection: Bool) throws -> [UInt8] {
         if head.isChunked { return try chunks() }
         if let stated = head["content-length"] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Why a socket brings nothing more.
+/// The reason why a socket receives nothing more.
 enum SocketFailure: Error, Hashable {
     case closed
     case broken(String)
@@ -9,12 +9,12 @@ enum SocketFailure: Error, Hashable {
 
 /// A TCP connection on the loopback interface, used by one thread.
 ///
-/// Blocking, without Nagle's algorithm: what one call writes is one segment, as long as the other
+/// Blocking, without Nagle's algorithm: the bytes of one call are one segment, as long as the other
 /// side reads.
 final class Socket {
     let descriptor: Int32
     private(set) var received: [UInt8] = []
-    /// The first byte of `received` that was not taken.
+    /// The index of the first unread byte of `received`.
     private var start = 0
     private var piece = [UInt8](repeating: 0, count: 65_536)
     /// Seconds that one wait may last.
@@ -43,7 +43,7 @@ final class Socket {
 
     // MARK: Writing
 
-    /// One call, one segment, where the other side takes it.
+    /// Writes with one call, so that the bytes are one segment if the other side reads them.
     func write(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
@@ -58,7 +58,7 @@ final class Socket {
         }
     }
 
-    /// Says that nothing more is written.
+    /// Closes the sending side.
     func closeOutput() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Resets the connection instead of closing it, once this is released.
@@ -69,10 +69,10 @@ final class Socket {
 
     // MARK: Reading
 
-    /// The number of bytes that have come and were not taken.
+    /// The number of received bytes that were not read.
     var available: Int { received.count - start }
 
-    /// Reads what comes next; at least a byte.
+    /// Receives the next bytes, at least one.
     func receive() throws {
         guard try wait(patience) else { throw SocketFailure.timedOut }
         let count = piece.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
@@ -101,7 +101,7 @@ final class Socket {
         }
     }
 
-    /// Takes a line without its end, once it is there.
+    /// Waits for a line and returns it without its end.
     func line() throws -> String {
         var searched = start
         while true {
@@ -117,14 +117,14 @@ final class Socket {
         }
     }
 
-    /// Takes so many bytes, once they are there.
+    /// Waits for this number of bytes and returns them.
     func bytes(_ count: Int) throws -> [UInt8] {
         while available < count { try receive() }
         defer { start += count }
         return Array(received[start..<(start + count)])
     }
 
-    /// Takes what is there, at most so much.
+    /// Returns the available bytes, at most this number.
     func some(_ count: Int) -> [UInt8] {
         let taken = min(count, available)
         defer { start += taken }

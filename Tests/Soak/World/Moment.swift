@@ -1,6 +1,6 @@
 import Foundation
 
-/// Seconds since the machine started, by a clock that nothing sets back.
+/// Seconds since the machine started, by a monotonic clock.
 typealias Moment = Double
 
 enum Clock {
@@ -10,7 +10,7 @@ enum Clock {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// Lets time pass: what a client thinks, what an origin takes. Nothing is ever proven by it.
+    /// Waits, as a thinking client or a slow origin does. No judgement depends on it.
     static func pause(_ seconds: Double) {
         guard seconds > 0 else { return }
         usleep(UInt32(min(seconds, 600) * 1e6))

@@ -1,13 +1,12 @@
 import Foundation
 
-/// The bytes of one version of a resource, which everyone can tell from seed, target, version and
-/// selector.
+/// The bytes of one version of a resource, which follow from seed, target, version and selector.
 ///
-/// The first line says what it is; noise follows, of which each representation has its own part.
+/// The first line names it; noise follows, which differs for each representation.
 struct Representation: Sendable {
     let resource: Resource
     let version: Int
-    /// The principal or the language that it is for; `-` where it is for everyone.
+    /// The principal or the language that it is for; `-` if it is for all.
     let selector: String
     let status: Int
     private let line: [UInt8]
@@ -31,7 +30,7 @@ struct Representation: Sendable {
 
     var entityTag: String { "\"v\(version)-\(selector)\"" }
 
-    /// - Returns: `nil` where it is no entity tag of the harness's origins.
+    /// - Returns: `nil` if it is not an entity tag of the harness's origins.
     static func version(ofTag tag: String) -> (version: Int, selector: String)? {
         guard tag.hasPrefix("\"v"), tag.hasSuffix("\"") else { return nil }
         let parts = tag.dropFirst(2).dropLast().split(separator: "-", maxSplits: 1)
@@ -64,7 +63,7 @@ struct Representation: Sendable {
     /// - Parameter kept: the same for all versions of a resource.
     private static func payload(_ resource: Resource, _ hash: UInt64, _ kept: UInt64) -> Int {
         switch resource.kind {
-        // A body that is as long as the one before it is told apart by nothing but its bytes.
+        // Only its bytes distinguish a body from the previous one of the same length.
         case .plain where kept % 2 == 0: 400
         case .page where kept % 8 == 0: 100_000 + Int(hash % 200_000)
         case .slow: 20_000 + Int(hash % 200_000)

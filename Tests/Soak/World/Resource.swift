@@ -1,4 +1,4 @@
-/// A resource of the harness's origins: its path says how it behaves.
+/// A resource of the harness's origins: its path determines its behaviour.
 struct Resource: Hashable, Sendable {
     enum Kind: String, CaseIterable, Sendable {
         /// Changes now and then, with validators, fresh for 2 s; some may be used while they are
@@ -6,9 +6,9 @@ struct Resource: Hashable, Sendable {
         case page
         /// Fresh for an hour. Changes by POST, PUT and DELETE alone.
         case ware
-        /// Without validators, fresh for an hour; changes while a client looks at it.
+        /// Without validators, fresh for an hour; changes while a client uses it.
         case plain
-        /// One representation for each principal, told apart by credentials or a cookie.
+        /// One representation for each principal, selected by credentials or a cookie.
         case mine
         /// One representation for each language. `Vary: Accept-Language`
         case tongue
@@ -16,7 +16,7 @@ struct Resource: Hashable, Sendable {
         case early
         /// Each target is requested once.
         case once
-        /// Takes content, and says what it took. Each target is requested once.
+        /// Receives content, and describes it. Each target is requested once.
         case upload
         /// 200 or 404, by its version.
         case gone
@@ -24,8 +24,8 @@ struct Resource: Hashable, Sendable {
         case flaky
         /// Comes in pieces, with pauses.
         case slow
-        /// Something stands behind the response. The second part of the path says how it comes.
-        /// Each response is a version.
+        /// Has bytes behind the response. The second part of the path selects how they come. Each
+        /// response is a version.
         case lie
         /// The response breaks off, or its connection does. Each response is a version.
         case cut
@@ -36,7 +36,7 @@ struct Resource: Hashable, Sendable {
     /// The path's second part.
     let name: String
 
-    /// - Returns: `nil` where no origin has such a thing.
+    /// - Returns: `nil` if no origin has such a resource.
     init?(_ target: String) {
         let parts = target.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count >= 3, parts[0].isEmpty, let kind = Kind(rawValue: String(parts[1])) else { return nil }
@@ -48,15 +48,15 @@ struct Resource: Hashable, Sendable {
     /// Whether the honest origin has it, which owes each request a response.
     var isHonest: Bool { kind != .lie && kind != .cut }
 
-    /// Whether each target is requested once, so that nothing of it can come from the store.
+    /// Whether each target is requested once, so that it is never served from the store.
     var isUnique: Bool { kind == .early || kind == .once || kind == .upload }
 
-    /// Whether each response is a version of its own.
+    /// Whether each response is a new version.
     var changesAlways: Bool { kind == .lie || kind == .cut }
 
     var hasValidators: Bool { kind != .plain }
 
-    /// Seconds; `nil` where the response says nothing about it.
+    /// Seconds; `nil` if the response does not state it.
     func lifetime(status: Int) -> Int? {
         switch kind {
         case .page, .mine, .tongue, .gone: 2

@@ -2,7 +2,7 @@
 struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// A generator of its own for each part of a run: a further draw in one changes nothing in
+    /// A separate generator for each part of a run: a further draw in one changes nothing in
     /// another.
     init(seed: UInt64, parts: UInt64...) {
         state = parts.reduce(Self.mix(seed &+ 1)) { Self.mix($0 ^ ($1 &* 0xA24B_AED4_963E_E407 &+ 0x9E37)) }

@@ -50,7 +50,7 @@ final class World: Sendable {
 
     var unexplained: Int { oracle.withLock { $0.unexplained } }
 
-    /// Judges an exchange; what is found ends the run.
+    /// Judges an exchange; a finding ends the run.
     func judge(_ exchange: ObservedExchange) {
         let findings = oracle.withLock { $0.judge(exchange) }
         statistics.record(exchange)
@@ -59,7 +59,8 @@ final class World: Sendable {
 
     func report(_ finding: Finding) {
         state.withLock { state in
-            // Behind the first come its consequences, such as connections that end with the run.
+            // After the first finding come its consequences, such as connections that end with the
+            // run.
             guard !state.isOver || state.findings.isEmpty && finding.exchange == nil else { return }
             state.findings.append(finding)
             state.isOver = true
@@ -74,7 +75,7 @@ final class World: Sendable {
 
     func end() { state.withLock { $0.isOver = true } }
 
-    /// Where the gateway listens; zero while it does not.
+    /// The port of the gateway; zero while it does not listen.
     var gatewayPort: Int {
         get { state.withLock { $0.port } }
         set { state.withLock { $0.port = newValue } }

@@ -1,4 +1,4 @@
-/// What is fetched: about 2 KiB of JSON, as a feed has them.
+/// The fetched content: about 2 KiB of JSON, like a feed.
 struct Content: Codable, Sendable {
     struct Moment: Codable, Sendable {
         var id: Int

@@ -5,10 +5,16 @@ import Holdfast
 import NIOCore
 import NIOHTTP1
 
-/// layer-benchmark [--check] [--quick] [--only plain|network|store|memory|disk [--keys N] [--times
-/// N]]: what the request layer costs beside plain AsyncHTTPClient, in one run, in turn.
-/// layer-benchmark serve: the server that both ask. With `--only` one of them runs by itself, for a
-/// profile; with `--port` against a server that runs already.
+/// Measures the request layer beside plain AsyncHTTPClient, in one run, in turn.
+///
+/// ```
+/// layer-benchmark [--check] [--quick]
+///     [--only plain|network|store|memory|disk [--keys N] [--times N]]
+/// layer-benchmark serve
+/// ```
+///
+/// `serve` runs the server for both. With `--only` one measurement runs by itself, for a profile;
+/// with `--port` it uses a server that runs already.
 @main struct LayerBenchmark {
     struct Get: Endpoint {
         typealias Response = Content
@@ -31,29 +37,32 @@ import NIOHTTP1
         server.standardOutput = output
         server.standardInput = input
         try server.run()
-        // It ends with its input.
+        // The server ends when its input ends.
         defer { try? input.fileHandleForWriting.close() }
         let port = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).split(separator: "\n")[0]
+        var missed: [String] = []
         try await inFolder { folder in
             let benchmark = LayerBenchmark(port: String(port), folder: folder, isQuick: isQuick)
             if let name = argument("--only") { return try await benchmark.alone(name) }
-            try await benchmark.compare(isCheck: CommandLine.arguments.contains("--check"))
+            missed = try await benchmark.compare()
         }
+        guard CommandLine.arguments.contains("--check"), !missed.isEmpty else { return }
+        let text = missed.map { "'\($0)' misses its limit.\n" }.joined()
+        FileHandle.standardError.write(Data(text.utf8))
+        // The server's input is closed with this process.
+        exit(1)
     }
 
-    /// Everything, in turn.
-    private func compare(isCheck: Bool) async throws {
+    /// Runs all measurements in turn and prints a table.
+    ///
+    /// - Returns: the names of the figures that miss their limits.
+    private func compare() async throws -> [String] {
         let figures =
             try await network() + stored(memory: true) + stored(memory: false) + stored(memory: false, actor: true)
             + [waking()]
         print("| | µs | beside | µs | | limit |\n|---|--:|---|--:|--:|--:|")
         for figure in figures { print(figure.row) }
-        if isCheck, let missed = figures.first(where: \.isMissed) { throw Missed(name: missed.name) }
-    }
-
-    private struct Missed: Error, CustomStringConvertible {
-        let name: String
-        var description: String { "'\(name)' misses its limit." }
+        return figures.filter(\.isMissed).map(\.name)
     }
 
     private static func argument(_ name: String) -> String? {
@@ -72,7 +81,7 @@ import NIOHTTP1
         rounds = isQuick ? 1 : 7
     }
 
-    /// Runs something with a new folder, and removes that.
+    /// Runs `body` with a new folder, and removes the folder.
     private static func inFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-layer-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -85,7 +94,7 @@ import NIOHTTP1
         var ours: Double
         var beside: String
         var theirs: Double
-        /// What `ours` may be, made of `theirs`.
+        /// The limit of `ours`, calculated from `theirs`.
         var limit: (name: String, value: Double)?
         var isDifference = false
 
@@ -108,7 +117,7 @@ import NIOHTTP1
         )
     }
 
-    /// One of the things that are measured, by itself.
+    /// Runs one measurement by itself.
     @concurrent private func alone(_ name: String) async throws {
         let client = try await open("alone", memory: name != "disk")
         let plain = HTTPClient(eventLoopGroupProvider: .singleton)
@@ -143,7 +152,7 @@ import NIOHTTP1
         try await client.close()
     }
 
-    /// Processor time of a request that goes to the network, one after the other.
+    /// Measures the processor time of requests to the network, one after the other.
     private func network() async throws -> [Figure] {
         let client = try await open("network")
         let plain = HTTPClient(eventLoopGroupProvider: .singleton)
@@ -185,7 +194,7 @@ import NIOHTTP1
                 limit: ("1.15 times", 1.15)
             ),
             Figure(
-                name: "network only, the answer stored",
+                name: "network only, the response stored",
                 ours: (times["stored"] ?? []).median,
                 beside: "AsyncHTTPClient",
                 theirs: base
@@ -193,8 +202,8 @@ import NIOHTTP1
         ]
     }
 
-    /// What it costs to do nothing on another thread: an answer from disk does not keep a calling
-    /// actor, so that it costs this too.
+    /// Measures the cost of doing nothing on another thread. A response from disk has this cost
+    /// too, because it does not block a calling actor.
     @MainActor private func waking() async -> Figure {
         func nothing() async {
             await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume() } }
@@ -213,8 +222,8 @@ import NIOHTTP1
         )
     }
 
-    /// What a stored value costs the caller beyond decoding it: a task of no actor, as those are
-    /// that a service's requests are answered by.
+    /// Measures the cost of a stored value for the caller beyond decoding it. The caller is a task
+    /// without an actor, like those that serve a service's requests.
     @concurrent
     private func stored(memory: Bool) async throws -> [Figure] {
         try await stored(
@@ -224,7 +233,7 @@ import NIOHTTP1
         )
     }
 
-    /// The same for an actor, which is not kept while a disk is read.
+    /// The same for an actor, which is not blocked while a disk is read.
     @MainActor
     private func stored(memory: Bool, actor: Bool) async throws -> [Figure] {
         try await stored(memory: memory, "stored first, from disk, for an actor", isLimited: false)
@@ -235,7 +244,7 @@ import NIOHTTP1
         let client = try await open(name, memory: memory)
         let endpoints = (0..<keys).map { Get(baseURL: url, path: "/stored/\($0)") }
         for endpoint in endpoints { _ = try await client.fetch(endpoint) }
-        // The decoder's cost is that of the same decoder on the same bytes.
+        // The decoder's cost is measured with the same decoder on the same bytes.
         let (decoder, bytes) = (JSONDecoder(), Data(Content.json.utf8))
         var (ours, decoding): ([Double], [Double]) = ([], [])
         for round in 0...rounds {

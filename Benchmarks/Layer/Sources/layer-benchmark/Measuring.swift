@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// Processor time of this process so far, of all its threads, in microseconds.
+/// The processor time of all threads of this process so far, in microseconds.
 func processorTime() -> Double {
     var usage = rusage()
     #if canImport(Glibc)
@@ -18,14 +18,14 @@ func processorTime() -> Double {
     return microseconds(usage.ru_utime) + microseconds(usage.ru_stime)
 }
 
-/// Microseconds of processor time for one of `count`.
+/// The processor time of one of `count` operations, in microseconds.
 func processorTime(_ count: Int, _ body: () async throws -> Void) async rethrows -> Double {
     let start = processorTime()
     try await body()
     return (processorTime() - start) / Double(count)
 }
 
-/// Microseconds by the clock for one of `count`.
+/// The wall-clock time of one of `count` operations, in microseconds.
 func time(_ count: Int, _ body: () async throws -> Void) async rethrows -> Double {
     let start = ContinuousClock.now
     try await body()
@@ -37,5 +37,5 @@ extension [Double] {
     var median: Double { sorted()[count / 2] }
 }
 
-/// With one digit after the point.
+/// The number with one digit after the point.
 func rounded(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }

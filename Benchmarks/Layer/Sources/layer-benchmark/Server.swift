@@ -3,8 +3,8 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Answers every request with the same JSON, as cheaply as it can be done, until its standard input
-/// ends. It runs in a process of its own, so that its work is nobody's but its own.
+/// Serves the same JSON for every request, as cheaply as possible, until its standard input ends.
+/// It runs in a process of its own, so that its work is not measured.
 enum Server {
     static func run() async throws {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup(numberOfThreads: 1))
@@ -17,7 +17,7 @@ enum Server {
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        // Not 'print': what goes to a pipe would wait in a buffer.
+        // Not 'print', whose output to a pipe would wait in a buffer.
         try FileHandle.standardOutput.write(contentsOf: Data("\(channel.localAddress?.port ?? 0)\n".utf8))
         while readLine() != nil {}
     }

@@ -2,11 +2,10 @@ import HTTPCache
 import HTTPTypes
 import HoldfastConfiguration
 
-// rule-benchmark [--check]: what it costs to find the rules of a request, with 1, 100 and 10,000
-// rules; first sight and remembered. One row for each, as a table.
+// rule-benchmark [--check]: measures the time to find the rules of a request, with 1, 100 and
+// 10,000 rules, for a new and for a remembered target. It prints a table.
 
-/// Each rule is about a service of its own, below one of ten hosts; the last one is about
-/// everything.
+/// Each rule matches its own service below one of ten hosts; the last one matches everything.
 func yaml(_ count: Int) -> String {
     var text = "version: 1\nrules:\n"
     for number in 0..<(count - 1) {
@@ -29,7 +28,7 @@ func requests(_ count: Int, rules: Int) -> [HTTPRequest] {
     }
 }
 
-/// Nanoseconds for one of `count`: the median and the best of some runs.
+/// The time of one of `count` operations in nanoseconds: the median and the best of some runs.
 func nanoseconds(_ count: Int, runs: Int, _ body: () throws -> Void) rethrows -> (median: Double, best: Double) {
     let clock = ContinuousClock()
     var times: [Double] = []
@@ -41,10 +40,10 @@ func nanoseconds(_ count: Int, runs: Int, _ body: () throws -> Void) rethrows ->
     return (times[runs / 2] / Double(count), times[0] / Double(count))
 }
 
-/// So that nothing is optimised away.
+/// Keeps the optimiser from removing the work.
 @inline(never) @_optimize(none) func keep<Value>(_ value: Value) {}
 
-/// How long something may take, in nanoseconds: what is remembered is on the way of every hit.
+/// The limit in nanoseconds for a remembered target, which every hit looks up.
 let limit = 1000.0
 var isMissed = false
 print("| Rules | first sight, ns | remembered, ns | fastest, ns | loading, ms |\n|--:|--:|--:|--:|--:|")
@@ -53,12 +52,12 @@ for count in [1, 100, 10_000] {
     let loading = try nanoseconds(1, runs: count > 1000 ? 3 : 9) {
         keep(try Configuration(yaml: text, environment: [:]))
     }
-    // More than are remembered, so that each is seen for the first time.
+    // More targets than are remembered, so that each is new.
     let fresh = requests(20_000, rules: count)
     var firsts: [Double] = []
     for _ in 0..<5 {
         let configuration = try Configuration(yaml: text, environment: [:])
-        // What is made once for each rule is not what a target costs.
+        // Warm up: the work that is done once for each rule must not be measured.
         for request in fresh where request.path?.hasSuffix("?page=0") == true {
             keep(configuration.rules.decisions(for: request, contentType: nil))
         }

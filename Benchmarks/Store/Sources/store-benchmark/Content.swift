@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 import OfflineStore
 
-/// What is stored: the same for the same number, in every run.
+/// The stored content: the same for the same number, in every run.
 enum Content {
     static func objectKey(_ number: Int) -> String { "item-\(number)" }
 
@@ -61,7 +61,8 @@ struct SplitMix: RandomNumberGenerator {
     }
 }
 
-/// Bytes as they are: beside caches of bytes, JSON would be measured and not the store.
+/// Encodes bytes unchanged: compared with caches of bytes, JSON would be measured and not the
+/// store.
 struct ByteCoder: ObjectCoder {
     var contentType: String { "application/octet-stream" }
 

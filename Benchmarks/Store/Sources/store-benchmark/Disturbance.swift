@@ -3,12 +3,12 @@ import HTTPCacheSemantics
 import OfflineStore
 import Synchronization
 
-/// How long hits from disk take while the store has much to do beside them.
+/// Measures hits from disk while the store does much other work.
 enum Disturbance {
     private static let hotCount = 2000
     private static let quietReads = 40_000
 
-    /// Purges of a tag that many entries carry: soft, then hard, each beside the same hits before
+    /// Purges of a tag with many entries: soft, then hard, each compared with the same hits before
     /// it.
     ///
     /// - Parameters, from `options`: those of ``Store``, and `count` of the entries with the tag.
@@ -56,13 +56,12 @@ enum Disturbance {
         for (name, budget) in [("room", budget * 8), ("full", budget)] {
             let store = try await Store.open(try Options(["evict", "folder=\(folder)/\(name)", "budget=\(budget)"]))
             try await Writing.write(store, .response, numbers: 0..<hotCount, length: 2048, tags: [], tasks: 64)
-            // As much as the smaller budget holds, and more: the full store has evicted before, and
-            // goes on.
+            // More than the smaller budget holds: the full store has evicted before, and continues.
             let fill = hotCount..<hotCount + (try options.number("budget")) / 2800
             for start in stride(from: fill.lowerBound, to: fill.upperBound, by: 4000) {
                 let end = min(start + 4000, fill.upperBound)
                 try await Writing.write(store, .response, numbers: start..<end, length: 2048, tags: [], tasks: 64)
-                // What is read now and then is kept.
+                // Entries that are read now and then stay.
                 _ = try await hits(store, reads: hotCount * 2)
             }
             try await store.settle()
@@ -87,7 +86,7 @@ enum Disturbance {
         report["\(name)Hits"] = Double(disturbed.count)
     }
 
-    /// Hits of what is hot, for as long as something goes on beside them.
+    /// Hits of hot entries, while other work runs.
     @concurrent
     private static func hits<Result>(_ store: CacheManager, during work: () async throws -> Result) async throws
         -> (Latencies, Result)
@@ -95,7 +94,7 @@ enum Disturbance {
         let end = End()
         return try await withThrowingTaskGroup(of: Latencies.self) { group in
             group.addTask { try await hits(store) { _ in end.isReached } }
-            // Whatever happens, the reader has to end.
+            // The reader must end even after an error.
             defer { end.reach() }
             let result = try await work()
             end.reach()
@@ -113,7 +112,7 @@ enum Disturbance {
     @concurrent
     private static func hits(_ store: CacheManager, until isEnough: @Sendable (Int) -> Bool) async throws -> Latencies {
         var random = SplitMix(seed: 42)
-        // Each in its turn, so that all of them stay in use.
+        // Each in turn, so that all of them stay in use.
         let keys = try (0..<hotCount).shuffled(using: &random).map { try Content.responseKey($0) }
         var latencies = Latencies()
         var count = 0
@@ -123,14 +122,15 @@ enum Disturbance {
             _ = try await Reading.readResponse(store.responses, key)
             latencies.note(nanoseconds() - start)
             count += 1
-            // The pool's threads are as many as the cores: who never waits gives way now and then.
+            // The pool has one thread for each core: a task that never waits must yield now and
+            // then.
             if count % 64 == 0 { await Task.yield() }
         }
         return latencies
     }
 }
 
-/// Told by one task, seen by another.
+/// A flag that one task sets and another reads.
 private final class End: Sendable {
     private let value = Atomic(false)
 

@@ -5,8 +5,8 @@ import Logging
 import NIOCore
 import OfflineStore
 
-/// Hits through the engine: a request goes in, the policy decides, a response with its body comes
-/// out. The transport must not be asked.
+/// Hits through the engine: from a request through the policy's decision to a response with its
+/// body. The transport must not be called.
 enum EngineReading {
     private struct NoTransport: Transport {
         func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -14,8 +14,8 @@ enum EngineReading {
         }
     }
 
-    /// - Parameters, from `options`: those of ``Store``, and `count` of the responses that are
-    ///   stored, `reads`.
+    /// - Parameters, from `options`: those of ``Store``, and `count` of the stored
+    ///   responses, `reads`.
     @concurrent
     static func measure(_ options: Options) async throws -> Report {
         let store = try await Store.open(options)

@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 import OfflineStore
 
-/// One large body in and out, as it streams through an exchange: 64 KiB at a time.
+/// Writes and reads one large body as it streams through an exchange: 64 KiB at a time.
 enum LargeBody {
     /// - Parameters, from `options`: those of ``Store``, and `length` in bytes.
     @concurrent
@@ -35,8 +35,7 @@ enum LargeBody {
         }
         var written = 0
         while written < length {
-            // Copied, as what comes off a socket would be: else all chunks were one and the same
-            // memory.
+            // Copied, like bytes from a socket: otherwise all chunks would share the same memory.
             let part = ByteBuffer(bytes: chunk.readableBytesView.prefix(length - written))
             written += part.readableBytes
             try await writer.append(part)

@@ -1,9 +1,9 @@
 import OfflineStore
 
-/// Opening a store in a process that has just begun, and the first thing read from it.
+/// Opens a store in a new process, and reads the first response from it.
 enum Opening {
-    /// - Parameters, from `options`: those of ``Store``, and `count` of the responses that are
-    ///   stored.
+    /// - Parameters, from `options`: those of ``Store``, and `count` of the stored
+    ///   responses.
     @concurrent
     static func measure(_ options: Options) async throws -> Report {
         let count = try options.number("count")

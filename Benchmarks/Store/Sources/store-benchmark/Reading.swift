@@ -3,10 +3,10 @@ import HTTPCacheSemantics
 import NIOCore
 import OfflineStore
 
-/// Reading what was stored, in random order, by one task.
+/// Reads stored values in random order, in one task.
 enum Reading {
     /// - Parameters, from `options`: those of ``Store``, and `kind` (`object`, `response`,
-    ///   `resident`, `objects`, `responses`), `count` of what is stored, `reads`, `batch` (100).
+    ///   `resident`, `objects`, `responses`), `count` of the stored values, `reads`, `batch` (100).
     @concurrent
     static func measure(_ options: Options) async throws -> Report {
         let store = try await Store.open(options)
@@ -15,8 +15,8 @@ enum Reading {
         let batch = try options.number("batch", default: 100)
         let kind = options.text("kind", default: "object")
         let numbers = Content.numbers(reads, below: count)
-        // Everything once where it fits in memory, else a tenth: reading connections, plans and
-        // pages are then as they will be.
+        // Everything once if it fits in memory, else a tenth: reading connections, plans and pages
+        // are then warm.
         let isInMemory = options.text("memory", default: "0") != "0"
         let warmUp =
             isInMemory ? Array(0..<count) + Array(0..<count) : Content.numbers(reads / 10 + 1, below: count, seed: 7)
@@ -92,7 +92,7 @@ enum Reading {
         return bytes
     }
 
-    /// What a hit does: memory is asked first, then the store.
+    /// Reads as a hit does: from memory first, then from the store.
     static func readResponse(_ responses: any ResponseStore, _ key: CacheKey) async throws -> Int {
         var found = responses.resident(key)
         if found == nil { found = try await responses.lookup(key) }
@@ -111,7 +111,7 @@ enum Reading {
     }
 }
 
-/// Keys in the order of reading, some at a time, and how many of them are different ones.
+/// Keys in the order of reading, in batches, and the number of different ones.
 private struct Batches<Key: Hashable> {
     var all: [(keys: [Key], count: Int)]
 

@@ -1,4 +1,4 @@
-/// Figures by name, in the order in which they were taken.
+/// Figures by name, in the order in which they were measured.
 struct Report {
     private var figures: [(name: String, value: Double)] = []
 
@@ -14,7 +14,7 @@ struct Report {
         }
     }
 
-    /// An object of numbers alone, so nothing needs escaping.
+    /// JSON: an object of numbers only, so nothing needs escaping.
     var json: String {
         "{" + figures.map { "\"\($0.name)\": \($0.value)" }.joined(separator: ", ") + "}"
     }

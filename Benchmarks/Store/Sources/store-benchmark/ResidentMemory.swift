@@ -6,11 +6,11 @@
     import Darwin
 #endif
 
-/// The process's resident memory in bytes, as Linux tells it; 0 elsewhere.
+/// The process's resident memory in bytes, as Linux reports it; 0 elsewhere.
 enum ResidentMemory {
     static var present: Double { value("VmRSS:") }
 
-    /// The most there was since ``resetPeak()``.
+    /// The peak since ``resetPeak()``.
     static var peak: Double { value("VmHWM:") }
 
     static func resetPeak() {
@@ -22,14 +22,14 @@ enum ResidentMemory {
     private static func value(_ name: String) -> Double { processValue(name, in: "status") * 1024 }
 }
 
-/// What the process has read from files and written to them, in bytes, as Linux tells it; 0
+/// The bytes that the process has read from and written to files, as Linux reports them; 0
 /// elsewhere.
 enum FileBytes {
     static var read: Double { processValue("rchar:", in: "io") }
     static var written: Double { processValue("wchar:", in: "io") }
 }
 
-/// A number from one of the files that Linux keeps of this process.
+/// Reads a number from one of Linux's files about this process.
 private func processValue(_ name: String, in file: String) -> Double {
     guard let file = fopen("/proc/self/\(file)", "r") else { return 0 }
     defer { fclose(file) }

@@ -6,12 +6,12 @@
     import Darwin
 #endif
 
-/// Wall clock and the process's time on processors, of all its threads, since it was made.
+/// Wall-clock time, and processor time of all threads of the process, since it was made.
 struct Stopwatch {
     private let wall = seconds(of: CLOCK_MONOTONIC)
     private let processor = seconds(of: CLOCK_PROCESS_CPUTIME_ID)
 
-    /// What an operation that was done `count` times comes to.
+    /// The time of one of `count` operations.
     func report(count: Int) -> Report {
         let wall = seconds(of: CLOCK_MONOTONIC) - wall
         let processor = seconds(of: CLOCK_PROCESS_CPUTIME_ID) - processor
@@ -37,14 +37,14 @@ private func seconds(of clock: clockid_t) -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// Nanoseconds of the monotonic clock.
+/// The time of the monotonic clock in nanoseconds.
 func nanoseconds() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
-/// How long single operations took.
+/// The times of single operations.
 struct Latencies: Sendable {
     private var nanoseconds: [Int64] = []
 
@@ -54,7 +54,7 @@ struct Latencies: Sendable {
 
     var count: Int { nanoseconds.count }
 
-    /// Microseconds that a share of the operations did not exceed.
+    /// The time in microseconds that a share of the operations did not exceed.
     func percentile(_ share: Double) -> Double {
         if nanoseconds.isEmpty { return 0 }
         let sorted = nanoseconds.sorted()

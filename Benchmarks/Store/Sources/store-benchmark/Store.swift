@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import Logging
 import OfflineStore
 
-/// How the store is opened here.
+/// Opens the store for the measurements.
 enum Store {
     /// - Parameters, from `options`: `folder`, `budget` in bytes (64 GiB), `memory` in bytes (0: no
     ///   memory tier; 'default').

@@ -9,7 +9,7 @@
 /// Measures one thing in a process of its own and prints one line of JSON: 'store-benchmark COMMAND
 /// NAME=VALUE...'.
 ///
-/// What is beside it, and in which order both sides run, is `compare.py`'s matter.
+/// `compare.py` runs the other side, and decides the order.
 @main
 enum StoreBenchmark {
     static func main() async {
@@ -22,7 +22,7 @@ enum StoreBenchmark {
         }
     }
 
-    /// On standard error, whose name in C is no constant.
+    /// Writes to standard error, whose name in C is not a constant.
     private static func tell(_ text: String) {
         var text = text
         text.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
@@ -46,7 +46,7 @@ enum StoreBenchmark {
     }
 }
 
-/// What stops a measurement.
+/// An error that stops a measurement.
 struct BenchmarkError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import OfflineStore
 import Synchronization
 
-/// Storing through the public API: each value awaited, or many at a time.
+/// Stores through the public API: each value awaited, or many at a time.
 enum Writing {
     enum Kind: String {
         case object
@@ -10,8 +10,8 @@ enum Writing {
     }
 
     /// - Parameters, from `options`: those of ``Store``, and `kind`, `count`, `first` (0), `length`
-    ///   in bytes (2048), `tasks` that each await what they store (1), `tag`, `batch`: so many in
-    ///   one call instead, one call after the other (0: none).
+    ///   in bytes (2048), `tasks` that each await what they store (1), `tag`, `batch`: the values
+    ///   of one call, with one call after the other (0: none).
     @concurrent
     static func measure(_ options: Options) async throws -> Report {
         let store = try await Store.open(options)
@@ -23,11 +23,11 @@ enum Writing {
         let length = try options.number("length", default: 2048)
         let tag = options.text("tag", default: "")
         let tasks = try options.number("tasks", default: 1)
-        // Away from what is measured, so that opening and the first plans are not in it.
+        // Outside the measurement, so that opening and the first plans are not part of it.
         try await write(store, kind, numbers: 1 << 40..<1 << 40 + 64, length: length, tags: [], tasks: 8)
         let numbers = first..<first + count
         let tags = tag.isEmpty ? [] : [tag]
-        // Made before, unless they are too many: making them is not what is measured.
+        // Made before, unless there are too many: making them is not measured.
         let isMade = count * length <= 256 << 20
         let batch = try options.number("batch", default: 0)
         let values = isMade && batch == 0 ? try numbers.map { try Value(kind, $0, length: length, tags: tags) } : []
@@ -35,7 +35,7 @@ enum Writing {
             let batches = try Batches(kind, numbers: numbers, size: batch, length: length)
             let watch = Stopwatch()
             try await batches.store(in: store, tags: tags)
-            // Until then: freeing what was the caller's is not what is measured either.
+            // Kept alive until here: freeing the caller's values is not measured either.
             let report = withExtendedLifetime(batches) { watch.report(count: count) }
             try await store.close()
             return report
@@ -93,7 +93,7 @@ enum Writing {
     }
 }
 
-/// One thing to be stored, with its key.
+/// One value to store, with its key.
 private enum Value: Sendable {
     case object([UInt8], key: String)
     case response(RawResponse, key: CacheKey, tags: [String])
@@ -120,7 +120,7 @@ private enum Value: Sendable {
     }
 }
 
-/// Many things, in calls of some.
+/// Many values, stored in batches.
 private struct Batches {
     private var objects: [[String: [UInt8]]] = []
     private var responses: [[CacheKey: RawResponse]] = []
@@ -146,7 +146,7 @@ private struct Batches {
     }
 }
 
-/// Numbers that several tasks take in turn.
+/// Numbers that several tasks take from in turn.
 private final class NumberQueue: Sendable {
     private let rest: Mutex<Range<Int>>
 

@@ -4,7 +4,7 @@ import HTTPTypes
 @testable import HTTPCacheSemantics
 @testable import HoldfastConfiguration
 
-/// A file: it is taken, or refused with findings that can be shown.
+/// A configuration file: it is accepted, or rejected with findings that can be shown.
 func configuration(_ bytes: UnsafeBufferPointer<UInt8>) {
     let text = String(decoding: bytes, as: UTF8.self)
     let secret = "hunter2-from-the-environment"
@@ -13,14 +13,14 @@ func configuration(_ bytes: UnsafeBufferPointer<UInt8>) {
         require(!"\(configuration.effective)".contains(secret), "a secret is shown")
         let request = HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/a/b?c")
         let rules = configuration.rules.rules(for: request)
-        require(rules === configuration.rules.rules(for: request), "what is remembered is something else")
+        require(rules === configuration.rules.rules(for: request), "remembered rules are other ones")
         _ = rules.settings(forContentType: "image/png")
         let decisions = configuration.rules.decisions(for: request, contentType: "image/png")
         require(!"\(decisions)".contains(secret), "a secret is shown")
         require(Set(decisions.map(\.setting)).count == decisions.count, "a setting is decided twice")
         _ = configuration.route(for: "a.example", path: "/a/b?c")
     } catch let error as ConfigurationError {
-        require(!error.findings.isEmpty, "nothing is wrong with what is refused")
+        require(!error.findings.isEmpty, "a rejected file has no findings")
         let lines = error.findings.map { $0.line ?? 0 }
         require(lines == lines.sorted(), "the findings are not in the order of their lines")
         require(!error.description.contains(secret), "a secret is shown")
@@ -29,17 +29,18 @@ func configuration(_ bytes: UnsafeBufferPointer<UInt8>) {
             "a finding holds a control character"
         )
     } catch {
-        require(false, "something else is thrown: \(error)")
+        require(false, "another error is thrown: \(error)")
     }
 }
 
-/// Lines: a pattern, another, and a path. Whatever covers another matches what it matches.
+/// Lines: a pattern, another one, and a path. A pattern that covers another matches everything that
+/// the other matches.
 func urlPattern(_ bytes: UnsafeBufferPointer<UInt8>) {
     var input = FuzzInput(bytes)
     let first = input.text()
     let second = input.text()
     guard let one = try? CompiledPattern(URLPattern(first)) else { return }
-    require((try? CompiledPattern(URLPattern(first))) == one, "a pattern is understood in two ways")
+    require((try? CompiledPattern(URLPattern(first))) == one, "a pattern has two meanings")
     require(one.covers(one), "a pattern does not cover itself")
     let path = String(decoding: input.line(), as: UTF8.self)
     guard let target = try? TargetURI("https://a.example" + (path.hasPrefix("/") ? path : "/" + path)) else { return }
@@ -52,7 +53,7 @@ func urlPattern(_ bytes: UnsafeBufferPointer<UInt8>) {
     require(!other.matches(parts) || one.matches(parts), "'\(first)' is said to cover '\(second)'")
     let rules = [first, second].map { Rule(matching: .init(urls: [URLPattern($0)]), settings: tagged()) }
     let dead = CheckedRules(rules, sources: FieldSources(environment: [:], folder: nil)).findings
-    require(dead.count == 1, "what is covered is not found")
+    require(dead.count == 1, "a covered rule is not found")
 }
 
 private func tagged() -> RuleSettings {
@@ -61,7 +62,7 @@ private func tagged() -> RuleSettings {
     return settings
 }
 
-/// The definition, as short as it can be.
+/// The shortest definition of matching.
 private func matches(_ tokens: ArraySlice<Glob.Token>, _ text: ArraySlice<UInt8>) -> Bool {
     guard let token = tokens.first else { return text.isEmpty }
     let rest = tokens.dropFirst()

@@ -3,7 +3,7 @@ import NIOCore
 
 @testable import HoldfastGateway
 
-/// What a decoder made of bytes, content put together.
+/// The result of a decoder, with adjacent content joined.
 enum Decoded<Head: Hashable>: Hashable {
     case interim(Head)
     case head(Head)
@@ -12,8 +12,8 @@ enum Decoded<Head: Hashable>: Hashable {
     case refused(MessageRefusal)
 }
 
-/// A head and what its own equality leaves out: the order of the fields, the case of their names,
-/// the reason phrase.
+/// A head and the parts that its own equality ignores: the order of the fields, the case of their
+/// names, the reason phrase.
 struct ExactHead<Head: Hashable>: Hashable {
     var head: Head
     var fields: [[UInt8]]
@@ -27,7 +27,7 @@ struct ExactHead<Head: Hashable>: Hashable {
         self.phrase = phrase
     }
 
-    /// What the lines take at least, without their ends.
+    /// The least length of the lines, without their ends.
     var fieldBytes: Int { fields.reduce(0) { $0 + $1.count } }
 }
 
@@ -35,7 +35,7 @@ extension HTTPField {
     fileprivate var rawNameBytes: [UInt8] { Array(name.rawName.utf8) }
 }
 
-/// What the decoders of requests and of responses have in common.
+/// The common interface of the decoders of requests and responses.
 protocol MessageDecoding {
     associatedtype Head: Hashable
 
@@ -48,11 +48,11 @@ protocol MessageDecoding {
 extension MessageDecoding {
     typealias Events = [Decoded<ExactHead<Head>>]
 
-    /// Decodes bytes that arrive in these pieces, after which the peer closes its side.
+    /// Decodes bytes that arrive in these pieces; then the peer closes its side.
     func events(_ pieces: [ArraySlice<UInt8>], limits: MessageLimits) -> Events {
         var decoder = self
         var events = Events()
-        // In a head and in framing no more is kept than a line may take.
+        // In a head and in framing the decoder keeps no more than a line may take.
         let most = max(limits.startLine, limits.fieldBlock, limits.chunkLine, limits.trailers)
         do throws(MessageRefusal) {
             for piece in pieces {
@@ -93,8 +93,8 @@ extension MessageDecoding {
         }
     }
 
-    /// Decodes bytes whole, one by one, and cut in a way that follows from them; the same comes of
-    /// all.
+    /// Decodes bytes as a whole, one by one, and in pieces whose cuts depend on the bytes. All
+    /// results must agree.
     func events(_ bytes: [UInt8], limits: MessageLimits) -> Events {
         let whole = events([bytes[...]], limits: limits)
         let single = events(bytes.indices.map { bytes[$0...$0] }, limits: limits)
@@ -106,7 +106,7 @@ extension MessageDecoding {
 }
 
 extension [UInt8] {
-    /// Pieces of 1 to 32 bytes, as a hash of all of them has it.
+    /// Cuts the bytes into pieces of 1 to 32 bytes; a hash of all bytes decides where.
     fileprivate func cut() -> [ArraySlice<UInt8>] {
         var state = reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         var pieces: [ArraySlice<UInt8>] = []
@@ -135,7 +135,8 @@ extension MessageLimits {
         return limits
     }
 
-    /// For what was written again, which may have longer lines, and a `Host` that was not there.
+    /// Limits for messages that were written again: they may have longer lines, and an added
+    /// `Host`.
     static var wide: MessageLimits {
         var limits = MessageLimits()
         limits.startLine *= 2
@@ -146,7 +147,7 @@ extension MessageLimits {
 }
 
 extension MessageRefusal {
-    /// Whether something was too large or too many.
+    /// Whether a limit was exceeded.
     var isOfLimit: Bool {
         switch reason {
         case .startLineTooLong, .fieldsTooLarge, .chunkExtensionsTooLarge, .trailersTooLarge, .tooManyInterimResponses:

@@ -4,7 +4,7 @@ import HTTPTypes
 
 private let noon = Timestamp(seconds: 1_772_366_400)
 
-/// Lines of `Cache-Control`: their order means nothing, and another line never permits more.
+/// Lines of `Cache-Control`: their order does not matter, and a further line never permits more.
 func cacheControl(_ bytes: UnsafeBufferPointer<UInt8>) {
     var input = FuzzInput(bytes)
     let fields = input.lines(of: .cacheControl)
@@ -19,10 +19,10 @@ func cacheControl(_ bytes: UnsafeBufferPointer<UInt8>) {
         if let number { require((0...2_147_483_648).contains(number.seconds), "seconds out of their range") }
     }
 
-    let wishes = RequestDirectives(fields)
-    require(wishes == RequestDirectives(HTTPFields(fields.reversed())), "the order of lines changes a request")
+    let requested = RequestDirectives(fields)
+    require(requested == RequestDirectives(HTTPFields(fields.reversed())), "the order of lines changes a request")
 
-    // Whatever came before, a line of its own is read, and only makes things stricter.
+    // A further line is always read, and only makes things stricter.
     var stricter = fields
     stricter.append(HTTPField(name: .cacheControl, value: "no-store, no-cache, private, max-age=0"))
     let strict = ResponseDirectives(stricter, targeted: [])
@@ -39,7 +39,7 @@ func cacheControl(_ bytes: UnsafeBufferPointer<UInt8>) {
 }
 
 extension ResponseDirectives.Scope {
-    /// The names in order, so that scopes compare as sets; `nil` for the whole response.
+    /// The names, so that scopes compare as sets; `nil` for the whole response.
     fileprivate var names: Set<String>? {
         switch self {
         case .absent: []
@@ -60,7 +60,7 @@ func targetedFields(_ bytes: UnsafeBufferPointer<UInt8>) {
     let alone = ResponseDirectives(HTTPFields([general]), targeted: [])
     let shared = CachePolicy(kind: .shared)
     let directives = shared.directives(of: fields)
-    require(directives == targeted ?? alone, "what decides is neither the targeted field nor Cache-Control")
+    require(directives == targeted ?? alone, "neither the targeted field nor Cache-Control decides")
     require(CachePolicy(kind: .private).directives(of: fields) == alone, "a private cache obeys a targeted field")
     for number in [
         directives.maxAge, directives.sMaxage, directives.staleIfError, directives.staleWhileRevalidate,
@@ -80,7 +80,9 @@ func httpDate(_ bytes: UnsafeBufferPointer<UInt8>) {
     let text = HTTPDate.format(Timestamp(milliseconds: numbers[1]))
     require(text.utf8.count == 29, "a date of \(text.utf8.count) bytes")
     let reference = Timestamp(milliseconds: numbers[0])
-    guard let parsed = HTTPDate.parse(text, reference: reference) else { return require(false, "'\(text)' is no date") }
+    guard let parsed = HTTPDate.parse(text, reference: reference) else {
+        return require(false, "'\(text)' is not a date")
+    }
     if (0..<253_402_300_800_000).contains(numbers[1]) {
         require(parsed.milliseconds == numbers[1] / 1000 * 1000, "'\(text)' is another instant")
     }
@@ -131,7 +133,7 @@ func entityTags(_ bytes: UnsafeBufferPointer<UInt8>) {
         require(sent.dropFirst() == list.filter { !$0.weaklyEquals(tag) }[...], "the caller's tags changed")
     }
     _ = policy.isNotModified(head, for: request)
-    _ = policy.answersCaller(HTTPResponse(status: .notModified, headerFields: head.fields), to: request)
+    _ = policy.confirmsCallersCopy(HTTPResponse(status: .notModified, headerFields: head.fields), to: request)
 }
 
 /// Fields in which `Vary`, `Connection`, `no-cache="…"` and `private="…"` name others.
@@ -145,7 +147,7 @@ func fieldNames(_ bytes: UnsafeBufferPointer<UInt8>) {
             require(list.names.count <= FieldNameList.maximumNames, "too many names")
         }
         for name in list.names {
-            require(!name.utf8.contains { !$0.isTokenByte || $0.asciiLowercased != $0 }, "'\(name)' is no name")
+            require(!name.utf8.contains { !$0.isTokenByte || $0.asciiLowercased != $0 }, "'\(name)' is not a name")
         }
     }
     let response = HTTPResponse(status: .ok, headerFields: fields)
@@ -153,12 +155,12 @@ func fieldNames(_ bytes: UnsafeBufferPointer<UInt8>) {
         let stored = policy.storedFields(of: response)
         require(!stored.contains { FieldRules.isHopByHop($0.name.canonicalName) }, "a hop-by-hop field is stored")
         let again = policy.storedFields(of: HTTPResponse(status: .ok, headerFields: stored))
-        require(Array(again) == Array(stored), "what is stored loses fields when it is stored again")
+        require(Array(again) == Array(stored), "a stored response loses fields when it is stored again")
         let forwarded = policy.forwardedResponseFields(of: fields)
-        require(!forwarded.contains { FieldRules.isHopByHop($0.name.canonicalName) }, "a hop-by-hop field goes on")
+        require(!forwarded.contains { FieldRules.isHopByHop($0.name.canonicalName) }, "a hop-by-hop field is forwarded")
     }
     let forwarded = CachePolicy.forwardedFields(of: fields)
-    require(!forwarded.contains { FieldRules.isHopByHop($0.name.canonicalName) }, "a hop-by-hop field goes on")
+    require(!forwarded.contains { FieldRules.isHopByHop($0.name.canonicalName) }, "a hop-by-hop field is forwarded")
     require(Array(CachePolicy.forwardedFields(of: forwarded)) == Array(forwarded), "forwarding twice loses fields")
     require(fields.contains(.authorization) == forwarded.contains(.authorization), "credentials vanish")
 }
@@ -169,7 +171,7 @@ func age(_ bytes: UnsafeBufferPointer<UInt8>) {
         require((0...2_147_483_648).contains(age.seconds), "an age out of its range")
     }
     let digits = bytes.allSatisfy(\.isDigit) && !bytes.isEmpty
-    if digits { require(AgeField.value(bytes) != nil, "digits are no age") }
+    if digits { require(AgeField.value(bytes) != nil, "digits are not an age") }
     var input = FuzzInput(bytes)
     let fields = input.lines(of: .age)
     let head = StoredResponseHead(status: .ok, fields: fields, requestTime: noon, responseTime: noon)

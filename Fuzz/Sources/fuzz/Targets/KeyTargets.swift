@@ -20,8 +20,8 @@ func reference(_ bytes: UnsafeBufferPointer<UInt8>) {
     let query = input.text()
     if let target = TargetURI(reference: reference, relativeTo: base) {
         requireSound(target)
-        // An empty reference keeps the base's dot segments (RFC 3986 §5.2.2), so only what was
-        // resolved once more stays as it is.
+        // An empty reference keeps the base's dot segments (RFC 3986 §5.2.2), so only a target that
+        // was resolved twice stays as it is.
         guard let again = TargetURI(reference: target.uri.utf8, relativeTo: base) else {
             return require(false, "a resolved reference cannot be resolved")
         }
@@ -41,7 +41,7 @@ func reference(_ bytes: UnsafeBufferPointer<UInt8>) {
     )
     let post = HTTPRequest(method: .post, url: base)
     let targets = CachePolicy(kind: .shared).invalidatedTargets(by: response, to: post, target: base)
-    require(targets.first == base && Set(targets).count == targets.count, "a target is missing or there twice")
+    require(targets.first == base && Set(targets).count == targets.count, "a target is missing or repeated")
     require(targets.allSatisfy { $0.hasSameOrigin(as: base) }, "another origin is invalidated")
     targets.forEach(requireSound)
 }
@@ -57,21 +57,22 @@ extension HTTPRequest {
     }
 }
 
-/// What holds for every target: it may be sent, comes back from a request as it went, and is in its
-/// key.
+/// Claims about every target: it can be sent, it survives a round trip through a request, and its
+/// key contains it.
 private func requireSound(_ target: TargetURI) {
     require(target.requestTarget.utf8.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "#") }, "it cannot be sent")
     require(target.path.utf8.first == UInt8(ascii: "/") && !target.path.utf8.contains(UInt8(ascii: "?")), "no path")
     require(target.uri.utf8.count <= TargetURI.maximumLength, "it is too long")
-    require(TargetURI(request: HTTPRequest(method: .get, url: target)) == target, "a request names something else")
+    require(TargetURI(request: HTTPRequest(method: .get, url: target)) == target, "a request names another target")
     let key = CacheKey(target: target)
-    require(key.components.target == target, "the key names something else")
+    require(key.components.target == target, "the key names another target")
     require(CacheKey(bytes: key.bytes) == key, "the key cannot be read back")
     var reader = CanonicalReader(target.canonicalBytes)
     require(reader.byte() == CacheKey.version && reader.target() == target && reader.isAtEnd, "not canonical")
 }
 
-/// The bytes of a key: what is no canonical key is refused, what is one is written in the same way.
+/// The bytes of a key: the decoder rejects non-canonical keys, and canonical ones encode to the
+/// same bytes.
 func cacheKey(_ bytes: UnsafeBufferPointer<UInt8>) {
     guard let key = CacheKey(bytes: Array(bytes)) else { return }
     let parts = key.components
@@ -86,13 +87,13 @@ func cacheKey(_ bytes: UnsafeBufferPointer<UInt8>) {
         let moved = key.inPartition(partition)
         var expected = parts
         expected.partition = partition
-        require(moved.components == expected, "another partition changes more")
-        require(moved.inPartition(parts.partition) == key, "the way back leads elsewhere")
+        require(moved.components == expected, "another partition changes other parts")
+        require(moved.inPartition(parts.partition) == key, "the former partition gives another key")
     }
     requireSound(parts.target)
 }
 
-/// Text for people: whatever is in it, a secret's value is not.
+/// Text for people: it never shows the value of a secret.
 func redaction(_ bytes: UnsafeBufferPointer<UInt8>) {
     let text = String(decoding: bytes, as: UTF8.self)
     _ = Redaction.query(text)

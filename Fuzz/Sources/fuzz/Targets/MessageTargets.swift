@@ -5,8 +5,8 @@ import NIOCore
 
 @testable import HoldfastGateway
 
-/// HTTP/1 requests as a client sends them: read in the same way however they are cut, within the
-/// limits, and the same when written again.
+/// HTTP/1 requests from a client. They give the same result however they are cut, within the
+/// limits, and after they are written again.
 func requests(_ input: UnsafeBufferPointer<UInt8>) {
     let bytes = Array(input)
     var limits = MessageLimits()
@@ -47,7 +47,7 @@ func requests(_ input: UnsafeBufferPointer<UInt8>) {
         guard case .head(var new) = event, case .head(let old) = expected[index], old.head.minorVersion == 0 else {
             continue
         }
-        // All is written as HTTP/1.1, where these mean something else.
+        // The writer always writes HTTP/1.1, in which these mean something else.
         new.head.minorVersion = 0
         new.head.isKeptAlive = old.head.isKeptAlive
         new.head.expectsContinue = old.head.expectsContinue
@@ -56,8 +56,8 @@ func requests(_ input: UnsafeBufferPointer<UInt8>) {
     require(again == expected, "\(expected) becomes \(again)")
 }
 
-/// HTTP/1 responses as an origin sends them, to GET and to HEAD; the claims are those of
-/// ``requests(_:)``, and that what is relayed is written as it would be after it was read.
+/// HTTP/1 responses from an origin, to GET and to HEAD. The claims are those of ``requests(_:)``,
+/// and that a relayed response is written like a decoded one.
 func responses(_ input: UnsafeBufferPointer<UInt8>) {
     let bytes = Array(input)
     checkRelayed(bytes)
@@ -80,7 +80,7 @@ func responses(_ input: UnsafeBufferPointer<UInt8>) {
                 if case .head = event {
                     let hasNone = method == .head || [204, 304].contains(read.head.response.status.code)
                     if hasNone {
-                        require(read.head.framing == .none, "there is content where there is none")
+                        require(read.head.framing == .none, "there is content where none is allowed")
                     } else {
                         checkFraming(read.head.framing, read.head.response.headerFields)
                     }
@@ -113,21 +113,20 @@ func responses(_ input: UnsafeBufferPointer<UInt8>) {
 
 // MARK: - Claims
 
-/// What passes as it came is a whole answer, which nobody may store, and is written as it would be
-/// the long way.
+/// A relayed response is complete, no cache may store it, and it is written like a decoded one.
 private func checkRelayed(_ bytes: [UInt8]) {
     guard let relayed = RelayedResponse(ByteBuffer(bytes: bytes), limits: MessageLimits()) else { return }
     var decoder = ResponseDecoder(method: .get)
     decoder.append(ByteBuffer(bytes: bytes))
     guard case .head(var head)? = try? decoder.next(), case .length(let length) = head.framing else {
-        return require(false, "what is relayed is no whole answer")
+        return require(false, "a relayed response is not complete")
     }
-    require(head.response.status.code == relayed.status && head.isKeptAlive == relayed.isKeptAlive, "another answer")
+    require(head.response.status.code == relayed.status && head.isKeptAlive == relayed.isKeptAlive, "another response")
     require(length == relayed.contentLength, "\(length) bytes become \(relayed.contentLength)")
     let policy = CachePolicy(kind: .shared)
     let request = HTTPRequest(method: .get, scheme: "http", authority: "a.example", path: "/")
     let storability = policy.storability(of: head.response, to: request, hasCredentials: false)
-    if case .forbidden = storability {} else { require(false, "what is relayed may be stored") }
+    if case .forbidden = storability {} else { require(false, "a relayed response may be stored") }
     head.response.headerFields = policy.forwardedResponseFields(of: head.response.headerFields)
     require(head.response.headerFields.contains(.date) == relayed.hasDate, "there is another 'Date'")
     let framing = ResponseFraming(relayed.status, to: .get, minorVersion: 1, length: length, isKeptAlive: true)
@@ -145,7 +144,7 @@ private func checkRelayed(_ bytes: [UInt8]) {
     require(written == expected, "\(String(buffer: expected)) becomes \(String(buffer: written))")
 }
 
-/// Heads are no larger, and interim responses no more, than the limits have it.
+/// No head is larger than its limit, and there are no more interim responses than allowed.
 private func checkLimits<Head>(
     _ events: [Decoded<ExactHead<Head>>],
     _ limits: MessageLimits,
@@ -165,13 +164,14 @@ private func checkLimits<Head>(
     require(interim <= limits.interimResponses, "\(interim) interim responses are more than the limit")
 }
 
-/// Narrower limits refuse, and change nothing else.
+/// Narrower limits only cause rejections.
 private func checkRefusal<Head>(_ narrow: [Decoded<ExactHead<Head>>], _ events: [Decoded<ExactHead<Head>>]) {
     if case .refused(let refusal) = narrow.last, refusal.isOfLimit { return }
     require(narrow == events, "with narrow limits \(narrow), without \(events)")
 }
 
-/// Interim heads, a head, content, an end, from the beginning again; answers what is complete.
+/// Checks the order: interim heads, a head, content, an end, and so on. Returns the complete
+/// messages.
 private func checkOrder<Head>(_ events: [Decoded<ExactHead<Head>>]) -> [Decoded<ExactHead<Head>>] {
     var isInside = false
     var end = 0
@@ -192,7 +192,7 @@ private func checkOrder<Head>(_ events: [Decoded<ExactHead<Head>>]) -> [Decoded<
     return Array(events[..<end])
 }
 
-/// One field at most delimits content, and says what was made of it.
+/// At most one field delimits content, and it matches the framing.
 private func checkFraming(_ framing: Framing, _ fields: HTTPFields) {
     let lengths = fields[fields: .contentLength].map { $0.value }
     let codings = fields[fields: .transferEncoding]
@@ -200,7 +200,7 @@ private func checkFraming(_ framing: Framing, _ fields: HTTPFields) {
     switch framing {
     case .length(let length):
         require(lengths.first.flatMap(Int64.init) == length, "a length of \(lengths) is \(length)")
-    case .chunked: require(!codings.isEmpty, "content is chunked and nothing says so")
+    case .chunked: require(!codings.isEmpty, "content is chunked without a field for it")
     case .none, .untilClose: require(lengths.isEmpty && codings.isEmpty, "a head's framing is left out")
     }
 }
@@ -208,7 +208,7 @@ private func checkFraming(_ framing: Framing, _ fields: HTTPFields) {
 // MARK: - Writing
 
 extension RequestHead {
-    /// The fields with the authority as `Host`, where that was, or else at the end.
+    /// The fields with the authority as `Host`, in place of the former one or at the end.
     fileprivate var fieldsWithHost: HTTPFields {
         let host = HTTPField.Name(token: "Host")
         var changed = HTTPFields()
@@ -222,7 +222,7 @@ extension RequestHead {
 }
 
 extension ByteBuffer {
-    /// Content, or its end.
+    /// Writes content, or its end.
     fileprivate mutating func write<Head>(_ event: Decoded<ExactHead<Head>>, _ framing: Framing) {
         switch (event, framing) {
         case (.content(let bytes), .chunked): writeImmutableBuffer(.chunk(ByteBuffer(bytes: bytes)))
@@ -234,8 +234,8 @@ extension ByteBuffer {
 }
 
 extension ExactHead<ResponseHead> {
-    /// The same but for what writing changes: the version is 1.1, and where there was no phrase
-    /// there is the registered one.
+    /// The same with the changes that writing makes: the version is 1.1, and a missing phrase
+    /// becomes the registered one.
     fileprivate func asWritten(for old: Self) -> Self {
         var changed = self
         if old.head.minorVersion == 0 {

@@ -2,7 +2,8 @@ import HTTPTypes
 
 @testable import HTTPCacheSemantics
 
-/// A policy, a request, a stored response, another response and the times between them, from text:
+/// A policy, a request, a stored response, another response and the times between them, read from
+/// text:
 ///
 /// ```
 /// kind heuristic maximum-heuristic maximum-error
@@ -56,7 +57,7 @@ struct PolicyCase {
             requestMethod: request.method,
             selectingFields: policy.selectingFields(of: request, for: response),
             status: response.status,
-            // As a store that was written by somebody else would have them, or as they ought to be.
+            // As another program's store could contain them, or as this cache stores them.
             fields: flags & 2 != 0 ? response.headerFields : policy.storedFields(of: response),
             requestTime: requestTime,
             responseTime: responseTime,
@@ -73,7 +74,7 @@ extension FuzzInput {
     }
 }
 
-/// What holds for every verdict on a stored response.
+/// Claims about every verdict on a stored response.
 func requireSoundVerdict(_ reuse: Reuse, _ stored: StoredResponseHead) {
     let freshness = reuse.freshness
     requireSound(freshness)
@@ -82,15 +83,15 @@ func requireSoundVerdict(_ reuse: Reuse, _ stored: StoredResponseHead) {
         require(freshness.timeToLive > 0 && freshness.isFresh, "a stale response is used as fresh")
         require(!stored.isInvalidated, "an invalidated response is used")
     case .staleAllowed, .staleWhileRevalidate:
-        require(!freshness.isFresh && !stored.isInvalidated, "a fresh response counts as stale")
+        require(!freshness.isFresh && !stored.isInvalidated, "a fresh response is treated as stale")
         require(reuse.staleUse == .allowed, "stale use is forbidden and happens")
     case .validate(.stale):
-        require(!freshness.isFresh, "a fresh response counts as stale")
+        require(!freshness.isFresh, "a fresh response is treated as stale")
     case .validate:
         break
     }
     if reuse.allowsStaleOnError {
-        require(reuse.staleUse == .allowed && !stored.isInvalidated, "an error permits what is forbidden")
+        require(reuse.staleUse == .allowed && !stored.isInvalidated, "an error permits forbidden use")
     }
 }
 

@@ -25,7 +25,7 @@ private func requireSoundStoring(_ given: PolicyCase) {
         case .principal: require(policy.kind == .private, "a principal's copy in a shared cache")
         case .shared:
             if policy.kind == .shared && hasCredentials {
-                require(directives.allowsSharing || directives.mustRevalidate, "one user's response for everybody")
+                require(directives.allowsSharing || directives.mustRevalidate, "one user's response for all")
             }
         }
         require(directives.mustUnderstand || !directives.noStore, "no-store is stored")
@@ -48,7 +48,7 @@ private func requireSoundReuse(_ given: PolicyCase) {
     require(freshness.age == policy.currentAge(of: stored, at: given.now), "two ages")
     _ = policy.staleUse(of: stored)
 
-    // What a store indexes agrees with what is decided, wherever no number saturates.
+    // The store's index agrees with the decision, unless a number saturates.
     let until = policy.freshUntil(stored)
     if freshness.isFresh { require(given.now < until, "fresh, and indexed as stale") }
     let bound = Int64(1) << 60
@@ -72,7 +72,7 @@ private func requireSoundReuse(_ given: PolicyCase) {
     let ages = served.bytes(of: .age)
     // Larger numbers are clamped. RFC 9111 §1.2.2
     let age = min(freshness.age.milliseconds / 1000, 2_147_483_648)
-    require(ages == [Array("\(age)".utf8)], "Age is wrong or there twice")
+    require(ages == [Array("\(age)".utf8)], "Age is wrong or repeated")
     require(served.contains(.date) || stored.fields.contains(.date), "no Date")
 }
 
@@ -82,11 +82,11 @@ private func requireSoundValidation(_ given: PolicyCase) {
     if let validation = policy.validationRequest(for: stored, request: given.request) {
         let fields = validation.headerFields
         require(!fields.contains(.range) && !fields.contains(.ifRange), "a range is validated")
-        require(fields.contains(.ifNoneMatch) || fields.contains(.ifModifiedSince), "nothing is asked")
+        require(fields.contains(.ifNoneMatch) || fields.contains(.ifModifiedSince), "there is no condition")
     }
     _ = policy.isNotModified(stored, for: given.request)
     _ = policy.isConditional(given.request)
-    _ = policy.answersCaller(given.other, to: given.request)
+    _ = policy.confirmsCallersCopy(given.other, to: given.request)
     _ = policy.invalidatedGroups(by: given.other, to: given.request)
 
     var notModified = given.other
@@ -124,7 +124,7 @@ private func requireSoundValidation(_ given: PolicyCase) {
         for name in [HTTPField.Name.contentEncoding, .contentLength, .contentRange] {
             require(
                 result.fields.bytes(of: name) == stored.fields.bytes(of: name),
-                "freshening changes what describes the bytes"
+                "freshening changes fields that describe the bytes"
             )
         }
         requireSoundVerdict(policy.reuse(of: result, for: given.request, at: given.now), result)

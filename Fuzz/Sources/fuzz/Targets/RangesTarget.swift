@@ -2,7 +2,8 @@ import HTTPTypes
 
 @testable import HTTPCacheSemantics
 
-/// Ranges answered from a stored body, and parts put together; see ``PolicyCase`` for the format.
+/// Ranges that are served from a stored body, and combined parts; see ``PolicyCase`` for the
+/// format.
 func ranges(_ bytes: UnsafeBufferPointer<UInt8>) {
     let given = PolicyCase(bytes)
     for maximum in [CachePolicy.maximumParts, 1, 0] { requireSoundSelection(given, maximumParts: maximum) }
@@ -17,22 +18,22 @@ func ranges(_ bytes: UnsafeBufferPointer<UInt8>) {
         require(request.headerFields.contains(.ifRange), "parts of two representations may meet")
     }
     if let part = policy.incomplete(given.stored, receivedLength: given.bodyLength) {
-        require(part.partialRange?.range == 0..<given.bodyLength, "what broke off is another part")
+        require(part.partialRange?.range == 0..<given.bodyLength, "the truncated response is another part")
         let rest = policy.completionRequest(
             for: part,
             bodyLength: given.bodyLength,
             request: HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/")
         )
-        require(rest != nil || given.bodyLength == .max, "the rest cannot be asked for")
+        require(rest != nil || given.bodyLength == .max, "the rest cannot be requested")
     }
     let storability = policy.partialStorability(of: given.other, to: given.request, hasCredentials: false)
     if storability == .shared || storability == .principal {
-        require(ContentRange(given.other.headerFields) != nil, "a part that does not say which is stored")
+        require(ContentRange(given.other.headerFields) != nil, "a part without its range is stored")
     }
     _ = ContentRange.unsatisfiedLength(given.other.headerFields)
 }
 
-/// Every range that is answered lies in what is stored, and the answer is as long as it says.
+/// Every served range lies in the stored part, and the response has the stated length.
 private func requireSoundSelection(_ given: PolicyCase, maximumParts: Int) {
     let policy = given.policy
     let stored = given.stored
@@ -57,25 +58,25 @@ private func requireSoundSelection(_ given: PolicyCase, maximumParts: Int) {
     switch selection {
     case .complete:
         if stored.status.code == 206 { require(held.lowerBound == 0 && held.upperBound == complete, "not complete") }
-        require(head.status.code != 206, "a whole that says it is a part")
+        require(head.status.code != 206, "a whole with the status of a part")
     case .range(let range, let length):
-        require(!range.isEmpty && held.contains(range), "a range outside what is stored")
+        require(!range.isEmpty && held.contains(range), "a range outside the stored part")
         require(length == complete && head.status.code == 206, "a part of something else")
         require(ContentRange(head.headerFields)?.range == range, "Content-Range cannot be read back")
         require(head.headerFields[.contentLength] == "\(range.upperBound - range.lowerBound)", "a wrong length")
     case .ranges(let ranges, let length):
         require(ranges.count > 1 && ranges.count <= maximumParts, "too many or too few parts")
-        require(ranges.allSatisfy { !$0.isEmpty && held.contains($0) }, "a range outside what is stored")
+        require(ranges.allSatisfy { !$0.isEmpty && held.contains($0) }, "a range outside the stored part")
         require(length == complete && head.status.code == 206, "parts of something else")
         require(ranges.totalLength <= length, "more bytes than there are")
         requireSound(plan, ranges, bodyLength: given.bodyLength)
         require(head.headerFields[.contentLength] == plan.map { "\($0.length)" }, "a wrong length")
     case .unsatisfiable(let length):
-        require(length == complete && head.status.code == 416, "a wrong refusal")
-        require(ContentRange.unsatisfiedLength(head.headerFields) == length, "the refusal cannot be read back")
+        require(length == complete && head.status.code == 416, "a wrong 416")
+        require(ContentRange.unsatisfiedLength(head.headerFields) == length, "the 416 cannot be read back")
     case .missing(let missing):
         require(stored.status.code == 206, "a complete response misses something")
-        if let range = missing.range { require(!range.isEmpty && !held.contains(range), "what is missing is there") }
+        if let range = missing.range { require(!range.isEmpty && !held.contains(range), "the missing part is stored") }
     }
 }
 
@@ -96,7 +97,7 @@ private func requireSound(_ plan: MultipartPlan?, _ ranges: [Range<Int64>], body
     require(length == plan.length, "the plan's length is wrong")
 }
 
-/// What is put together holds every byte of both once, in order.
+/// A combined response contains every byte of both parts once, in order.
 private func requireSoundCombining(_ given: PolicyCase) {
     let combined = given.policy.combined(
         given.stored,
@@ -122,14 +123,14 @@ private func requireSoundCombining(_ given: PolicyCase) {
     }
     require(position == max(old.upperBound, new.upperBound), "bytes are missing")
     if let part = combined.head.partialRange {
-        require(part.range.upperBound - part.range.lowerBound == combined.length, "the head tells another length")
+        require(part.range.upperBound - part.range.lowerBound == combined.length, "the head states another length")
     } else {
         require(combined.head.status.code == 200, "neither the whole nor a part")
     }
 }
 
 extension Range where Bound == Int64 {
-    /// Whether all of the other range lies in this one.
+    /// Whether the other range lies in this one.
     fileprivate func contains(_ other: Range) -> Bool {
         lowerBound <= other.lowerBound && other.upperBound <= upperBound
     }

@@ -3,8 +3,8 @@ import HTTPTypes
 
 @testable import OfflineStore
 
-/// What is in a store's head columns, the checksum made right: decoded, it is written and read as
-/// the same again.
+/// The bytes of a store's head columns, with a corrected checksum. A decoded head encodes to bytes
+/// that decode to the same head.
 func storedHead(_ bytes: UnsafeBufferPointer<UInt8>) {
     let binding = HeadBinding(entryID: 1, keyHash: 2, bodyID: 3, bodyLength: 4)
     _ = StoredHeadCodec.decode(Array(bytes), binding: binding)

@@ -2,8 +2,8 @@ import HTTPTypes
 
 @testable import HTTPCacheSemantics
 
-/// A line with a cache's name and one of numbers, which make an outcome; then lines of
-/// `Cache-Status` that came before.
+/// A line with a cache's name and a line of numbers, which make an outcome; then the earlier lines
+/// of `Cache-Status`.
 func cacheStatus(_ bytes: UnsafeBufferPointer<UInt8>) {
     var input = FuzzInput(bytes)
     let name = input.text()
@@ -33,7 +33,7 @@ func cacheStatus(_ bytes: UnsafeBufferPointer<UInt8>) {
 }
 
 extension Int64 {
-    /// Itself, the smallest value raised by one so that it can be negated.
+    /// The value; the smallest is raised by one so that it can be negated.
     fileprivate var clampedToNegate: Int64 { Swift.max(self, -Int64.max) }
 }
 
@@ -59,8 +59,8 @@ func cacheGroups(_ bytes: UnsafeBufferPointer<UInt8>) {
     require(policy.invalidatedGroups(by: response, to: get).isEmpty, "a safe method invalidates")
 }
 
-/// A line of `No-Vary-Search`, then two queries: equivalent exactly when their canonical forms are
-/// equal.
+/// A line of `No-Vary-Search`, then two queries: they are equivalent exactly if their canonical
+/// forms are equal.
 func noVarySearch(_ bytes: UnsafeBufferPointer<UInt8>) {
     var input = FuzzInput(bytes)
     let rule = NoVarySearch(HTTPFields([HTTPField(name: HTTPField.Name(token: "No-Vary-Search"), value: input.line())]))

@@ -2,14 +2,13 @@ import HTTPCache
 import OfflineStore
 
 extension CachingClient {
-    /// Some things of a batch: the live ones from the store, in one transaction, and all others by
-    /// one request; each that comes is stored on its own.
+    /// Fetches some items of a batch. Items that have not expired come from the store, in one
+    /// transaction. One request fetches all others, and each of them is stored on its own.
     ///
-    /// Each id is asked for once, however often it is named. Where the origin cannot be asked, or
-    /// does not answer, expired things stand in, marked stale, and the answer says which are
-    /// missing.
-    /// - Throws: ``HoldfastError``: the origin refused, or its answer is not what was expected; or
-    ///   it did not answer, and nothing at all is stored. `CancellationError`.
+    /// Each id is requested once, however often it is named. If the origin is not contacted or does
+    /// not respond, expired items are used, marked stale, and the result lists the missing ones.
+    /// - Throws: ``HoldfastError`` if the origin rejected the request, if its response is
+    ///   malformed, or if it did not respond and nothing is stored. `CancellationError`.
     public func fetch<ID, Value>(
         _ ids: [ID],
         of batch: ObjectBatch<ID, Value>
@@ -27,13 +26,13 @@ extension CachingClient {
         guard !wanted.isEmpty else { return BatchResponse(items: items, missing: []) }
         var failure: HoldfastError?
         do {
-            for (id, value) in try await ask(for: wanted, of: batch, mode) {
+            for (id, value) in try await fetchMissing(wanted, of: batch, mode) {
                 items[id] = BatchResponse.Item(value: value, source: .network, isStale: false)
             }
         } catch {
             try Task.checkCancellation()
             let error = HoldfastError(error, target: "a batch of '\(Value.self)'")
-            guard error.isOfTheNetwork else { throw error }
+            guard error.isNetworkFailure else { throw error }
             failure = error
             for id in wanted {
                 guard let object = stored[id] else { continue }
@@ -44,7 +43,7 @@ extension CachingClient {
         return BatchResponse(items: items, missing: ids.filter { items[$0] == nil }, failure: failure)
     }
 
-    /// What is stored, whatever its age. A store that fails has nothing.
+    /// Returns the stored items, whatever their age. If the store fails, it returns none.
     private func stored<ID, Value>(
         _ ids: [ID],
         of batch: ObjectBatch<ID, Value>
@@ -58,9 +57,9 @@ extension CachingClient {
         }
     }
 
-    /// Asks for what is missing, and stores what comes before anybody sees it.
-    private func ask<ID, Value>(
-        for ids: [ID],
+    /// Fetches the missing items, and stores them before the caller sees them.
+    private func fetchMissing<ID, Value>(
+        _ ids: [ID],
         of batch: ObjectBatch<ID, Value>,
         _ mode: OfflineMode
     ) async throws -> [ID: Value] {
@@ -68,12 +67,12 @@ extension CachingClient {
             throw HoldfastError(
                 code: .offlineMiss,
                 message:
-                    "\(ids.count) of a batch of '\(Value.self)' are not stored, or expired, and the network is not used offline."
+                    "\(ids.count) items of a batch of '\(Value.self)' are not stored or have expired, and the network is not used offline."
             )
         }
-        let asked = Set(ids)
-        // What nobody asked for is not known to be meant for its key.
-        let values = try await batch.ask(ids, self).filter { asked.contains($0.key) }
+        let requested = Set(ids)
+        // An item that was not requested may not belong to its key.
+        let values = try await batch.fetch(ids, self).filter { requested.contains($0.key) }
         do {
             try await store.setObjects(values.map { (key: batch.key($0.key), value: $0.value) }, expiry: batch.expiry)
         } catch {

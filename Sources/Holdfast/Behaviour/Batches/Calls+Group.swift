@@ -1,15 +1,17 @@
 extension Collection {
-    /// One value of each call, so many calls at a time; each has a result of its own.
+    /// Fetches one value of each call, a limited number of calls at a time. Each call has its own
+    /// result.
     ///
     /// ```swift
-    /// let results = try await names.map { GitHub.user($0).cache.map(User.self).on(client) }.fetchEach(concurrently: 4)
+    /// let calls = names.map { GitHub.user($0).cache.map(User.self).on(client) }
+    /// let results = try await calls.fetchEach(concurrently: 4)
     /// ```
     ///
     /// - Parameters:
-    ///   - strategy: each endpoint's own unless told otherwise.
-    ///   - limit: calls under way at a time; less than 1 counts as 1.
+    ///   - strategy: each endpoint's own by default.
+    ///   - limit: the number of calls under way at a time; less than 1 is treated as 1.
     /// - Returns: the results in the calls' order.
-    /// - Throws: `CancellationError` when the calling task is cancelled; nothing else.
+    /// - Throws: `CancellationError` if the calling task is cancelled; nothing else.
     public func fetchEach<Value: Sendable>(
         _ strategy: SingleValueStrategy? = nil,
         concurrently limit: Int = 8
@@ -24,15 +26,15 @@ extension Collection {
         }
     }
 
-    /// One value of each call, so many calls at a time; where one fails, all do: the others are
-    /// cancelled.
+    /// Fetches one value of each call, a limited number of calls at a time. If one fails, the
+    /// others are cancelled.
     ///
     /// - Parameters:
-    ///   - strategy: each endpoint's own unless told otherwise.
-    ///   - limit: calls under way at a time; less than 1 counts as 1.
+    ///   - strategy: each endpoint's own by default.
+    ///   - limit: the number of calls under way at a time; less than 1 is treated as 1.
     /// - Returns: the values in the calls' order.
-    /// - Throws: ``HoldfastError`` of the first that failed; `CancellationError` when the calling
-    ///   task is cancelled.
+    /// - Throws: ``HoldfastError`` of the first failure; `CancellationError` if the calling task is
+    ///   cancelled.
     public func fetchAll<Value: Sendable>(
         _ strategy: SingleValueStrategy? = nil,
         concurrently limit: Int = 8

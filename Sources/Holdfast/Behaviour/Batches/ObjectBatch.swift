@@ -1,41 +1,45 @@
 public import HTTPCache
 public import HTTPCacheSemantics
 
-/// Things with ids that an API gives out many at a time, and that are stored one by one: how they
-/// are named in the store, how long they are live, and how the missing ones are asked for.
+/// Items with ids that an API returns many at a time, and that are stored one by one. It states
+/// their keys in the store, how long they are live, and how missing ones are fetched.
 ///
 /// ```swift
-/// let users = ObjectBatch<String, User>(key: { "user/\($0)" }, expiry: .after(.seconds(3600))) { ids in
-///     UsersEndpoint(ids: ids)                        // answers with [User]
+/// let users = ObjectBatch<String, User>(
+///     key: { "user/\($0)" },
+///     expiry: .after(.seconds(3600))
+/// ) { ids in
+///     UsersEndpoint(ids: ids)  // returns [User]
 /// } values: { users in
 ///     Dictionary(users.map { ($0.id, $0) }) { $1 }
 /// }
-/// let answer = try await client.fetch(["7", "8", "9"], of: users)
+/// let response = try await client.fetch(["7", "8", "9"], of: users)
 /// ```
 public struct ObjectBatch<ID: Hashable & Sendable, Value: Codable & Sendable>: Sendable {
-    /// The key of a thing in the store: see `CacheManager.setObject(_:forKey:expiry:coder:)`.
+    /// Returns the key of an item in the store: see
+    /// `CacheManager.setObject(_:forKey:expiry:coder:)`.
     public var key: @Sendable (ID) -> String
-    /// How long a thing is live after it came.
+    /// How long an item is live after it came.
     public var expiry: Expiry
-    /// Asks for some things; it is called once for all that are missing. What the origin does not
-    /// have is not in its answer.
-    public var ask: @Sendable (_ missing: [ID], _ client: CachingClient) async throws -> [ID: Value]
+    /// Fetches items. It is called once for all missing ones. An item that the origin does not have
+    /// is not in its result.
+    public var fetch: @Sendable (_ missing: [ID], _ client: CachingClient) async throws -> [ID: Value]
 
-    /// A batch whose missing things are asked for by a closure.
+    /// Creates a batch whose missing items are fetched by a closure.
     public init(
         key: @escaping @Sendable (ID) -> String,
         expiry: Expiry,
-        ask: @escaping @Sendable (_ missing: [ID], _ client: CachingClient) async throws -> [ID: Value]
+        fetch: @escaping @Sendable (_ missing: [ID], _ client: CachingClient) async throws -> [ID: Value]
     ) {
         self.key = key
         self.expiry = expiry
-        self.ask = ask
+        self.fetch = fetch
     }
 
-    /// A batch whose missing things are asked for by one endpoint.
+    /// Creates a batch whose missing items are fetched by one endpoint.
     ///
-    /// The whole answer is not stored, and nothing stored is used for it.
-    /// - Parameter values: takes the answer apart.
+    /// The response as a whole is neither stored nor read from the store.
+    /// - Parameter values: returns the items of a response, by their ids.
     public init<E: Endpoint>(
         key: @escaping @Sendable (ID) -> String,
         expiry: Expiry,
@@ -43,33 +47,34 @@ public struct ObjectBatch<ID: Hashable & Sendable, Value: Codable & Sendable>: S
         values: @escaping @Sendable (E.Response) throws -> [ID: Value]
     ) {
         self.init(key: key, expiry: expiry) { missing, client in
-            // What comes is stored, so it must be the origin's.
+            // The items are stored, so they must be the origin's.
             let call = endpoint(missing).on(client).map(values).with { $0.takesSubstitutes = false }
             return try await call.fetch(.networkOnly).value
         }
     }
 }
 
-/// What is there of a batch that was asked for.
+/// The items that were available of a requested batch.
 public struct BatchResponse<ID: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// One thing.
+    /// One item.
     public struct Item: Sendable {
-        /// The thing.
+        /// The item's value.
         public var value: Value
-        /// Where it comes from.
+        /// Where the item comes from.
         public var source: CacheResponse.Source
-        /// It has expired, and stands in for what the origin could not be asked for.
+        /// Whether the item has expired. It is used because the origin was not contacted or did not
+        /// respond.
         public var isStale: Bool
     }
 
-    /// The things, by their ids.
+    /// The items, by their ids.
     public var items: [ID: Item]
-    /// The ids that have none, each once, in the order in which they were asked for.
+    /// The ids without an item, each once, in the order of the request.
     public var missing: [ID]
-    /// Why the origin did not answer, where it was asked. Without it, what is missing is what the
-    /// origin does not have.
+    /// Why the origin did not respond, if it was contacted. If `nil`, the origin does not have the
+    /// missing items.
     public var failure: HoldfastError?
 
-    /// The thing with an id.
+    /// Returns the value of the item with an id.
     public subscript(_ id: ID) -> Value? { items[id]?.value }
 }

@@ -7,10 +7,10 @@
     import Darwin
 #endif
 
-/// Which run of the machine this is. What was written and not synced outlives the process that
-/// wrote it, but not the machine's power.
+/// Identifies the machine's current boot. Unsynced writes survive their process, but not a loss of
+/// power.
 package enum BootIdentity {
-    /// `nil` where the system does not tell. Tests start the machine anew by setting it.
+    /// `nil` if the system does not provide it. Tests simulate a restart by setting it.
     @TaskLocal package static var current: String? = system
 
     private static let system: String? = {

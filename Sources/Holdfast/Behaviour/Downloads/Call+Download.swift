@@ -3,24 +3,25 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension Call {
-    /// Writes the network's answer to a file, whatever its size, and answers when it is whole and
-    /// in its place.
+    /// Writes the network's response to a file, whatever its size, and returns when the file is
+    /// complete and in its place.
     ///
-    /// Meanwhile it grows in `<file>.part` beside it, which its owner alone may read. Where the
-    /// download breaks off, the call's ``RetryPolicy`` says how often it goes on; where the call
-    /// ends without the whole (by a failure, a cancellation, the end of the process) a later one
-    /// for the same target and file goes on: with `Range` and `If-Range` on the strong validator
-    /// that is kept in `<file>.part.json`. After a restart of the machine only what was synced
-    /// counts, which is all but the last 8 MiB at most. Where the content has changed meanwhile, or
-    /// has no such validator, it begins anew. RFC 9110 §14, §13.1.5
+    /// Until then the content is in `<file>.part` beside the file, which only its owner can read.
+    /// If the download breaks off, the call's ``RetryPolicy`` determines how often it is resumed.
+    /// If the call ends without the whole content (by a failure, a cancellation, or the end of the
+    /// process), a later call for the same target and file resumes it. It sends `Range` and
+    /// `If-Range` with the strong validator that is kept in `<file>.part.json`. After a restart of
+    /// the machine only synced content is used, which is all but the last 8 MiB at most. If the
+    /// content has changed meanwhile, or has no such validator, the download starts again. RFC 9110
+    /// §14, §13.1.5
     ///
-    /// What comes is written as it comes: uncompressed content is asked for, and steps and
-    /// validations are not run. It is not stored, unless the endpoint says for how long
-    /// (`CacheRequest.Storage.expiring`) and the call uses the store; then it is always asked for
-    /// whole.
-    /// - Parameter destination: in place of the one that the endpoint's task names.
-    /// - Throws: ``HoldfastError``: `fileFailed` where the file cannot be made or written, or
-    ///   stands there already; `bodyTooLarge` beyond the endpoint's or the call's own
+    /// The content is written as it comes: the request accepts uncompressed content only, and steps
+    /// and validations are not run. The response is not stored, unless the endpoint states its
+    /// lifetime (`CacheRequest.Storage.expiring`) and the call uses the store. Then the whole
+    /// content is always requested.
+    /// - Parameter destination: the file, in place of the one that the endpoint's task names.
+    /// - Throws: ``HoldfastError`` with code `fileFailed` if the file cannot be created or written,
+    ///   or already exists; with code `bodyTooLarge` beyond the endpoint's or the call's own
     ///   `maximumBodyBytes`. `CancellationError`.
     @concurrent
     public func download(to destination: DownloadDestination? = nil) async throws -> DownloadedFile {
@@ -29,7 +30,7 @@ extension Call {
             throw HoldfastError(
                 code: .parametersMissing,
                 message:
-                    "The download for '\(Swift.type(of: endpoint))' has no file to go to. Name one in the call or in the endpoint's task."
+                    "The download for '\(Swift.type(of: endpoint))' has no destination. Name a file in the call or in the endpoint's task."
             )
         }
         let call = with { $0.acceptsCompression = false }
@@ -60,9 +61,12 @@ extension CachingClient {
         do {
             var prepared = try await prepare(call, for: .network)
             if case .byResponse = prepared.request.storage { prepared.request.storage = .never }
-            return try await converting(prepared) {
+            return try await convertErrors(prepared) {
                 guard let target = TargetURI(request: prepared.request.head) else {
-                    throw HoldfastError(code: .invalidURL, message: "'\(prepared.target)' is no target of a download.")
+                    throw HoldfastError(
+                        code: .invalidURL,
+                        message: "'\(prepared.target)' is not a valid URL for a download."
+                    )
                 }
                 let download = Download(
                     client: self,
@@ -91,7 +95,7 @@ extension CachingClient {
 }
 
 extension HTTPTask {
-    /// Where a download's content goes.
+    /// The destination of a download's content.
     fileprivate var downloadDestination: DownloadDestination? {
         if case .download(let destination, _) = self { destination } else { nil }
     }

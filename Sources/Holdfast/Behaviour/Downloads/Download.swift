@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// One download: asks, writes, and goes on where it broke off, until the file is whole.
+/// One download: requests, writes, and resumes after interruptions, until the file is complete.
 struct Download<Value: Sendable>: Sendable {
     let client: CachingClient
     let call: Call<Value>
@@ -11,11 +11,11 @@ struct Download<Value: Sendable>: Sendable {
     let target: TargetURI
     let file: PartFile
     let policy: RetryPolicy
-    /// Bytes that are accepted; no limit but the endpoint's or the call's own.
+    /// Bytes that are accepted. Only the endpoint's or the call's own limit applies.
     let limit: Int?
     var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
 
-    /// Whether parts are asked for. What goes through the store is asked for whole.
+    /// Whether parts are requested. A download that uses the store requests the whole content.
     private var isResumable: Bool { prepared.request.storage == .never }
 
     func run() async throws -> (length: Int64, resumedFrom: Int64, response: CacheResponse) {
@@ -23,7 +23,7 @@ struct Download<Value: Sendable>: Sendable {
         var resumedFrom: Int64?
         while true {
             let part = isResumable ? try await file.resumable(target) : nil
-            let response = try await ask(for: part)
+            let response = try await fetch(resuming: part)
             let decision = DownloadDecision(
                 after: response.head,
                 bodyLength: response.body.length,
@@ -31,14 +31,14 @@ struct Download<Value: Sendable>: Sendable {
                 accepted: prepared.reading.acceptedStatuses
             )
             switch decision {
-            case .refuse: throw await prepared.reading.refusal(response)
-            case .askForWhole: try await file.begin(nil)
-            case .isWhole:
+            case .reject: throw await prepared.reading.rejection(of: response)
+            case .fetchWhole: try await file.begin(nil)
+            case .complete:
                 let length = part?.length ?? 0
                 try await file.finish(length: length)
                 return (length, resumedFrom ?? length, response)
             case .write(let offset, let total):
-                // Only what was there before this download counts.
+                // Only bytes from before this download are counted.
                 if resumedFrom == nil || offset == 0 { resumedFrom = offset }
                 if offset == 0 { try await begin(response, total: total) }
                 do {
@@ -47,15 +47,15 @@ struct Download<Value: Sendable>: Sendable {
                         try await file.finish(length: length)
                         return (length, resumedFrom ?? 0, response)
                     }
-                    // A shorter part than was asked for is no failure. The rest is asked for.
+                    // A shorter part than requested is not a failure. The rest is requested next.
                     guard length > offset, response.head.status == .partialContent else {
                         throw BodyStreamError.truncated(expected: total, received: length)
                     }
                 } catch {
                     try Task.checkCancellation()
                     guard
-                        case .again(let delay) = policy.decision(
-                            after: error.asBroken,
+                        case .retry(let delay) = policy.decision(
+                            after: error.asConnectionError,
                             isIdempotent: call.endpoint.isIdempotent,
                             retries: retries,
                             jitter: jitter()
@@ -68,10 +68,10 @@ struct Download<Value: Sendable>: Sendable {
         }
     }
 
-    private func ask(for part: ResumablePart?) async throws -> CacheResponse {
-        var (request, _) = client.checked(prepared, call)
-        // A file may be long, and is no value: only what a call's validations or envelope say of it
-        // counts.
+    private func fetch(resuming part: ResumablePart?) async throws -> CacheResponse {
+        var (request, _) = client.makeCheckedRequest(prepared, call)
+        // A file may be long, and is not decoded. Only the call's validations or envelope can
+        // reject it.
         if request.contentCheck?.isForReplacements == true { request.contentCheck = nil }
         if request.storage != .never { request.goodDataGuard = client.configuration.goodDataGuard }
         adjust(&request, part)
@@ -81,7 +81,7 @@ struct Download<Value: Sendable>: Sendable {
     private func adjust(_ request: inout CacheRequest, _ part: ResumablePart?) {
         request.storage = prepared.request.storage
         request.preference = isResumable ? .networkOnly : call.endpoint.strategy.preference
-        // Without the field any coding would do for the origin. RFC 9110 §12.5.3
+        // Without this field the origin may choose any coding. RFC 9110 §12.5.3
         if !request.head.headerFields.contains(.acceptEncoding) {
             request.head.headerFields[.acceptEncoding] = "identity"
         }
@@ -99,11 +99,11 @@ struct Download<Value: Sendable>: Sendable {
 
     /// Writes a response's content from an offset on.
     ///
-    /// - Returns: where it ended.
+    /// - Returns: the offset of its end.
     private func write(_ response: CacheResponse, from offset: Int64, total: Int64?) async throws -> Int64 {
         var body = response.body
         if let handler = call.options.onProgress {
-            body = body.arriving(after: offset, total: total, handler)
+            body = body.reportingDownload(after: offset, total: total, handler)
         }
         var written = offset
         var waiting = ByteBuffer()
@@ -111,7 +111,7 @@ struct Download<Value: Sendable>: Sendable {
             for try await chunk in body {
                 let length = written + Int64(waiting.readableBytes + chunk.readableBytes)
                 if let limit, length > Int64(limit) { throw BodyStreamError.tooLarge(limit: limit) }
-                // More than was announced would be another file.
+                // More content than announced would be another file.
                 if let total, length > total {
                     throw BodyStreamError.truncated(expected: total, received: length)
                 }
@@ -122,12 +122,12 @@ struct Download<Value: Sendable>: Sendable {
                 waiting.clear()
             }
         } catch {
-            // What came is kept, for whoever goes on; also when the download was cancelled, so it
-            // is not waited for.
+            // The received content is kept for a later attempt. The download may be cancelled, so
+            // this write does not wait.
             if !(error is HoldfastError) { try file.writeNow(waiting, at: written) }
             throw error
         }
-        // A body that was cancelled may end as if it were whole.
+        // A cancelled body may end as if it were complete.
         try Task.checkCancellation()
         try await file.write(waiting, at: written)
         return written + Int64(waiting.readableBytes)
@@ -135,8 +135,8 @@ struct Download<Value: Sendable>: Sendable {
 }
 
 extension Error {
-    /// A body that ended too early is a connection that closed too early.
-    fileprivate var asBroken: any Error {
+    /// Converts a body that ended too early into a connection that closed too early.
+    fileprivate var asConnectionError: any Error {
         guard let error = self as? BodyStreamError, case .truncated = error else { return self }
         return TransportError(code: .connectionClosed, message: "The response broke off.", cause: self)
     }

@@ -2,26 +2,26 @@ import Crypto
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// What is known of a part that a broken-off download left, so that a later one may go on with it:
+/// Facts about the part of an interrupted download, which let a later one resume it:
 /// `<file>.part.json`.
 struct DownloadRecord: Codable, Sendable, Hashable {
     /// The SHA-256 of the target URI, in hexadecimal: the URI may hold secrets.
     var target: String
     /// A strong validator, as it goes into `If-Range`: an entity tag, or a date. RFC 9110 §13.1.5
     var validator: String
-    /// Bytes in the whole, where that is known.
+    /// Bytes in the whole content, if known.
     var length: Int64?
-    /// In which run of the machine the part was written; see ``BootIdentity``.
+    /// The boot of the machine in which the part was written; see ``BootIdentity``.
     var boot = BootIdentity.current
-    /// Bytes of the part that were synced: what a failure of the power leaves.
+    /// Bytes of the part that were synced, and so survive a loss of power.
     var synced: Int64?
 
-    /// How much earlier than `Date` a `Last-Modified` has to be to count as strong, in
+    /// A `Last-Modified` date is strong if it is at least this much earlier than `Date`, in
     /// milliseconds. RFC 9110 §8.8.2.2
     private static let dateDistance: Int64 = 60_000
 
-    /// What is kept of a complete response; `nil` where it has no strong validator, or its origin
-    /// serves no ranges: then a later download begins anew.
+    /// Creates the record of a complete response. Returns `nil` if it has no strong validator, or
+    /// if its origin serves no ranges. Then a later download starts again.
     init?(_ head: HTTPResponse, of target: TargetURI, length: Int64?, now: Timestamp) {
         let fields = head.headerFields
         guard fields[.acceptRanges]?.lowercased() != "none", let validator = Self.validator(fields, now: now) else {
@@ -40,7 +40,7 @@ struct DownloadRecord: Codable, Sendable, Hashable {
 
     private static func validator(_ fields: HTTPFields, now: Timestamp) -> String? {
         if let tag = fields[values: .eTag].first {
-            // One that is weak or malformed is none, and a date beside it is no better.
+            // With a weak or malformed tag, a date is no better.
             let inner = tag.dropFirst().dropLast()
             return tag.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"") && !inner.contains("\"") ? tag : nil
         }
@@ -51,15 +51,15 @@ struct DownloadRecord: Codable, Sendable, Hashable {
         return text
     }
 
-    /// How much of a part with so many bytes is what was written: all of it, unless the power may
-    /// have failed since.
+    /// Returns how many bytes of a part can be trusted: all of them, unless the power may have
+    /// failed since.
     ///
-    /// - Parameter present: the machine's run now.
+    /// - Parameter present: the machine's current boot.
     func trusted(_ length: Int64, in present: String?) -> Int64 {
         boot != nil && boot == present ? length : min(length, synced ?? 0)
     }
 
-    /// Whether a response says of itself that it is of another representation.
+    /// Whether a response states that it is of another representation.
     func isContradicted(by fields: HTTPFields) -> Bool {
         let name: HTTPField.Name = validator.hasPrefix("\"") ? .eTag : .lastModified
         guard let value = fields[values: name].first else { return false }

@@ -7,28 +7,28 @@
 #endif
 
 extension HoldfastError {
-    /// Something that could not be done with a file.
+    /// An error of a file operation.
     ///
-    /// - Parameter what: as it goes on after "could not": `be written`.
+    /// - Parameter what: the verb after "could not": `be written`.
     init(file path: String, _ number: Int32, _ what: String) {
         let reason: String
         switch number {
         case ENOSPC, EDQUOT:
-            reason = "the disk is full. Make room; what came so far is kept where the download can go on with it"
-        case EFBIG: reason = "its file system takes no file of this size"
-        case ENOENT, ENOTDIR: reason = "its folder is missing. Make it, or let 'createsFolders' do it"
-        case EACCES, EPERM, EROFS: reason = "it may not be written there"
-        case ELOOP: reason = "a link stands in its place"
+            reason = "the disk is full. Make room; the received part is kept if the download can be resumed"
+        case EFBIG: reason = "its file system does not allow files of this size"
+        case ENOENT, ENOTDIR: reason = "its folder is missing. Create it, or set 'createsFolders'"
+        case EACCES, EPERM, EROFS: reason = "permission was denied, or the file system is read-only"
+        case ELOOP: reason = "there is a link with its name"
         default: reason = String(cString: strerror(number))
         }
         self.init(code: .fileFailed, message: "The file '\(path)' could not \(what): \(reason).")
     }
 
-    /// A destination that has a file already.
-    init(taken path: String) {
+    /// The error of a destination that already exists.
+    init(existing path: String) {
         self.init(
             code: .fileFailed,
-            message: "'\(path)' is there already, and was not replaced. Choose another file, or set 'overwrites'."
+            message: "'\(path)' already exists, and was not replaced. Choose another file, or set 'overwrites'."
         )
     }
 }

@@ -16,15 +16,15 @@ import Synchronization
     import Darwin
 #endif
 
-/// The file in which a download grows: `<file>.part`, beside its destination, readable by its owner
-/// alone, and one download's at a time.
+/// The file that a download writes: `<file>.part`, beside its destination. Only its owner can read
+/// it, and only one download at a time writes it.
 ///
-/// All of it is done on NIO's thread pool: neither event loops nor cooperative threads wait for a
-/// disk.
+/// All file operations run on NIO's thread pool, so neither event loops nor cooperative threads
+/// wait for a disk.
 final class PartFile: Sendable {
     /// Bytes that are written at once.
     static let chunkSize = 256 << 10
-    /// Bytes after which a part is synced, so that a failure of the power costs no more.
+    /// Bytes after which a part is synced. A loss of power costs no more than these.
     static let syncDistance: Int64 = 8 << 20
 
     private let descriptor: Int32
@@ -32,10 +32,10 @@ final class PartFile: Sendable {
     private let path: String
     private let recordPath: String
     private var newRecordPath: String { recordPath + ".new" }
-    /// What is known of the part, where it can be gone on with.
+    /// The record of the part, if it can be resumed.
     private let record = Mutex<DownloadRecord?>(nil)
 
-    /// A record is a few hundred bytes; what is longer is none.
+    /// A record is a few hundred bytes. A longer file is not a record.
     private static let recordLimit = 64 << 10
 
     private init(_ descriptor: Int32, _ destination: DownloadDestination) {
@@ -45,19 +45,19 @@ final class PartFile: Sendable {
         recordPath = path + ".json"
     }
 
-    /// Opens and locks the part: two downloads into one file would make a third.
+    /// Opens and locks the part, because two downloads into one file would mix their content.
     private static func openLocked(_ destination: DownloadDestination) throws -> Int32 {
         let path = destination.part
         removeSecondName(path)
         let descriptor = openForWriting(path)
-        guard descriptor >= 0 else { throw HoldfastError(file: path, errno, "be made") }
+        guard descriptor >= 0 else { throw HoldfastError(file: path, errno, "be created") }
         let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
         let code = errno
         var (opened, present) = (stat(), stat())
-        // Whoever had it may have removed it, or put it in its place, after it was opened here:
-        // then it is no part any more.
+        // The former owner may have removed the file, or moved it into place, after it was opened
+        // here. Then it is no longer the part.
         if isLocked, fstat(descriptor, &opened) == 0, stat(path, &present) == 0, opened.st_ino == present.st_ino {
-            // One that an earlier download left may have been made otherwise.
+            // An earlier download may have left it with another mode.
             fchmod(descriptor, 0o600)
             return descriptor
         }
@@ -69,8 +69,8 @@ final class PartFile: Sendable {
         )
     }
 
-    /// A process that ended while it put the part in its place may have left it there under both
-    /// names: to write to it would be to write to what was whole.
+    /// Removes a part that has a second name. A process that ended while it moved the part into
+    /// place may have left it under both names. Writing to it would overwrite the complete file.
     private static func removeSecondName(_ path: String) {
         var information = stat()
         if lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFREG, information.st_nlink > 1 {
@@ -78,16 +78,16 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Lets others have it. The file itself may stay open for a moment longer, where a thread still
-    /// knows it.
+    /// Unlocks the part for others. The file may stay open a moment longer, if a thread still uses
+    /// it.
     func release() { flock(descriptor, LOCK_UN) }
 
     deinit { close(descriptor) }
 
-    /// Makes or finds the part.
+    /// Creates or opens the part.
     ///
-    /// - Throws: ``HoldfastError`` with code `fileFailed`: the destination is taken, its folder is
-    ///   missing or may not be written, or another download is under way.
+    /// - Throws: ``HoldfastError`` with code `fileFailed` if the destination exists, if its folder
+    ///   is missing or cannot be written, or if another download is under way.
     static func open(_ destination: DownloadDestination) async throws -> PartFile {
         try await onDisk {
             try checkPlace(destination)
@@ -107,10 +107,10 @@ final class PartFile: Sendable {
             guard information.st_mode & S_IFMT == S_IFREG else {
                 throw HoldfastError(
                     code: .fileFailed,
-                    message: "'\(destination.path)' is no regular file, and is not replaced by a download."
+                    message: "'\(destination.path)' is not a regular file, and a download does not replace it."
                 )
             }
-            guard destination.overwrites else { throw HoldfastError(taken: destination.path) }
+            guard destination.overwrites else { throw HoldfastError(existing: destination.path) }
         }
         guard destination.createsFolders else { return }
         let folder = destination.folder
@@ -119,15 +119,15 @@ final class PartFile: Sendable {
         } catch {
             throw HoldfastError(
                 code: .fileFailed,
-                message: "The folder '\(folder)' for a download could not be made.",
+                message: "The folder '\(folder)' for a download could not be created.",
                 cause: error
             )
         }
     }
 
-    /// What an earlier download of the same target left, where it can be gone on with.
+    /// Returns the part of an earlier download of the same target, if it can be resumed.
     func resumable(_ target: TargetURI) async throws -> ResumablePart? {
-        // Here, because the disk's thread knows no task.
+        // Read here, because the disk's thread has no task-local values.
         let boot = BootIdentity.current
         return try await Self.onDisk { [self] in
             let length = try length()
@@ -139,8 +139,8 @@ final class PartFile: Sendable {
             let trusted = record.trusted(length, in: boot)
             guard trusted > 0 else { return nil }
             if trusted < length || record.boot != boot {
-                // What follows may be anything. What is left was synced, and what comes is this
-                // run's.
+                // The bytes after it may be anything. The rest was synced, and new content belongs
+                // to this boot.
                 try truncate(to: trusted)
                 record.boot = boot
                 record.synced = trusted
@@ -151,11 +151,11 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Empties it, for content with this record.
+    /// Empties the part, for content with this record.
     func begin(_ record: DownloadRecord?) async throws {
         try await Self.onDisk { [self] in
-            // A record must never stand beside content that is not its own, nor after a failure of
-            // the power.
+            // A record must never exist beside content of another one, not even after a loss of
+            // power.
             if try removeRecord() { syncFolder() }
             try truncate(to: 0)
             if let record { try write(record) }
@@ -167,30 +167,30 @@ final class PartFile: Sendable {
         guard ftruncate(descriptor, off_t(length)) == 0 else { throw HoldfastError(file: path, errno, "be emptied") }
     }
 
-    /// Puts a record in the place of the one before, in one step.
+    /// Replaces the record, in one step.
     ///
-    /// Always by way of the same name, so that a process that is killed here leaves no more than
-    /// the next one takes away.
+    /// It always uses the same temporary name, so a process that is killed here leaves no more than
+    /// the next one removes.
     private func write(_ record: DownloadRecord) throws {
         let bytes: Data
         do { bytes = try JSONEncoder().encode(record) } catch {
             throw HoldfastError(
                 code: .fileFailed,
-                message: "'\(recordPath)', what is known of a download, could not be written.",
+                message: "'\(recordPath)', the record of a download, could not be written.",
                 cause: error
             )
         }
         let file = openForWriting(newRecordPath)
-        guard file >= 0 else { throw HoldfastError(file: newRecordPath, errno, "be made") }
+        guard file >= 0 else { throw HoldfastError(file: newRecordPath, errno, "be created") }
         defer { close(file) }
         guard ftruncate(file, 0) == 0 else { throw HoldfastError(file: newRecordPath, errno, "be emptied") }
         try bytes.withUnsafeBytes { try Self.write($0, to: file, named: newRecordPath, at: 0) }
-        // What it says of the power must not be lost by it.
+        // The record states what survives a loss of power, so it must survive one too.
         guard record.synced == nil || fsync(file) == 0 else {
             throw HoldfastError(file: newRecordPath, errno, "be written to disk")
         }
         guard rename(newRecordPath, recordPath) == 0 else {
-            throw HoldfastError(file: recordPath, errno, "be put in its place")
+            throw HoldfastError(file: recordPath, errno, "be moved into place")
         }
         if record.synced != nil { syncFolder() }
     }
@@ -208,7 +208,7 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Writes some bytes at an offset, and syncs what was written where that has become much.
+    /// Writes bytes at an offset, and syncs the file if much was written since the last sync.
     func write(_ buffer: ByteBuffer, at offset: Int64) async throws {
         try await Self.onDisk { [self] in
             try writeNow(buffer, at: offset)
@@ -224,19 +224,19 @@ final class PartFile: Sendable {
         self.record.withLock { $0 = record }
     }
 
-    /// As ``write(_:at:)``, at once: for the last bytes of a download that was cancelled.
+    /// Like ``write(_:at:)``, but without suspending: for the last bytes of a cancelled download.
     func writeNow(_ buffer: ByteBuffer, at offset: Int64) throws {
         try buffer.withUnsafeReadableBytes { try Self.write($0, to: descriptor, named: path, at: offset) }
     }
 
-    /// Puts it in the destination's place, whole, on disk, and in one step.
+    /// Moves the complete file to the destination, synced and in one step.
     func finish(length: Int64) async throws {
         try await Self.onDisk { [self] in
             let found = try self.length()
             guard found == length else {
                 throw HoldfastError(
                     code: .fileFailed,
-                    message: "'\(path)' has \(found) bytes and should have \(length): somebody else wrote to it."
+                    message: "'\(path)' has \(found) bytes and should have \(length): another program wrote to it."
                 )
             }
             guard fsync(descriptor) == 0 else { throw HoldfastError(file: path, errno, "be written to disk") }
@@ -248,28 +248,28 @@ final class PartFile: Sendable {
 
     private func moveIntoPlace() throws {
         if !destination.overwrites {
-            // Unlike a renaming, a link never takes the place of a file that came meanwhile.
+            // Unlike a rename, a link never replaces a file that appeared meanwhile.
             if link(path, destination.path) == 0 {
                 unlink(path)
                 return
             }
             let code = errno
-            if code == EEXIST { throw HoldfastError(taken: destination.path) }
-            // File systems without links have nothing as good.
+            if code == EEXIST { throw HoldfastError(existing: destination.path) }
+            // File systems without links have no equivalent.
             guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(code), access(destination.path, F_OK) != 0 else {
-                throw HoldfastError(file: destination.path, code, "be put in its place")
+                throw HoldfastError(file: destination.path, code, "be moved into place")
             }
         }
         guard rename(path, destination.path) == 0 else {
-            throw HoldfastError(file: destination.path, errno, "be put in its place")
+            throw HoldfastError(file: destination.path, errno, "be moved into place")
         }
     }
 
-    /// Ends a download that came to nothing: the part stays where a later one can go on with it,
-    /// and is removed otherwise.
+    /// Ends a failed download. The part stays if a later download can resume it, and is removed
+    /// otherwise.
     ///
-    /// It waits for no thread: the task may be cancelled. What cannot be removed is emptied by the
-    /// next download.
+    /// It does not suspend, because the task may be cancelled. If the part cannot be removed, the
+    /// next download empties it.
     func end(after error: any Error) {
         let isTooLarge = (error as? HoldfastError)?.code == .bodyTooLarge
         let isKept = !isTooLarge && access(recordPath, F_OK) == 0 && (try? length()) != 0
@@ -279,11 +279,11 @@ final class PartFile: Sendable {
 
     private func length() throws -> Int64 {
         var information = stat()
-        guard fstat(descriptor, &information) == 0 else { throw HoldfastError(file: path, errno, "be looked at") }
+        guard fstat(descriptor, &information) == 0 else { throw HoldfastError(file: path, errno, "be inspected") }
         return Int64(information.st_size)
     }
 
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was a record.
     @discardableResult
     private func removeRecord() throws -> Bool {
         unlink(newRecordPath)
@@ -292,8 +292,8 @@ final class PartFile: Sendable {
         return false
     }
 
-    /// Makes the name last as well as the content. A folder that cannot be synced has a file system
-    /// that needs none.
+    /// Syncs the folder, so that the file's name survives as well as its content. If a folder
+    /// cannot be synced, its file system does not need it.
     private func syncFolder() {
         let folder = openFolder(destination.folder)
         guard folder >= 0 else { return }
@@ -309,15 +309,15 @@ final class PartFile: Sendable {
 extension DownloadDestination {
     fileprivate var part: String { path + ".part" }
 
-    /// The folder that the file is in.
+    /// The folder of the file.
     fileprivate var folder: String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }
 
-/// Opens a file to be written by its owner, made where there is none, and for no child process. A
-/// link in its place is not followed.
+/// Opens a file for writing by its owner, creates it if missing, and does not pass it to child
+/// processes. It does not follow a link in its place.
 private func openForWriting(_ path: String) -> Int32 {
     open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
 }

@@ -1,8 +1,9 @@
 import HTTPCache
 
 extension CachingClient {
-    /// The response to a call's request; where the call chose so (``CallOptions/reuseWithin``), the
-    /// one that came for the same request a short time ago, or comes for it now.
+    /// Returns the response to a call's request. If the call chose reuse
+    /// (``CallOptions/reuseWithin``), it may be a recent response to the same request, or one that
+    /// another call waits for.
     func respondOrReuse<Value: Sendable>(
         to request: CacheRequest,
         _ call: Call<Value>,
@@ -12,7 +13,7 @@ extension CachingClient {
             let identity = RequestIdentity(sharing: request)
         else {
             let response = try await respond(to: request, call, prepared)
-            // Who reuses must not go back behind what somebody has seen.
+            // A later call that reuses must not see a response older than this one.
             if response.source == .network { recent.supersede(RequestIdentity(request)) }
             return response
         }
@@ -20,13 +21,13 @@ extension CachingClient {
         let exchange = ExchangeIdentity(identity, request, call, bodyLimit: reading.maximumBodyBytes)
         return try await recent.response(to: exchange, within: window) {
             var request = request
-            // It is nobody's alone, so it runs on no call's lane.
+            // The exchange serves several calls, so it does not run on one call's lane.
             request.place = .system
-            return try await reading.collected(try await self.respond(to: request, call, prepared))
+            return try await reading.collect(try await self.respond(to: request, call, prepared))
         }
     }
 
-    /// Keeps a response from later calls that this one could not read.
+    /// Removes the kept response to a request, because this call could not read it.
     func forget<Value: Sendable>(_ request: CacheRequest, after call: Call<Value>) {
         guard call.options.reuseWithin != nil else { return }
         recent.forget(RequestIdentity(request))
@@ -34,9 +35,9 @@ extension CachingClient {
 }
 
 extension ContentReading {
-    /// A response with its content in memory, so that several calls can read it. What breaks off
-    /// does so for each of them.
-    fileprivate func collected(_ response: CacheResponse) async throws -> CacheResponse {
+    /// Returns the response with its content in memory, so that several calls can read it. A body
+    /// that broke off fails for each of them.
+    fileprivate func collect(_ response: CacheResponse) async throws -> CacheResponse {
         guard response.body.whole == nil else { return response }
         var response = response
         do {

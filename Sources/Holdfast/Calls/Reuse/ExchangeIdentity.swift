@@ -2,8 +2,8 @@ import HTTPCache
 import HTTPTypes
 import HoldfastConfiguration
 
-/// What makes two calls' exchanges the same: the request, and all that decides how its response is
-/// had and stored.
+/// The identity of an exchange: the request, and every setting that affects how its response is
+/// fetched and stored. Calls with equal identities can share an exchange.
 struct ExchangeIdentity: Hashable, Sendable {
     let request: RequestIdentity
     private var preference = CacheRequest.Preference.standard
@@ -14,7 +14,7 @@ struct ExchangeIdentity: Hashable, Sendable {
     private var secretParameters: Set<String> = []
     private var secretFields: Set<HTTPField.Name> = []
     private var bodyLimit = 0
-    /// The endpoint's and the value's: they say what is checked before a response is stored.
+    /// The types of endpoint and value. They determine the checks before a response is stored.
     private var types: [ObjectIdentifier] = []
 
     /// - Parameter bodyLimit: bytes of content that the call accepts.
@@ -31,7 +31,7 @@ struct ExchangeIdentity: Hashable, Sendable {
         types = [ObjectIdentifier(Swift.type(of: call.endpoint)), ObjectIdentifier(Value.self)]
     }
 
-    /// An exchange that is nothing but its request.
+    /// The identity of an exchange that has no settings besides its request.
     init(_ request: RequestIdentity) {
         self.request = request
     }

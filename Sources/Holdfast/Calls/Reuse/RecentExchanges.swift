@@ -2,22 +2,23 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// Gives one response to calls that ask for the same at the same time, or shortly after each other.
+/// Shares one response among calls that make the same request at the same time, or shortly after
+/// each other.
 ///
-/// An exchange runs in a task of its own: a caller that goes away ends its own waiting, and the
-/// last one that does ends the exchange.
+/// An exchange runs in a task of its own. A caller that is cancelled ends only its own waiting; the
+/// last one to do so ends the exchange.
 final class RecentExchanges: Sendable {
     private typealias Waiter = CheckedContinuation<CacheResponse, any Error>
 
     private struct State {
         var recent: RecentResponses
-        /// Who waits, by exchange and caller.
+        /// The waiting callers, by exchange and caller.
         var waiters: [Int: [Int: Waiter]] = [:]
-        /// For which exchange a caller waits.
+        /// The exchange that each caller waits for.
         var exchanges: [Int: Int] = [:]
         var tasks: [Int: Task<Void, Never>] = [:]
         var nextCaller = 0
-        /// Lets go of what is too old.
+        /// Removes responses that are too old.
         var timer: Task<Void, Never>?
     }
 
@@ -29,7 +30,7 @@ final class RecentExchanges: Sendable {
     private let fence: @Sendable () -> InvalidationSequence
 
     /// - Parameters:
-    ///   - bytes: content that is kept at most; with 0 every call asks for itself.
+    ///   - bytes: the limit for the content that is kept; with 0 every call makes its own request.
     ///   - fence: the store's last invalidation.
     init(
         bytes: Int,
@@ -46,24 +47,25 @@ final class RecentExchanges: Sendable {
 
     deinit { state.withLock { $0.timer?.cancel() } }
 
-    /// Responses that are kept.
+    /// The number of kept responses.
     var keptCount: Int { state.withLock { $0.recent.count } }
 
-    /// Callers that wait.
+    /// The number of waiting callers.
     var waitingCount: Int { state.withLock { $0.exchanges.count } }
 
-    /// The response of an exchange: one that came within the window, that of an exchange under way,
-    /// or a new one's.
+    /// Returns the response of an exchange: a recent one, that of an exchange under way, or that of
+    /// a new exchange.
     ///
-    /// - Parameter ask: makes the exchange, and returns its response with the content in memory.
-    /// - Throws: what `ask` throws, to all who wait; `CancellationError` where the caller goes
-    ///   away.
+    /// - Parameter fetch: performs the exchange, and returns its response with the content in
+    ///   memory.
+    /// - Throws: the error of `fetch`, to all waiting callers; `CancellationError` if the caller is
+    ///   cancelled.
     func response(
         to identity: ExchangeIdentity,
         within window: Duration,
-        _ ask: @escaping @Sendable () async throws -> CacheResponse
+        _ fetch: @escaping @Sendable () async throws -> CacheResponse
     ) async throws -> CacheResponse {
-        if isOff.load(ordering: .acquiring) { return try await ask() }
+        if isOff.load(ordering: .acquiring) { return try await fetch() }
         let caller = state.withLock { state in
             state.nextCaller += 1
             return state.nextCaller
@@ -74,12 +76,12 @@ final class RecentExchanges: Sendable {
                     if Task.isCancelled { return .failure(CancellationError()) }
                     let exchange: Int
                     switch state.recent.arrive(identity, within: window, at: clock.now(), fence()) {
-                    case .answered(let response): return .success(response)
+                    case .reuses(let response): return .success(response)
                     case .joins(let number): exchange = number
                     case .leads(let number):
                         exchange = number
                         isIdle.store(false, ordering: .releasing)
-                        state.tasks[number] = Task { await self.run(number, leader: caller, ask) }
+                        state.tasks[number] = Task { await self.run(number, leader: caller, fetch) }
                     }
                     state.waiters[exchange, default: [:]][caller] = waiter
                     state.exchanges[caller] = exchange
@@ -105,9 +107,9 @@ final class RecentExchanges: Sendable {
         waiter?.resume(throwing: CancellationError())
     }
 
-    private func run(_ exchange: Int, leader: Int, _ ask: @Sendable () async throws -> CacheResponse) async {
+    private func run(_ exchange: Int, leader: Int, _ fetch: @Sendable () async throws -> CacheResponse) async {
         let result: Result<CacheResponse, any Error>
-        do { result = .success(try await ask()) } catch { result = .failure(error) }
+        do { result = .success(try await fetch()) } catch { result = .failure(error) }
         let (waiters, timer) = state.withLock { state in
             let isOff = isOff.load(ordering: .acquiring)
             let recent = isOff ? nil : (try? result.get()).flatMap { RecentResponse($0, at: clock.now()) }
@@ -124,12 +126,12 @@ final class RecentExchanges: Sendable {
         }
     }
 
-    /// Another response came for a request: nobody who comes later gets an older one.
+    /// Records that another response came for a request, so that later calls get no older one.
     func supersede(_ request: @autoclosure () -> RequestIdentity) {
         change { $0.supersede(request()) }
     }
 
-    /// What is kept for a request turned out to be of no use.
+    /// Removes the kept response to a request, because it cannot be used.
     func forget(_ request: @autoclosure () -> RequestIdentity) {
         change { $0.forget(request()) }
     }
@@ -146,7 +148,7 @@ final class RecentExchanges: Sendable {
         isIdle.store(state.recent.isEmpty, ordering: .releasing)
     }
 
-    /// Lets go of everything, and has each call ask for itself from now on.
+    /// Removes everything. From now on each call makes its own request.
     func close() {
         isOff.store(true, ordering: .releasing)
         let timer = state.withLock { state in
@@ -158,7 +160,7 @@ final class RecentExchanges: Sendable {
         timer?.cancel()
     }
 
-    /// Has what is kept let go of in time: the newest may be the first to grow old.
+    /// Restarts the timer that removes old responses, because the newest one may expire first.
     ///
     /// - Returns: the timer before.
     private func replaceTimer(_ state: inout State) -> Task<Void, Never>? {
@@ -181,7 +183,7 @@ final class RecentExchanges: Sendable {
 }
 
 extension CacheResponse {
-    /// The response for a call that joined another's exchange.
+    /// The response for a call that joined another call's exchange.
     fileprivate var collapsed: CacheResponse {
         var response = self
         if source == .network { response.outcome.isCollapsed = true }

@@ -1,8 +1,8 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// A response of the network that later calls may have, because the store does not answer with it:
-/// it is not stored, or has to be validated before each use.
+/// A network response that later calls may reuse. The store does not serve it, because it is not
+/// stored or needs validation before each use.
 struct RecentResponse: Sendable {
     private let response: CacheResponse
     private let receivedAt: Timestamp
@@ -11,8 +11,8 @@ struct RecentResponse: Sendable {
     /// Bytes of its content.
     let bytes: Int
 
-    /// `nil` for all that later calls must not have: failures, parts of a content that broke off,
-    /// what the store answers with.
+    /// Returns `nil` for responses that later calls must not reuse: failures, incomplete content,
+    /// and responses that the store serves.
     init?(_ response: CacheResponse, at now: Timestamp) {
         guard response.source == .network, response.head.status.kind == .successful, !response.outcome.isCollapsed,
             let content = response.body.whole
@@ -32,18 +32,18 @@ struct RecentResponse: Sendable {
         bytes = content.readableBytes
     }
 
-    /// How long ago it came; also where the clock was set back, which makes nothing recent for
-    /// ever.
+    /// How long ago the response came. The age is absolute, so that a clock that is set back does
+    /// not make the response recent for ever.
     func age(at now: Timestamp) -> Duration { .milliseconds(now.milliseconds(since: receivedAt).magnitude) }
 
-    /// The response as a call has it that came later.
-    func answer(at now: Timestamp) -> CacheResponse {
-        var answer = response
-        answer.source = .store
-        answer.isStale = now >= freshUntil
-        answer.isValidated = false
-        answer.age += age(at: now).clampedMilliseconds
-        answer.outcome = CacheOutcome(isHit: true, detail: .recent)
-        return answer
+    /// The response for a later call.
+    func makeResponse(at now: Timestamp) -> CacheResponse {
+        var reused = response
+        reused.source = .store
+        reused.isStale = now >= freshUntil
+        reused.isValidated = false
+        reused.age += age(at: now).clampedMilliseconds
+        reused.outcome = CacheOutcome(isHit: true, detail: .recent)
+        return reused
     }
 }

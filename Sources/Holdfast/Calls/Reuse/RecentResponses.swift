@@ -1,21 +1,21 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Responses that came a short time ago, and exchanges that others may join: events in, decisions
-/// out.
+/// Recent responses, and exchanges that calls may join. It receives events and returns decisions.
 ///
-/// Every invalidation in the store ends all of it, because it is not known what it concerned.
+/// Every invalidation in the store ends the reuse of all of them, because it is not known which
+/// responses it affects.
 struct RecentResponses: Sendable {
     struct Limits: Sendable {
-        /// Bytes of content that are kept; one response has at most an eighth of them.
+        /// Bytes of content that are kept. One response may have at most an eighth of them.
         var bytes: Int
         var responses = 1024
     }
 
-    /// What a call does.
+    /// How a call proceeds.
     enum Arrival: Sendable {
-        /// It has this response, which came for an earlier call.
-        case answered(CacheResponse)
+        /// It uses this response, which came for an earlier call.
+        case reuses(CacheResponse)
         /// It waits for this exchange, which is under way.
         case joins(Int)
         /// It begins this exchange, and waits for it.
@@ -24,10 +24,10 @@ struct RecentResponses: Sendable {
 
     private struct Kept {
         var response: RecentResponse
-        /// How long it is kept: what the calls that it came for chose.
+        /// How long the response is kept: the longest window of the calls that it came for.
         var window: Duration
         var fence: InvalidationSequence
-        /// Grows from response to response: the oldest goes first.
+        /// Grows with each response: the oldest goes first.
         var number: Int
 
         func isOld(at now: Timestamp) -> Bool { response.age(at: now) > window }
@@ -38,33 +38,33 @@ struct RecentResponses: Sendable {
         var callers = 1
         var window: Duration
         var fence: InvalidationSequence
-        /// Another response came for its request meanwhile, which may be a newer one.
+        /// Another, possibly newer, response came for its request meanwhile.
         var isSuperseded = false
     }
 
     private let limits: Limits
     private var kept: [RequestIdentity: Kept] = [:]
     private var running: [Int: Running] = [:]
-    /// Those that may be joined.
+    /// The exchanges that calls may join.
     private var joinable: [ExchangeIdentity: Int] = [:]
     private var nextNumber = 0
-    /// Bytes of all that is kept.
+    /// Bytes of all kept responses.
     private(set) var bytes = 0
 
     init(_ limits: Limits) {
         self.limits = limits
     }
 
-    /// Responses that are kept.
+    /// The number of kept responses.
     var count: Int { kept.count }
 
-    /// Whether nothing is kept and nothing under way.
+    /// Whether no response is kept and no exchange is under way.
     var isEmpty: Bool { kept.isEmpty && running.isEmpty }
 
-    /// A call comes.
+    /// Handles a new call.
     ///
     /// - Parameters:
-    ///   - window: how old a response may be that answers it.
+    ///   - window: the greatest age of a response that may be reused.
     ///   - fence: the store's last invalidation.
     mutating func arrive(
         _ identity: ExchangeIdentity,
@@ -72,7 +72,7 @@ struct RecentResponses: Sendable {
         at now: Timestamp,
         _ fence: InvalidationSequence
     ) -> Arrival {
-        if let response = recent(identity.request, within: window, at: now, fence) { return .answered(response) }
+        if let response = recent(identity.request, within: window, at: now, fence) { return .reuses(response) }
         if let number = joinable[identity], var exchange = running[number], exchange.fence == fence,
             !exchange.isSuperseded
         {
@@ -98,12 +98,13 @@ struct RecentResponses: Sendable {
             forget(request)
             return nil
         }
-        return found.response.age(at: now) <= window ? found.response.answer(at: now) : nil
+        return found.response.age(at: now) <= window ? found.response.makeResponse(at: now) : nil
     }
 
-    /// A call goes away.
+    /// Handles a call that is cancelled.
     ///
-    /// - Returns: whether it was the last that waited for the exchange, which is to be ended then.
+    /// - Returns: whether it was the last one that waited for the exchange, which must then be
+    ///   ended.
     mutating func leave(_ number: Int) -> Bool {
         guard var exchange = running[number] else { return false }
         exchange.callers -= 1
@@ -113,12 +114,12 @@ struct RecentResponses: Sendable {
         return true
     }
 
-    /// An exchange has its response, or failed.
+    /// Handles the end of an exchange.
     ///
     /// - Parameters:
-    ///   - response: `nil` where later calls must not have it.
-    ///   - fence: the store's last invalidation. Where it is a later one than when the exchange
-    ///     began, the response may be older than what was changed, and is not kept.
+    ///   - response: `nil` if later calls must not reuse it.
+    ///   - fence: the store's last invalidation. If it is later than at the start of the exchange,
+    ///     the response may be older than the change, and is not kept.
     mutating func finish(_ number: Int, _ response: RecentResponse?, _ fence: InvalidationSequence) {
         guard let exchange = end(number), let response, exchange.fence == fence, !exchange.isSuperseded,
             response.bytes <= limits.bytes / 8
@@ -143,7 +144,7 @@ struct RecentResponses: Sendable {
         return exchange
     }
 
-    /// Another response came for a request: nobody who comes later gets an older one.
+    /// Records that another response came for a request, so that later calls get no older one.
     mutating func supersede(_ request: RequestIdentity) {
         forget(request)
         for (number, exchange) in running where exchange.identity.request == request {
@@ -151,21 +152,21 @@ struct RecentResponses: Sendable {
         }
     }
 
-    /// What is kept for a request turned out to be of no use.
+    /// Removes the kept response to a request, because it cannot be used.
     mutating func forget(_ request: RequestIdentity) {
         guard let forgotten = kept.removeValue(forKey: request) else { return }
         bytes -= forgotten.response.bytes
     }
 
-    /// Lets go of everything.
+    /// Removes everything.
     mutating func forgetAll() {
         kept = [:]
         bytes = 0
     }
 
-    /// Lets go of what is too old.
+    /// Removes responses that are too old.
     ///
-    /// - Returns: how long it is until the next one is; `nil` where none is kept.
+    /// - Returns: how long it takes until the next one is too old; `nil` if none is kept.
     mutating func removeOld(at now: Timestamp) -> Duration? {
         var wait: Duration?
         for (request, one) in kept {

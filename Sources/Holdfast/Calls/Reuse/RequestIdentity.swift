@@ -1,12 +1,12 @@
 import HTTPCache
 import HTTPTypes
 
-/// What makes two requests the same: method, target, fields and principal, to the byte.
+/// The identity of a request: method, target, fields and principal, byte for byte.
 ///
-/// Credentials are among the fields, or in the target, so that nobody gets what came for others.
+/// Credentials are among the fields, or in the target, so a response never crosses credentials.
 struct RequestIdentity: Hashable, Sendable {
     private let method: HTTPRequest.Method
-    /// As bytes, because strings are equal that only look the same.
+    /// As bytes, because strings that only look alike can be equal.
     private let target: [UInt8]
     private let principal: [UInt8]?
     private let fields: HTTPFields
@@ -19,9 +19,9 @@ struct RequestIdentity: Hashable, Sendable {
         fields = head.headerFields
     }
 
-    /// The identity of a request that may share its response with the same one a short time later;
-    /// `nil` for what changes something, has content, is never stored by its endpoint's word, asks
-    /// for a part or under a condition, or says itself what it wants of a cache.
+    /// The identity of a request that may share its response with an equal, slightly later one.
+    /// `nil` if the request changes something, has content, has an endpoint whose `storage` is
+    /// `never`, asks for a range or under a condition, or has its own cache directives.
     init?(sharing request: CacheRequest) {
         guard request.head.method == .get || request.head.method == .head, request.body == nil,
             request.storage != .never,

@@ -6,26 +6,27 @@
     import Darwin
 #endif
 
-/// The pages of a database file with what its log adds to them, read without SQLite and without
-/// writing anything.
+/// The pages of a database file with the changes in its log, read without SQLite and without
+/// writing.
 ///
-/// Only whole transactions of the log count: frames up to the last commit whose checksums are
+/// Only complete transactions of the log are used: frames up to the last commit with an unbroken
+/// chain of checksums.
 /// unbroken.
 ///
 /// <https://www.sqlite.org/fileformat2.html>
 final class DatabaseImage {
     static let pageSize = Int(StoreLimits.pageSize)
 
-    /// Pages that can be asked for: 1 to this.
+    /// The number of pages that can be read: 1 to this.
     let pageCount: Int
-    /// Pages that are there: of those after them nothing is known but what others say.
+    /// The number of pages that are present. Later pages are known only from references in others.
     let presentPages: Int
     private let file: FileHandle
     private let log: FileHandle?
-    /// Where in the log a page's content begins.
+    /// The offset in the log at which each page's content begins.
     private let frames: [Int: Int64]
 
-    /// - Throws: ``SystemFailure`` when the file cannot be opened.
+    /// - Throws: ``SystemFailure`` if the file cannot be opened.
     init(path: String) throws {
         file = try FileHandle(path: path, flags: O_RDONLY)
         let size = try FileStatus(path: path)?.size ?? 0
@@ -54,10 +55,11 @@ final class DatabaseImage {
         }
     }
 
-    /// A header that tells of more pages that are missing is itself what is damaged.
+    /// The most missing pages that a header may claim; beyond it, the header itself is taken to be
+    /// damaged.
     private static let mostMissing = 1 << 20
 
-    /// A page's bytes; zeros where there are none, or where the disk does not give them.
+    /// Returns a page's bytes; zeros if the page is missing or cannot be read.
     func page(_ number: Int) -> [UInt8] {
         let zeros = [UInt8](repeating: 0, count: Self.pageSize)
         guard number >= 1, number <= pageCount else { return zeros }
@@ -76,8 +78,7 @@ final class DatabaseImage {
     private static let logHeaderLength = 32
     private static let frameHeaderLength = 24
 
-    /// The committed frames, and the pages that the database has with them; `nil` without any
-    /// commit.
+    /// Returns the committed frames, and the database's pages with them; `nil` without a commit.
     private static func frames(in log: FileHandle) -> (frames: [Int: Int64], pages: Int?) {
         guard let header = try? log.read(count: logHeaderLength, at: 0), header.count == logHeaderLength,
             header.integer(at: 0) | 1 == 0x377f_0683, header.integer(at: 8) == pageSize
@@ -109,7 +110,7 @@ final class DatabaseImage {
     }
 }
 
-/// The checksum that runs through a write-ahead log.
+/// The running checksum of a write-ahead log.
 private struct LogChecksum {
     private let isBigEndian: Bool
     private var first: UInt32 = 0
@@ -139,7 +140,7 @@ private struct LogChecksum {
 }
 
 extension [UInt8] {
-    /// Four bytes as SQLite writes numbers: big-endian, without a sign.
+    /// Reads four bytes as SQLite's numbers: big-endian and unsigned.
     func integer(at offset: Int) -> Int {
         Int(self[offset]) << 24 | Int(self[offset + 1]) << 16 | Int(self[offset + 2]) << 8 | Int(self[offset + 3])
     }

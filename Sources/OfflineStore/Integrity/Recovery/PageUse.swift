@@ -1,9 +1,7 @@
-/// What the pages of a database are used for: by its pointer map, which has an entry for every
-/// page, and where that is damaged by its list of free pages.
+/// The use of each page of a database. It comes from the pointer map, which has an entry for every
+/// page, or from the list of free pages if the map is damaged.
 ///
-/// What is on a free page was removed, and must not come back.
-///
-/// <https://www.sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages>
+/// Rows on a free page were removed, and must not come back.
 final class PageUse {
     enum Use: Equatable {
         case root
@@ -11,12 +9,12 @@ final class PageUse {
         case overflow
         case tree(parent: Int)
         case map
-        /// The map does not say, and it is not in the list of free pages.
+        /// The map does not have it, and it is not in the list of free pages.
         case unknown
     }
 
     private static let entryLength = 5
-    /// Pages that one page of the map tells of.
+    /// The number of pages that one page of the map covers.
     private static let coverage = DatabaseImage.pageSize / entryLength
     /// The page at 1 GiB, which is never used.
     private static let lockPage = 0x4000_0000 / DatabaseImage.pageSize + 1
@@ -45,10 +43,10 @@ final class PageUse {
         }
     }
 
-    /// The root of the tree that a page is in; `nil` when the map does not lead to one.
+    /// Returns the root of the tree that a page is in; `nil` if the map does not lead to one.
     func root(of page: Int) -> Int? {
         var page = page
-        // No tree is deeper.
+        // No tree is deeper than this.
         for _ in 0..<24 {
             switch use(of: page) {
             case .root: return page

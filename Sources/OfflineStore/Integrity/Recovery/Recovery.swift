@@ -11,8 +11,8 @@ import GRDBSQLite
 
 /// One recovery, from the paths to the new store.
 ///
-/// The new database has no name of a store's until it is finished, so that one that was cut short
-/// is not taken for a store.
+/// The new database does not have a store's file name until it is finished. So an interrupted
+/// recovery is not taken for a store.
 struct Recovery {
     private let source: StoreFolder
     private let target: StoreFolder
@@ -69,14 +69,14 @@ struct Recovery {
         var path: String
         var name: String
         var number: Int?
-        /// The number of the last invalidation by the sidecar; `nil` where it tells nothing of this
-        /// database.
+        /// The number of the last invalidation in the sidecar; `nil` if the sidecar does not belong
+        /// to this database.
         var known: Int64?
     }
 
     private func sources() throws -> [Source] {
         guard let status = try FileStatus(path: source.path) else {
-            throw StoreOpening.notAStore(source, "there is nothing")
+            throw StoreOpening.notAStore(source, "it does not exist")
         }
         guard status.isFolder else {
             let name = String(source.path.split(separator: "/").last ?? "")
@@ -111,12 +111,12 @@ struct Recovery {
                 code: .foreignDatabase,
                 message: "The database '\(source.path)' belongs to another program. Nothing was changed."
             )
-        // That is what recovering is for.
+        // Such files are what recovery is for.
         case .unreadable, .missing: break
         }
     }
 
-    /// Keeps writers away for as long as the result lives, without writing to the lock's file.
+    /// Locks out writers while the result lives, without writing to the lock's file.
     private func lockSource() throws -> FileHandle? {
         var path = source.lockPath
         if try FileStatus(path: source.path)?.isFolder == false {
@@ -136,13 +136,13 @@ struct Recovery {
 
     // MARK: The new one
 
-    /// - Returns: whether the folder was made.
+    /// - Returns: whether the folder was created.
     private func prepareTarget() throws -> Bool {
         guard !(target.path + "/").hasPrefix(source.path + "/") else {
             throw StoreError(
                 code: .invalidConfiguration,
                 message:
-                    "'\(target.path)' is in the store that is to be recovered. Choose a folder elsewhere; nothing was changed."
+                    "'\(target.path)' is inside the store to recover. Choose a folder elsewhere; nothing was changed."
             )
         }
         switch try target.content() {
@@ -162,7 +162,7 @@ struct Recovery {
 
     private func publish(number: Int, sequence: Int64) throws {
         let path = target.databasePath(number)
-        // Empty: the log was copied and truncated, and this was the last connection.
+        // They are empty: the log was copied and truncated, and this was the last connection.
         for ending in ["-wal", "-shm"] { unlink(unfinishedPath + ending) }
         try FileHandle(path: unfinishedPath, flags: O_RDWR).synchronize()
         guard rename(unfinishedPath, path) == 0 else { throw SystemFailure("rename", unfinishedPath) }

@@ -1,9 +1,8 @@
 import HTTPCacheSemantics
 
-/// From rows to entries: what belongs together is put together, and what does not check out is left
-/// behind.
+/// From rows to entries: rows that belong together are combined, and damaged entries are left out.
 extension Salvage {
-    /// What is known of one database once all of it was read.
+    /// The facts about one database after all of it was read.
     private struct Source {
         var state: DatabaseState?
         var gathered: Salvage.Gathered
@@ -11,8 +10,8 @@ extension Salvage {
         var isCertain: Bool
     }
 
-    func settle(
-        _ gathered: Gathered,
+    func combineEntries(
+        of gathered: Gathered,
         _ image: DatabaseImage,
         _ use: PageUse,
         name: String,
@@ -24,7 +23,7 @@ extension Salvage {
         let tables = ["sqlite_schema", "store", "tag_invalidation", "unsafe_tag_invalidation", "prefix_invalidation"]
         let isReadable = tables.allSatisfy { table in
             guard let root = table == "sqlite_schema" ? 1 : gathered.roots[table] else {
-                // A schema that is whole and older does not have it.
+                // An intact schema of an older version does not have the table.
                 return table != "store"
             }
             return TreePage(image.page(root), number: root)?.isWhole == true
@@ -40,10 +39,10 @@ extension Salvage {
         var count = 0
         try connection.run("BEGIN IMMEDIATE")
         var last = Int64.max
-        // The newest first: of an entry that is there twice, it counts.
+        // The newest first: it wins if an entry occurs twice.
         while let entry = try nextEntry(before: last, connection) {
             last = entry.row.id
-            if try settle(entry, source, connection) {
+            if try copy(entry, source, connection) {
                 count += 1
             } else {
                 try discard(entry.row.bodyID, connection)
@@ -54,12 +53,12 @@ extension Salvage {
         report.sources.append(StoreRecovery.Source(name: name, entries: count))
     }
 
-    // MARK: What cannot be read
+    // MARK: Unreadable pages
 
     private func noteUnreadable(_ gathered: Gathered, _ use: PageUse) {
         report.unreadablePages += gathered.missing
-        // A page above others holds no rows. Chunks, tags and secrets that are missing are noticed
-        // where they are needed.
+        // Interior pages hold no rows. Missing chunks, tags and secrets are noticed when they are
+        // needed.
         for page in gathered.unreadable.subtracting(gathered.parents) {
             switch owner(of: page, gathered, use) {
             case nil, "entry": report.unreadablePages += 1
@@ -68,13 +67,13 @@ extension Salvage {
         }
     }
 
-    /// The table or index that a page belongs to; `nil` when that is not known.
+    /// Returns the table or index that a page belongs to; `nil` if that is unknown.
     private func owner(of page: Int, _ gathered: Gathered, _ use: PageUse) -> String? {
         guard let root = use.root(of: page) else { return nil }
         return root == 1 ? "sqlite_schema" : gathered.roots.first { $0.value == root }?.key
     }
 
-    /// The state with the old secret, if it is the one under which the entries were filed.
+    /// Returns the state with the old secret, if the entries' hashes match it.
     private func verifiedState(_ store: SourceStore?, _ connection: Connection) throws -> DatabaseState? {
         guard let store else { return nil }
         var row = DatabaseOpening.Row(secrets: store.secrets)
@@ -110,7 +109,7 @@ extension Salvage {
     }
 
     /// - Returns: whether it was copied.
-    private func settle(_ entry: SourceEntry, _ source: Source, _ connection: Connection) throws -> Bool {
+    private func copy(_ entry: SourceEntry, _ source: Source, _ connection: Connection) throws -> Bool {
         var entry = entry
         guard let kind = EntryKind(rawValue: entry.row.kind) else { return false }
         let key = kind == .response ? CacheKey(bytes: entry.row.key) : nil
@@ -145,8 +144,8 @@ extension Salvage {
         case removed
     }
 
-    /// What the invalidations say of an entry, those included that had not been applied to its row
-    /// yet.
+    /// Returns the effect of the invalidations on an entry, including those that were not applied
+    /// to its row yet.
     private func fate(
         of entry: SourceEntry,
         _ kind: EntryKind,
@@ -184,7 +183,7 @@ extension Salvage {
         return VariantKey.bytes(of: head)
     }
 
-    /// Whether every chunk was found: each that was has its checksum.
+    /// Returns whether every chunk was found; the checksums of found chunks are verified.
     private func hasWholeBody(_ row: EntryRow, _ connection: Connection) throws -> Bool {
         if row.bodyLength == 0 { return true }
         guard row.bodyLength > 0, row.chunkCount <= Int64(StoreLimits.chunksPerBody) else { return false }
@@ -201,7 +200,7 @@ extension Salvage {
 
     private struct CarriedTag {
         var id: Int64
-        /// `nil` when it cannot be read.
+        /// `nil` if it cannot be read.
         var name: [UInt8]?
     }
 
@@ -222,7 +221,7 @@ extension Salvage {
 
     // MARK: The new rows
 
-    /// - Returns: `false` when a newer database had the same.
+    /// - Returns: `false` if a newer database had the same entry.
     private func insert(
         _ entry: SourceEntry,
         _ kind: EntryKind,
@@ -232,7 +231,7 @@ extension Salvage {
     ) throws -> Bool {
         let row = entry.row
         let keyHash = state.hash(row.key, kind == .response ? .responseKey : .objectKey)
-        if try isThere(row, keyHash, connection) { return false }
+        if try exists(row, keyHash, connection) { return false }
         let binding = HeadBinding(entryID: row.id, keyHash: keyHash, bodyID: row.bodyID, bodyLength: row.bodyLength)
         let head = binding.sealing(Array(row.head.dropLast(8)))
         let statement = try connection.prepare(
@@ -254,7 +253,7 @@ extension Salvage {
         statement.bind(10, entry.storedAt)
         statement.bind(11, entry.expiresAt)
         statement.bind(12, entry.lastUsedAt)
-        // What was thought to be damaged is not.
+        // Entries that were marked as damaged turned out to be intact.
         statement.bind(13, max(1, entry.recency))
         statement.bind(
             14,
@@ -271,13 +270,13 @@ extension Salvage {
         statement.bind(17, head)
         statement.bind(18, entry.invalidation?.rawValue ?? 0)
         try statement.run()
-        for tag in tags { try insert(tag, of: row.id, connection) }
+        for tag in tags { try insertTag(tag, of: row.id, connection) }
         lastID = max(lastID, row.id, row.bodyID)
         noteWritten(row.key.count + head.count + 400)
         return true
     }
 
-    private func isThere(_ row: EntryRow, _ keyHash: Int64, _ connection: Connection) throws -> Bool {
+    private func exists(_ row: EntryRow, _ keyHash: Int64, _ connection: Connection) throws -> Bool {
         let statement = try connection.prepare(
             "SELECT 1 FROM entry WHERE id = ?5 OR (key_hash = ?1 AND kind = ?2 AND key = ?3 AND variant = ?4)"
         )
@@ -290,7 +289,7 @@ extension Salvage {
         return try statement.step()
     }
 
-    private func insert(_ tag: [UInt8], of entryID: Int64, _ connection: Connection) throws {
+    private func insertTag(_ tag: [UInt8], of entryID: Int64, _ connection: Connection) throws {
         let hash = state.hash(tag, .tag)
         let known = try connection.prepare("SELECT id FROM tag WHERE name_hash = ?1 AND name = ?2")
         known.bind(1, hash)
@@ -310,7 +309,7 @@ extension Salvage {
 }
 
 extension SourceEntry {
-    /// From a row of ``EntryRow/columns`` with the eight that follow.
+    /// Makes an entry from a row of ``EntryRow/columns`` and the eight columns after them.
     fileprivate init(_ statement: SQLStatement) {
         row = EntryRow(statement)
         invalidation = InvalidationCause(isMarked: statement.flag(12), column: statement.integer(19))
@@ -324,7 +323,7 @@ extension SourceEntry {
 }
 
 extension EntryRow {
-    /// Whether its head is what was written at this place.
+    /// Whether its head matches its checksum and its row.
     var isHeadWhole: Bool {
         switch EntryKind(rawValue: kind) {
         case .response: StoredHeadCodec.decode(head, binding: binding) != nil

@@ -1,14 +1,14 @@
 import HTTPCacheSemantics
 
-/// Copies what is whole in some databases into a new one.
+/// Copies the intact entries of some databases into a new one.
 ///
-/// In two steps for each: every row that can be read goes to the new file, chunks to their place
-/// and the rest to tables that are dropped at the end; then entry by entry is put together and
-/// checked. So memory stays bounded whatever the file's size.
+/// Each database takes two steps. First, every readable row is copied to the new file: chunks to
+/// their table, other rows to tables that are dropped at the end. Then each entry is combined and
+/// checked. So memory stays bounded for any file size.
 ///
-/// Not sendable: it runs within one call.
+/// Not sendable: it runs inside one call.
 final class Salvage {
-    /// What is gathered of one database in memory.
+    /// The data of one database that is kept in memory.
     struct Gathered {
         var store: SourceStore?
         var roots: [String: Int] = [:]
@@ -16,15 +16,15 @@ final class Salvage {
         var unsafeTagInvalidations: [Int64: Int64] = [:]
         var prefixInvalidations: [(sequence: Int64, prefix: [UInt8], isRemoval: Bool)] = []
         var unreadable: Set<Int> = []
-        /// Pages of which another page says that they are above it.
+        /// Pages that another page names as its parent.
         var parents: Set<Int> = []
-        /// Pages that are not there, of which nothing is known.
+        /// The number of missing pages whose use is unknown.
         var missing = 0
     }
 
-    /// Entries in one transaction.
+    /// The entries in one transaction.
     private static let batch = 256
-    /// Bytes written before the new database's log is copied.
+    /// The bytes written before the new database's log is copied.
     private static let checkpointBytes = 64 << 20
 
     var report: StoreRecovery
@@ -60,8 +60,8 @@ final class Salvage {
 
     /// Copies one database.
     ///
-    /// - Parameter known: the last invalidation by the sidecar; `nil` where it tells nothing of
-    ///   this database.
+    /// - Parameter known: the last invalidation in the sidecar; `nil` if the sidecar does not
+    ///   belong to this database.
     func copy(_ image: DatabaseImage, name: String, known: Int64?, to connection: Connection) throws {
         var gathered = Gathered()
         try connection.run("BEGIN IMMEDIATE")
@@ -72,14 +72,14 @@ final class Salvage {
             try commitIfDue(connection)
         }
         try connection.run("COMMIT")
-        try settle(gathered, image, use, name: name, known: known, connection)
+        try combineEntries(of: gathered, image, use, name: name, known: known, connection)
         for table in ["stage_entry", "stage_pair", "stage_tag"] { try connection.run("DELETE FROM \(table)") }
         try checkpoint(connection)
     }
 
     // MARK: Page by page
 
-    /// The schema first: which index a page is in decides what it says.
+    /// Reads the schema first: the meaning of an index page depends on its index.
     private func readSchema(_ image: DatabaseImage, _ gathered: inout Gathered) {
         guard let first = TreePage(image.page(1), number: 1) else { return }
         let pages = [first] + first.children.prefix(64).compactMap { TreePage(image.page($0), number: $0) }
@@ -121,7 +121,7 @@ final class Salvage {
             } else if cell.rowID == nil, cell.values.count == 2, let first = cell.values[0].integer,
                 let second = cell.values[1].integer
             {
-                try take(first, second, from: root, gathered, connection)
+                try takePair(first, second, from: root, gathered, connection)
             }
         }
         if !isComplete, isCertain, !page.isWhole { gathered.unreadable.insert(number) }
@@ -171,7 +171,7 @@ final class Salvage {
             report.lose(row, "the head of entry \(row.id) is damaged")
             return try discard(row.bodyID, connection)
         }
-        // Of a row that is there twice the one on a page that is certainly in use.
+        // If a row occurs twice, the one on a page that is certainly in use wins.
         let statement = try connection.prepare(
             """
             INSERT OR \(isCertain ? "REPLACE" : "IGNORE") INTO stage_entry
@@ -201,8 +201,9 @@ final class Salvage {
         written += row.head.count + row.key.count + 200
     }
 
-    /// Two numbers in an index: an entry and its tag, if it is one of the two indexes that say so.
-    private func take(
+    /// Takes two numbers of an index: an entry and its tag, if the index is one of the two that
+    /// hold such pairs.
+    private func takePair(
         _ first: Int64,
         _ second: Int64,
         from root: Int?,
@@ -215,8 +216,8 @@ final class Salvage {
         case "entry_tag_by_tag":
             return try connection.run("INSERT OR IGNORE INTO stage_pair VALUES (?1, ?2)", second, first)
         case nil:
-            // Numbers of entries are above those of tags. What another index has in this order
-            // begins with a hash, which is no entry's number.
+            // Entry numbers are larger than tag numbers. Other indexes have a hash first, which is
+            // not an entry's number.
             guard first > second else { return }
         default: return
         }
@@ -248,9 +249,9 @@ final class Salvage {
 
     // MARK: The end
 
-    /// Leaves nothing in the new database but a store.
+    /// Finishes the new database, so that it holds only a store.
     ///
-    /// - Parameter firstID: the least number that its entries may be given.
+    /// - Parameter firstID: the lowest number for its new entries.
     func finish(_ connection: Connection, firstID: Int64) throws {
         try connection.run("BEGIN IMMEDIATE")
         try removeOrphans(connection)
@@ -286,7 +287,7 @@ final class Salvage {
         try checkpoint(connection)
     }
 
-    /// Removes chunks that came to belong to no entry; those that were not garbage before had one
+    /// Removes chunks without an entry. Those that were not garbage before belonged to an entry
     /// that is lost.
     private func removeOrphans(_ connection: Connection) throws {
         var last = Int64.min

@@ -1,10 +1,10 @@
 import HTTPCacheSemantics
 
-/// A row of one of our tables, known by its shape: where it was found says little in a damaged
-/// file.
+/// A row of one of Holdfast's tables, recognised by its shape, because its place proves little in a
+/// damaged file.
 ///
-/// No two of our tables have rows of one shape, but for chunks and the tags of schema 2, which a
-/// chunk's checksum tells apart. What has a checksum is verified here.
+/// No two tables have rows of the same shape, except chunks and the tags of schema 2, which a
+/// chunk's checksum distinguishes. Rows with a checksum are verified here.
 enum SourceRow {
     case schema(name: String, root: Int)
     case store(SourceStore)
@@ -16,10 +16,10 @@ enum SourceRow {
     case tagInvalidation(tagID: Int64, marked: Int64, removed: Int64)
     case unsafeTagInvalidation(tagID: Int64, number: Int64)
     case prefixInvalidation(sequence: Int64, prefix: [UInt8], isRemoval: Bool)
-    /// One of the log of invalidations, which is not needed.
+    /// A row of the log of invalidations, which is not needed.
     case invalidation
 
-    /// Numbers of bodies begin above 2³⁶, and those of tags at 1.
+    /// Body numbers begin above 2³⁶, and tag numbers at 1.
     private static let firstChunkID: Int64 = 1 << 40
 
     init?(_ cell: TreePage.Cell) {
@@ -68,14 +68,14 @@ enum SourceRow {
     }
 }
 
-/// The one row that says what a store is.
+/// The row of the table `store`.
 struct SourceStore {
     var secrets: StoreSecrets
     var nextID: Int64
     var sequence: Int64
     var responseFloor: Int64
     var objectFloor: Int64
-    /// Entries with smaller numbers count as removed.
+    /// Entries with smaller sequence numbers are treated as removed.
     var responseRemoved: Int64
     var objectRemoved: Int64
 
@@ -95,7 +95,7 @@ struct SourceStore {
     }
 }
 
-/// A row of the table of entries.
+/// A row of the table `entry`.
 struct SourceEntry {
     var row: EntryRow
     var invalidation: InvalidationCause?
@@ -128,7 +128,7 @@ struct SourceEntry {
             bodyLength: bodyLength,
             head: head
         )
-        // The column is behind 'is_damaged', and in rows of older schemas neither is.
+        // The column follows 'is_damaged'; rows of older schemas have neither.
         let cause = values.count > 19 ? integers[19] ?? 0 : 0
         invalidation = InvalidationCause(isMarked: isInvalidated != 0, column: cause)
         self.isUsableStale = isUsableStale != 0

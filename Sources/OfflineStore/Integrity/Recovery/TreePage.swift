@@ -1,4 +1,4 @@
-/// A page of one of SQLite's trees: what its cells hold, as far as they can be read.
+/// A page of one of SQLite's trees, with its cells as far as they can be read.
 ///
 /// <https://www.sqlite.org/fileformat2.html#b_tree_pages>
 struct TreePage {
@@ -20,12 +20,12 @@ struct TreePage {
     private let bytes: [UInt8]
     private let offsets: [Int]
     private let start: Int
-    /// Whether the head of the page makes sense as a whole.
+    /// Whether the header of the page is plausible as a whole.
     let isWhole: Bool
 
     private static let size = DatabaseImage.pageSize
 
-    /// `nil` when the page is no page of a tree.
+    /// `nil` if the page is not part of a tree.
     init?(_ bytes: [UInt8], number: Int) {
         let start = number == 1 ? 100 : 0
         guard let kind = Kind(rawValue: bytes[start]) else { return nil }
@@ -45,15 +45,15 @@ struct TreePage {
         isWhole = fits && valid.count == count && bytes[start + 7] <= 60
     }
 
-    /// The pages beneath, of a table's interior.
+    /// The child pages of a table's interior page.
     var children: [Int] {
         guard kind == .tableInterior else { return [] }
         return offsets.map { bytes.integer(at: $0) } + [bytes.integer(at: start + 8)]
     }
 
-    /// Reads the cells that hold values; none of them in a table's interior.
+    /// Reads the cells that hold values; a table's interior page has none.
     ///
-    /// - Returns: whether every cell could be read, what it overflows to included.
+    /// - Returns: whether every cell could be read, with its overflow pages.
     func readCells(of image: DatabaseImage, _ body: (Cell) throws -> Void) rethrows -> Bool {
         if kind == .tableInterior { return isWhole }
         var isComplete = isWhole
@@ -79,7 +79,8 @@ struct TreePage {
         return Cell(rowID: rowID, values: values)
     }
 
-    /// A cell's payload: the part that is here, and the chain of pages with the rest.
+    /// Returns a cell's payload: the part on this page, and the rest from the chain of overflow
+    /// pages.
     private func payload(_ length: Int, at offset: Int, _ image: DatabaseImage) -> [UInt8]? {
         let most = kind == .tableLeaf ? Self.size - 35 : (Self.size - 12) * 64 / 255 - 23
         if length <= most { return offset + length <= Self.size ? Array(bytes[offset..<offset + length]) : nil }
@@ -114,7 +115,7 @@ enum RecordValue {
     var text: String? { if case .text(let value) = self { value } else { nil } }
     var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// The values of a record; `nil` when its bytes make none.
+    /// Returns the values of a record; `nil` if its bytes are invalid.
     static func values(_ record: [UInt8]) -> [RecordValue]? {
         var offset = 0
         guard let headLength = record.varint(at: &offset), headLength >= 1, headLength <= 200,
@@ -130,7 +131,7 @@ enum RecordValue {
             case 1...4: length = Int(type)
             case 5: length = 6
             case 6: length = 8
-            // A floating-point number, or reserved: we store none.
+            // A floating-point number, or a reserved type: the store writes none.
             case 7, 10, 11: return nil
             default: length = Int(clamping: (type - 12) / 2)
             }
@@ -153,7 +154,7 @@ enum RecordValue {
 }
 
 extension [UInt8] {
-    /// A number of one to nine bytes; `nil` when they end before it does.
+    /// Reads a number of one to nine bytes; `nil` if the bytes end too early.
     func varint(at offset: inout Int) -> Int64? {
         var value: UInt64 = 0
         for index in 0..<9 {

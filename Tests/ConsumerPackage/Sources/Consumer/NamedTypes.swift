@@ -1,14 +1,14 @@
 import Holdfast
 
-// Types of other packages that stand in Holdfast's public signatures can be named, and used, with
-// this one import: no other module is imported, and none needs to be.
+// Holdfast's public signatures contain types of other packages. One import of Holdfast is enough to
+// name and use them.
 
 extension ByteBuffer {
-    /// The bytes as text, for a transport of one's own.
+    /// The bytes as text, for a custom transport.
     var text: String { String(decoding: readableBytesView, as: UTF8.self) }
 }
 
-/// A transport of one's own: answers everything with what it was asked.
+/// A custom transport: responds with the content of the request.
 struct Echo: Transport {
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         var content = ByteBuffer()
@@ -19,7 +19,7 @@ struct Echo: Transport {
     }
 }
 
-/// A check of content before it is stored.
+/// Checks content before it is stored.
 func refusingEmptyContent() -> ContentCheck {
     ContentCheck(maximumBytes: 1 << 20) { (_: HTTPResponse, content: ByteBuffer) in
         if content.readableBytes == 0 { throw HoldfastError(code: .noData, message: "Empty.") }

@@ -1,0 +1,143 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// A dry run of an exchange: it asks ``ExchangeMachine`` the same questions as ``Exchange``, in the
+/// same order, and performs nothing.
+///
+/// It decides nothing itself: each result is one of the machine's.
+struct DryRun {
+    /// The assumed state of the origin and the mode.
+    enum Situation: Sendable, CaseIterable {
+        case reachable, unreachable, failing, offline
+    }
+
+    /// The last stage that the machine was asked.
+    enum Stage: Sendable {
+        /// The result of the lookup.
+        case lookedUp
+        /// The origin failed for this key a moment ago.
+        case recentFailure
+        /// The origin's circuit breaker is open.
+        case breakerOpen
+        /// The origin did not respond, or responded with an error.
+        case asked
+    }
+
+    enum Course: Sendable {
+        case serve(ExchangeMachine.Serve)
+        case fetch(ExchangeMachine.Fetch)
+        /// The origin's error goes to the caller.
+        case pass(ExchangeMachine.Fetch, status: HTTPResponse.Status)
+        case refuse(ExchangeError)
+    }
+
+    struct Outcome: Sendable {
+        var course: Course
+        var stage: Stage
+        /// The stored response that was examined, and the policy's decision about it.
+        var considered: (stored: StoredResponse, reuse: Reuse)?
+        var preference: CacheRequest.Preference
+        var mode: OfflineMode
+        /// Whether the served response is renewed in the background.
+        var isRefreshed = false
+    }
+
+    let prepared: PreparedRequest
+    /// The engine's share of the lifetime, used unless a rule has its own.
+    let eagerRefresh: Double?
+    /// The stored responses that the lookup found.
+    let candidates: [StoredResponse]
+    let recentFailure: @Sendable (Timestamp) -> FailureThrottle.Failure?
+    /// Whether the breaker treats the origin as unreachable for this request.
+    let isOriginUnreachable: Bool
+    /// Whether the breaker would let this request through as a trial.
+    let isAdmitted: Bool
+    /// Stored responses whose bodies are gone.
+    var gone: Set<StoredResponse.ID> = []
+    /// The rules that decided each setting, for the sentences.
+    var decisions: [RuleDecision] = []
+
+    var policy: CachePolicy { prepared.policy }
+
+    /// The machine of an exchange in a situation.
+    func machine(in situation: Situation, at now: Timestamp) -> ExchangeMachine {
+        ExchangeMachine(
+            prepared,
+            mode: situation == .offline ? .offline : nil,
+            now: now,
+            eagerRefresh: eagerRefresh
+        )
+    }
+
+    func outcome(in situation: Situation, at now: Timestamp) -> Outcome {
+        var machine = machine(in: situation, at: now)
+        var rest = candidates
+        var action = machine.lookedUp(rest)
+        while case .serve(let serve) = action, gone.contains(serve.stored.id) {
+            action = machine.bodyGone(serve.stored, among: rest)
+            rest.removeAll { $0.id == serve.stored.id }
+        }
+        let (course, stage) = follow(action, machine, situation, now)
+        var outcome = Outcome(
+            course: course,
+            stage: stage,
+            considered: machine.considered,
+            preference: machine.preference,
+            mode: machine.mode
+        )
+        if case .serve(let serve) = course, stage == .lookedUp {
+            outcome.isRefreshed = machine.isRefreshed(
+                serve,
+                recent: recentFailure(now),
+                isOriginUnreachable: isOriginUnreachable,
+                isReplayable: prepared.request.isReplayable
+            )
+        }
+        return outcome
+    }
+
+    private func follow(
+        _ action: ExchangeMachine.Action,
+        _ machine: ExchangeMachine,
+        _ situation: Situation,
+        _ now: Timestamp
+    ) -> (Course, Stage) {
+        switch action {
+        case .serve(let serve): return (.serve(serve), .lookedUp)
+        case .refuse(let refusal): return (.refuse(refusal), .lookedUp)
+        case .fetch(let fetch):
+            let recent = recentFailure(now)
+            switch machine.insteadOfAsking(recent, isOriginUnreachable: isOriginUnreachable) {
+            case .serve(let serve, let isRecent) where !gone.contains(serve.stored.id):
+                return (.serve(serve), isRecent ? .recentFailure : .breakerOpen)
+            case .refuse(let refusal) where !isAdmitted: return (.refuse(refusal), .breakerOpen)
+            case .serve, .refuse, .ask: return (course(of: fetch, machine, situation), .asked)
+            }
+        }
+    }
+
+    private func course(
+        of fetch: ExchangeMachine.Fetch,
+        _ machine: ExchangeMachine,
+        _ situation: Situation
+    ) -> Course {
+        switch situation {
+        case .reachable, .offline: return .fetch(fetch)
+        case .unreachable:
+            switch machine.originFailed(Self.unreachable) {
+            case .serve(let serve) where gone.contains(serve.stored.id):
+                return .refuse(.bodyGone(Self.unreachable))
+            case .serve(let serve): return .serve(serve)
+            case .refuse(let refusal): return .refuse(refusal)
+            case .fetch(let fetch): return .fetch(fetch)
+            }
+        case .failing:
+            guard let serve = machine.originAnswered(status: .serviceUnavailable), !gone.contains(serve.stored.id)
+            else { return .pass(fetch, status: .serviceUnavailable) }
+            return .serve(serve)
+        }
+    }
+
+    /// The error of a connection that cannot be made.
+    static let unreachable = TransportError(code: .connect, message: "The origin could not be reached.")
+}

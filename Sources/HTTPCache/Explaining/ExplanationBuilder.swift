@@ -1,0 +1,241 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// Makes the ``Explanation`` of an exchange that may be answered from the store.
+struct ExplanationBuilder {
+    let exchange: Exchange
+    let now: Timestamp
+    var dryRun: DryRun
+
+    private var engine: CacheEngine { exchange.engine }
+    private var policy: CachePolicy { dryRun.policy }
+
+    /// - Parameter found: the result of the exchange's lookup.
+    init(_ exchange: Exchange, _ found: [StoredResponse]) {
+        self.exchange = exchange
+        now = exchange.now
+        let (engine, key) = (exchange.engine, exchange.key)
+        let origin = Origin(key.components.target)
+        let (prepared, now) = (exchange.prepared, exchange.now)
+        dryRun = DryRun(
+            prepared: prepared,
+            eagerRefresh: engine.options.eagerRefresh,
+            candidates: exchange.request.ignoresStored ? [] : found,
+            recentFailure: { engine.throttle.peek(key, at: $0)?.failure },
+            isOriginUnreachable: prepared.usesBreaker
+                && engine.origins.verdict(origin, { prepared.asked }, at: now) != .reachable,
+            isAdmitted: engine.origins.wouldAdmit(origin, prepared.asked, at: now)
+        )
+    }
+
+    mutating func explanation(isStoreReadable: Bool) async -> Explanation {
+        dryRun.decisions = engine.decisions(for: exchange.prepared, selected)
+        let reachable = await verdict(in: .reachable, at: now)
+        let unreachable = await verdict(in: .unreachable, at: now)
+        let failing = await verdict(in: .failing, at: now)
+        let offline = await verdict(in: .offline, at: now)
+        let selected = selected
+        return Explanation(
+            at: now,
+            cache: policy.kind == .shared ? "shared" : "private",
+            mode: exchange.prepared.mode,
+            request: describedRequest,
+            rules: dryRun.decisions,
+            key: describedKey,
+            variants: dryRun.candidates.map { describe($0, isSelected: $0.id == selected?.id) },
+            isStoreReadable: isStoreReadable,
+            selection: selected.map(selection),
+            freshness: selected.map { Explanation.Arithmetic($0.head, policy, at: now) },
+            origin: originState,
+            now: reachable,
+            unreachable: unreachable,
+            failing: failing,
+            offline: offline,
+            changes: await changes(after: now)
+        )
+    }
+
+    // MARK: Outcomes
+
+    /// The outcome in a situation. A stored response that would be served is opened, to see that
+    /// its body is there.
+    private mutating func verdict(in situation: DryRun.Situation, at now: Timestamp) async -> Explanation.Verdict {
+        while true {
+            let outcome = dryRun.outcome(in: situation, at: now)
+            var status: Int?
+            if case .serve(let serve) = outcome.course {
+                guard let response = await exchange.serve(serve) else {
+                    dryRun.gone.insert(serve.stored.id)
+                    continue
+                }
+                status = response.head.status.code
+            }
+            let wording = Wording(
+                policy: policy,
+                candidateCount: dryRun.candidates.count,
+                decisions: dryRun.decisions
+            )
+            return Explanation.Verdict(outcome, wording, status: status)
+        }
+    }
+
+    /// The instants at which an outcome changes, and the new outcomes, for what is stored now.
+    private mutating func changes(after start: Timestamp) async -> [Explanation.Change] {
+        var changes: [Explanation.Change] = []
+        var last: [DryRun.Situation: Explanation.Verdict.Signature] = [:]
+        for situation in DryRun.Situation.allCases {
+            last[situation] = .init(dryRun.outcome(in: situation, at: start))
+        }
+        for point in turningPoints(after: start) {
+            var change = Explanation.Change(at: point.instant, ending: point.ending)
+            for situation in DryRun.Situation.allCases {
+                let signature = Explanation.Verdict.Signature(dryRun.outcome(in: situation, at: point.instant))
+                guard last[situation] != signature else { continue }
+                last[situation] = signature
+                let verdict = await verdict(in: situation, at: point.instant)
+                switch situation {
+                case .reachable: change.now = verdict
+                case .unreachable: change.unreachable = verdict
+                case .failing: change.failing = verdict
+                case .offline: change.offline = verdict
+                }
+            }
+            if change.isAny { changes.append(change) }
+        }
+        return changes
+    }
+
+    /// The most turning points that are examined. A key can have many variants, and a longer list
+    /// helps no reader.
+    private static let turningPointLimit = 256
+
+    private func turningPoints(after start: Timestamp) -> [TurningPoint] {
+        var points: [TurningPoint] = []
+        for stored in dryRun.candidates {
+            points += policy.turningPoints(of: stored.head, for: exchange.prepared.request.head)
+            let rules = exchange.prepared.rules
+            let share =
+                rules.map { $0.settings(for: stored.head.fields).eagerRefresh.resolved(dryRun.eagerRefresh) }
+                ?? dryRun.eagerRefresh
+            if let limit = exchange.request.reuseWithin?.clampedMilliseconds {
+                let received = stored.head.responseTime
+                points.append(TurningPoint(ending: "reuse-within", instant: received.adding(milliseconds: -limit)))
+                points.append(
+                    TurningPoint(
+                        ending: "reuse-within",
+                        instant: received.adding(milliseconds: limit).adding(milliseconds: 1)
+                    )
+                )
+            }
+            if let share, let point = policy.turningPoint(of: stored.head, after: share) { points.append(point) }
+        }
+        if let until = engine.throttle.peek(exchange.key, at: start)?.until {
+            points.append(TurningPoint(ending: "failure-throttle", instant: until))
+        }
+        var seen: Set<Timestamp> = []
+        return points.filter { $0.instant > start && $0.instant < .distantFuture }
+            .sorted { $0.instant < $1.instant }
+            .filter { seen.insert($0.instant).inserted }
+            .prefix(Self.turningPointLimit).map(\.self)
+    }
+
+    // MARK: Facts
+
+    /// The stored response that is used if the origin can be asked.
+    private var selected: StoredResponse? {
+        let outcome = dryRun.outcome(in: .reachable, at: now)
+        switch outcome.course {
+        case .serve(let serve): return serve.stored
+        case .fetch(let fetch), .pass(let fetch, _): return fetch.selected
+        case .refuse: return outcome.considered?.stored
+        }
+    }
+
+    private var originState: Explanation.OriginState? {
+        let failure = dryRun.recentFailure(now).map {
+            switch $0 {
+            case .unreachable: "unreachable"
+            case .status(let code): "\(code)"
+            }
+        }
+        guard dryRun.isOriginUnreachable || failure != nil else { return nil }
+        return Explanation.OriginState(isOriginUnreachable: dryRun.isOriginUnreachable, recentFailure: failure)
+    }
+
+    private func selection(of selected: StoredResponse) -> String {
+        let matching = dryRun.candidates.filter { policy.matchesVariant($0.head, exchange.prepared.selecting) }
+        guard matching.count > 1 else {
+            return dryRun.candidates.count == 1
+                ? "the only one stored" : "the only one that matches the request's fields"
+        }
+        return "the best of \(matching.count) that match: the principal's own before shared ones, fresh before stale, "
+            + "a success before an error, then the most recent by Date"
+    }
+
+    private var describedRequest: Explanation.Request {
+        Explanation.Request(
+            exchange.prepared,
+            including: Set(dryRun.candidates.flatMap { policy.varyNames(of: $0.head) }),
+            dryRun.decisions
+        )
+    }
+
+    private var describedKey: Explanation.Key {
+        let components = exchange.key.components
+        return Explanation.Key(
+            partition: components.partition.kindWord,
+            looksInShared: exchange.prepared.lookupKeys.count > 1,
+            method: components.method.rawValue,
+            target: components.target.redacted,
+            content: components.content.map { $0.sha256.hexadecimal }
+        )
+    }
+
+    private func describe(_ stored: StoredResponse, isSelected: Bool) -> Explanation.Variant {
+        let names = policy.differingFields(of: stored.head, exchange.prepared.selecting)
+        return Explanation.Variant(
+            id: stored.id,
+            partition: stored.key.components.partition.kindWord,
+            status: stored.head.status.code,
+            storedAt: stored.storedAt,
+            receivedAt: stored.head.responseTime,
+            bodyLength: stored.bodyLength,
+            isInvalidated: stored.head.isInvalidated,
+            isBodyGone: dryRun.gone.contains(stored.id),
+            vary: policy.varyNames(of: stored.head),
+            isMatching: names.isEmpty,
+            differences: names.map { name in
+                Explanation.Difference(
+                    name: name,
+                    stored: redacted(name, in: stored.head.selectingFields),
+                    presented: redacted(name, in: exchange.prepared.request.head.headerFields)
+                )
+            },
+            isSelected: isSelected
+        )
+    }
+
+    private func redacted(_ name: String, in fields: HTTPFields) -> String? {
+        let lines = redactedFields(HTTPFields(fields.filter { $0.name.canonicalName == name }))
+        if lines.isEmpty { return nil }
+        // The field that identifies principals is as secret as a credential.
+        if name == exchange.prepared.settings?.principal?.field?.canonicalName { return Redaction.placeholder }
+        if exchange.request.secretFields.contains(where: { $0.canonicalName == name }) { return Redaction.placeholder }
+        return lines.map(\.value).joined(separator: ", ")
+    }
+}
+
+extension CacheKey.Partition {
+    /// The kind of the partition; never its owner.
+    var kindWord: String {
+        switch self {
+        case .shared: "shared"
+        case .principal: "principal"
+        case .credentials: "credentials"
+        }
+    }
+}
+
+extension [UInt8] {
+    var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+}

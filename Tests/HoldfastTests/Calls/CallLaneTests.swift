@@ -1,0 +1,136 @@
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Holdfast
+
+@Suite(.timeLimit(.minutes(20))) struct CallLaneTests {
+    @Test func beginsOnTheCallersThreadAndLeavesItForTheDisk() async {
+        let lane = CallLane(startsHere: true)
+        let areCallers = await Caller().run(on: lane) { caller in
+            caller.note()
+            await lane.readyToBlock()
+            caller.note()
+            // The lane has left the thread already, so this does nothing.
+            await lane.readyToBlock()
+            caller.note()
+        }
+        #expect(areCallers == [true, false, false])
+    }
+
+    /// Mutant: `startsHere` ignored.
+    @Test func beginsElsewhereIfItMustNotBlockTheCaller() async {
+        let areCallers = await Caller().run(on: CallLane(startsHere: false)) { $0.note() }
+        #expect(areCallers == [false])
+    }
+
+    /// Mutant: any number of jobs.
+    @Test func onlyTheCallAndItsFirstFetchRunOnTheThread() async {
+        let lane = CallLane(startsHere: true)
+        let areCallers = await Caller().run(on: lane) { caller in
+            caller.note()
+            let fetches = (0..<3).map { _ in Task(executorPreference: lane) { caller.note() } }
+            for fetch in fetches { await fetch.value }
+        }
+        #expect(areCallers == [true, true, false, false])
+    }
+
+    @Test func continuesElsewhereAfterAWait() async {
+        let areCallers = await Caller().run(on: CallLane(startsHere: true)) { caller in
+            caller.note()
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { continuation.resume() }
+            }
+            caller.note()
+        }
+        #expect(areCallers == [true, false])
+    }
+
+    /// Only the call holds its lane, and the thread on which it began may live a little longer. A
+    /// lane that does not hold itself ends the process now and then, not each time.
+    @Test func callMayEndElsewhereBeforeItsThreadEnds() async {
+        let calls = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<64 {
+                group.addTask {
+                    for _ in 0..<1000 {
+                        await withTaskExecutorPreference(CallLane(startsHere: true)) { await Self.wakingElsewhere() }
+                    }
+                    return 1000
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(calls == 64_000)
+    }
+
+    @concurrent
+    private static func wakingElsewhere() async {
+        await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume() } }
+    }
+
+    @Test func queuedJobsLeaveWithTheLane() async {
+        let lane = CallLane(startsHere: true)
+        let areCallers = await Caller().run(on: lane) { caller in
+            let fetch = Task(executorPreference: lane) { caller.note() }
+            await lane.readyToBlock()
+            caller.note()
+            await fetch.value
+        }
+        #expect(areCallers == [false, false])
+    }
+}
+
+/// Makes calls from a thread that runs nothing else, so that the test can distinguish it from the
+/// lane's thread.
+private actor Caller {
+    /// The thread of the caller, and for each note whether it was made on that thread.
+    final class OwnThread: SerialExecutor {
+        private let jobs = Mutex([UnownedJob]())
+        private let arrival = DispatchSemaphore(value: 0)
+        private let areHere = Mutex([Bool]())
+        private let own = Mutex<ObjectIdentifier?>(nil)
+
+        func start() {
+            let thread = Thread { [self] in
+                own.withLock { $0 = ObjectIdentifier(Thread.current) }
+                while true {
+                    arrival.wait()
+                    guard let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return }
+                    job.runSynchronously(on: asUnownedSerialExecutor())
+                }
+            }
+            thread.start()
+        }
+
+        func end() { arrival.signal() }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            jobs.withLock { $0.append(job) }
+            arrival.signal()
+        }
+
+        func note() {
+            let isHere = own.withLock { $0 } == ObjectIdentifier(Thread.current)
+            areHere.withLock { $0.append(isHere) }
+        }
+
+        var notes: [Bool] { areHere.withLock { $0 } }
+    }
+
+    private let thread = OwnThread()
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    init() { thread.start() }
+
+    deinit { thread.end() }
+
+    func run(
+        on lane: CallLane,
+        _ body: @escaping @Sendable @concurrent (OwnThread) async -> Void
+    ) async -> [Bool] {
+        await withTaskExecutorPreference(lane) { await body(thread) }
+        return thread.notes
+    }
+}
