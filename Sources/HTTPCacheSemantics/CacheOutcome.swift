@@ -68,7 +68,12 @@ public struct CacheOutcome: Sendable, Hashable {
     /// It contains either `hit` or `fwd`, and `hit` takes precedence. `fwd-status`, `stored` and
     /// `collapsed` appear only with `fwd`. A name or detail that is not a token is written as a
     /// string; `?` replaces each character that a string cannot hold.
-    public func cacheStatus(cache name: String = "holdfast") -> String {
+    public func cacheStatus(cache name: String = "holdfast") -> String { cacheStatusMember(cache: name).text }
+
+    /// The text of ``cacheStatus(cache:)``, and the place of the digits of `ttl` in it, in bytes;
+    /// `nil` if it has no `ttl`.
+    package func cacheStatusMember(cache name: String = "holdfast") -> (text: String, timeToLive: Range<Int>?) {
+        var place: Range<Int>?
         var result = Self.item(name)
         result.reserveCapacity(64)
         if isHit {
@@ -79,14 +84,17 @@ public struct CacheOutcome: Sendable, Hashable {
         }
         if let timeToLive {
             // An integer of RFC 9651 §3.3.1 has at most 15 digits.
-            result += "; ttl=\(min(max(timeToLive, -999_999_999_999_999), 999_999_999_999_999))"
+            result += "; ttl="
+            let start = result.utf8.count
+            result += String(min(max(timeToLive, -999_999_999_999_999), 999_999_999_999_999))
+            place = start..<result.utf8.count
         }
         if !isHit {
             if isStored { result += "; stored" }
             if isCollapsed { result += "; collapsed" }
         }
         if let detail { result += "; detail=\(Self.item(detail.description))" }
-        return result
+        return (result, place)
     }
 
     /// Writes a token of RFC 9651 §3.3.4 unchanged, and anything else as a string of §3.3.3.

@@ -265,28 +265,28 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     ///   same.
     private func answer(with answer: GatewayService.ResidentResponse, isResident: Bool) {
         executor.noteHit()
-        let bytes = announce(answer.head, length: answer.head.length)
-        if isResident { keep(answer.hit, bytes) }
-        put(bytes)
+        let framing = frame(answer.head.response.status.code, length: answer.head.length)
+        put(isResident ? storedHead(answer, framing) : framing.bytes(of: answer.head))
         finish(with: answer.hit.content)
     }
 
-    /// Keeps an answer for the next request of the same bytes, where that is answered with the
-    /// same.
-    ///
-    /// - Parameter bytes: its head's.
-    private func keep(_ hit: ResidentHit, _ bytes: ByteBuffer) {
-        guard let present, let request, request.minorVersion > 0, machine.isKeptAlive, service.suitsEveryClient(hit),
-            hot.markSeen(hash: present.hash),
-            let answer = HotResponse(
-                request: present.bytes,
-                hash: present.hash,
-                head: bytes,
-                hit: hit,
-                method: request.method
-            )
-        else { return }
-        hot.keep(answer)
+    /// The bytes of a stored response's head. The response is kept for the next request of the same
+    /// bytes if that gets the same.
+    private func storedHead(_ answer: GatewayService.ResidentResponse, _ framing: ResponseFraming) -> ByteBuffer {
+        guard let present, let request, request.minorVersion > 0, machine.isKeptAlive,
+            service.suitsEveryClient(answer.hit), hot.markSeen(hash: present.hash)
+        else { return framing.bytes(of: answer.head) }
+        let (bytes, places) = framing.bytesAndPlaces(of: answer.head)
+        let response = HotResponse(
+            request: present.bytes,
+            hash: present.hash,
+            head: bytes,
+            places: places,
+            hit: answer.hit,
+            method: request.method
+        )
+        if let response { hot.keep(response) }
+        return bytes
     }
 
     /// Lets the next request wait where the client does not take what is written.

@@ -118,10 +118,12 @@ extension GatewayService {
             // The entries of other caches are hidden from this client, like those of this gateway.
             head.headerFields[.cacheStatus] = nil
         }
+        let member = visibleOutcome(outcome, for: context).cacheStatusMember()
         return GatewayResponseHead(
             response: head,
             via: context.inForce.via,
-            cacheStatus: visibleOutcome(outcome, for: context).cacheStatus(),
+            cacheStatus: member.text,
+            timeToLive: member.timeToLive,
             length: length
         )
     }

@@ -13,6 +13,8 @@ struct GatewayResponseHead: Sendable {
     let via: String
     /// The gateway's member of `Cache-Status`. RFC 9211 §2
     let cacheStatus: String
+    /// The place of the digits of `ttl` in ``cacheStatus``, in bytes; `nil` if it has none.
+    var timeToLive: Range<Int>?
     /// The length of the content, if it is known; `0` if there is none.
     let length: Int64?
 }
@@ -26,6 +28,10 @@ extension HeadWriter {
     mutating func writeFields(_ head: GatewayResponseHead, where isWritten: (String) -> Bool = { _ in true }) {
         writeFields(head.response.headerFields, where: isWritten)
         writeField("Via", head.via)
+        let start = count + "Cache-Status: ".utf8.count
         writeField("Cache-Status", head.cacheStatus)
+        if let digits = head.timeToLive {
+            places?.timeToLive = start + digits.lowerBound..<start + digits.upperBound
+        }
     }
 }

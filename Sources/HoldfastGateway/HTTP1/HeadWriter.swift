@@ -9,6 +9,8 @@ struct HeadWriter {
     private let room: UnsafeMutableRawBufferPointer
     /// The number of bytes put, including those that did not fit.
     private(set) var count = 0
+    /// The places of the values that depend on the time. They are recorded if this is not `nil`.
+    var places: TimePlaces?
 
     fileprivate init(_ room: UnsafeMutableRawBufferPointer) { self.room = room }
 
@@ -79,6 +81,7 @@ struct HeadWriter {
                 guard value.allSatisfy(\.isFieldValueByte) else { return }
                 put(fields[index].name.rawName)
                 put(": " as StaticString)
+                if places != nil, fields[index].name == .age { places?.age = count..<count + value.count }
                 put(UnsafeRawBufferPointer(value))
                 putLineEnd()
             }
@@ -98,6 +101,15 @@ struct HeadWriter {
 
     /// Writes the empty line that ends a head.
     mutating func writeEndOfHead() { putLineEnd() }
+}
+
+/// The places in a head of the values that depend on the time, as offsets in bytes from the head's
+/// first.
+struct TimePlaces: Hashable {
+    /// The value of `Age`.
+    var age: Range<Int>?
+    /// The digits of the gateway's own `ttl`.
+    var timeToLive: Range<Int>?
 }
 
 extension ByteBuffer {

@@ -42,12 +42,23 @@ struct ResponseFraming {
     }
 
     /// The head as bytes.
-    func bytes(of head: GatewayResponseHead) -> ByteBuffer {
-        .head { bytes in
-            bytes.writeStatusLine(head.response.status)
-            bytes.writeFields(head) { passesLength || $0 != "content-length" }
-            writeEnd(&bytes)
+    func bytes(of head: GatewayResponseHead) -> ByteBuffer { .head { write(head, to: &$0) } }
+
+    /// The head as bytes, and the places of the values in it that depend on the time.
+    func bytesAndPlaces(of head: GatewayResponseHead) -> (bytes: ByteBuffer, places: TimePlaces) {
+        var places = TimePlaces()
+        let bytes = ByteBuffer.head { bytes in
+            bytes.places = TimePlaces()
+            write(head, to: &bytes)
+            if let recorded = bytes.places { places = recorded }
         }
+        return (bytes, places)
+    }
+
+    private func write(_ head: GatewayResponseHead, to bytes: inout HeadWriter) {
+        bytes.writeStatusLine(head.response.status)
+        bytes.writeFields(head) { passesLength || $0 != "content-length" }
+        writeEnd(&bytes)
     }
 
     /// Writes the fields that delimit content and connection, and the end of the head.

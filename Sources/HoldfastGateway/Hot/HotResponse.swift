@@ -28,12 +28,17 @@ final class HotResponse {
 
     /// - Parameters:
     ///   - head: the response's head as it was written for `hit`.
+    ///   - places: the places in it of the values that depend on the time.
     /// - Returns: `nil` if the response cannot be written for another time.
-    init?(request: ByteBuffer, hash: Int, head: ByteBuffer, hit: ResidentHit, method: HTTPRequest.Method) {
-        let age = hit.response.age
-        guard let conditions = hit.conditions,
-            let template = HeadTemplate(head, age: age / 1000, timeToLive: (conditions.lifetime - age) / 1000)
-        else { return nil }
+    init?(
+        request: ByteBuffer,
+        hash: Int,
+        head: ByteBuffer,
+        places: TimePlaces,
+        hit: ResidentHit,
+        method: HTTPRequest.Method
+    ) {
+        guard let conditions = hit.conditions, let template = HeadTemplate(head, places) else { return nil }
         // A copy: the request is a slice of the connection's buffer, which is much larger.
         self.request = ByteBuffer(bytes: request.readableBytesView)
         self.hash = hash

@@ -48,6 +48,7 @@ struct HotTableTests {
                 request: bytes,
                 hash: HotTable.hash(bytes),
                 head: ByteBuffer(string: "HTTP/1.1 200 OK\r\nAge: 0\r\nCache-Status: holdfast; hit; ttl=60\r\n\r\n"),
+                places: TimePlaces(age: 22..<23, timeToLive: 58..<60),
                 hit: hit,
                 method: .get
             )
