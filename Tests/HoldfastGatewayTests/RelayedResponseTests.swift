@@ -103,8 +103,7 @@ import Testing
                     of: GatewayResponseHead(
                         response: passed,
                         via: "1.1 here",
-                        cacheStatus: "here; fwd=miss",
-                        length: length
+                        cacheStatus: "here; fwd=miss"
                     )
                 )
                 expected.writeImmutableBuffer(response.content)

@@ -35,6 +35,6 @@ final class ConfigurationInForce: Sendable {
         }
     }
 
-    /// The `Via` that this gateway adds to a message of this minor version, 0 or 1.
-    func via(minorVersion: Int) -> HTTPField { vias[minorVersion] }
+    /// The `Via` that this gateway adds to a request that came by this protocol.
+    func via(of receivedProtocol: GatewayRequest.ReceivedProtocol) -> HTTPField { vias[receivedProtocol.rawValue] }
 }

@@ -1,37 +1,100 @@
 import NIOCore
 
 /// What happens on a client's connection, as a value: events in, one action out.
-/// ``ConnectionHandler`` performs it.
+/// ``ConnectionHandler`` performs it. Each event has its own actions, so that the compiler knows
+/// what an event cannot do.
 ///
-/// Requests are taken one at a time: nothing behind the end of the present request is decoded
+/// Requests are taken one at a time: nothing behind the end of the current request is decoded
 /// before its response is written. So responses keep the order of pipelined requests, and no
 /// request is taken for the content of the one before it (RFC 9112 §6.3 and §9.3.2). Three rules
 /// make that so:
 ///
 /// * A head is decoded in `idle` alone, and there the decoder stands before a head or inside one.
-/// * Content is decoded while it is `wanted` or `discarding`, and by
-///   `RequestDecoder.nextContent()`, which says that the message is over as often as it is asked.
-/// * `idle` follows an exchange only where the response is written and the content is decoded to
-///   its end.
+/// * Content is decoded while it is `wanted` or dropped, and by `RequestDecoder.nextContent()`,
+///   which says that the message is over as often as it is asked.
+/// * `idle` follows an exchange only if the response is written and the content is decoded to its
+///   end.
 struct ConnectionMachine {
-    enum Action {
+    /// The actions after bytes came.
+    enum ReceiveAction {
         case none
-        /// Go on with the next request: see ``nextRequest()``.
+        /// Begin the next request: see ``beginRequest()``.
         case proceed
         /// Ask the channel for bytes.
         case read
-        /// Answer this request.
-        case begin(RequestHead)
-        /// Say 100, and ask for bytes. RFC 9110 §10.1.1
+        case content(ContentAction)
+        /// Close as in ``EndResponseAction/linger``.
+        case linger
+        case close
+    }
+
+    /// The actions after the exchange asked for content, or waited for it and bytes came.
+    enum ContentAction {
+        /// Hand over content; `nil` at its end.
+        case hand(ByteBuffer?)
+        /// The content does not come.
+        case fail(MessageRefusal)
+        /// Ask the channel for bytes.
+        case read
+        /// Write 100, and ask for bytes. RFC 9110 §10.1.1
         case sayContinue
-        /// Hand over content that was asked for; `nil` at its end.
-        case content(ByteBuffer?)
+    }
+
+    /// The actions after the client closed its sending side.
+    enum CloseInputAction {
+        case none
+        /// Begin the next request: see ``beginRequest()``.
+        case proceed
         /// The content that was asked for does not come.
-        case contentFailed(MessageRefusal)
-        /// Answer that these bytes are no request, then close.
+        case failContent(MessageRefusal)
+        case close
+    }
+
+    /// The actions when the gateway stops.
+    enum DrainAction {
+        case none
+        case close
+    }
+
+    /// The actions after a deadline passed.
+    enum TimeOutAction {
+        /// Respond that the request is not valid, then close.
         case refuse(MessageRefusal)
-        /// Close, reading on for a while so that the client gets the answer before it gets a reset.
-        /// RFC 9112 §9.6
+        /// The content that was asked for does not come.
+        case failContent(MessageRefusal)
+        case close
+    }
+
+    /// The actions when the next request may begin.
+    enum BeginRequestAction {
+        case none
+        /// Serve this request.
+        case begin(RequestHead)
+        /// Respond that these bytes are no valid request, then close.
+        case refuse(MessageRefusal)
+        /// Ask the channel for bytes: no byte of the next request has come.
+        case waitForRequest
+        /// Ask the channel for bytes: a part of the next request's head has come.
+        case waitForHead
+        case close
+    }
+
+    /// The actions after the exchange left its content to be dropped.
+    enum DiscardAction {
+        case none
+        /// Ask the channel for bytes.
+        case read
+    }
+
+    /// The actions after the response is written.
+    enum EndResponseAction {
+        case none
+        /// Begin the next request: see ``beginRequest()``.
+        case proceed
+        /// Ask the channel for bytes, which are dropped.
+        case read
+        /// Close, and read on for a while so that the client gets the response before it gets a
+        /// reset. RFC 9112 §9.6
         case linger
         case close
     }
@@ -40,12 +103,11 @@ struct ConnectionMachine {
         var isKeptAlive: Bool
         var owesContinue: Bool
         var content: Content
-        var isAnswered = false
     }
 
-    /// How far the present request's content is.
+    /// How far the current request's content is.
     private enum Content {
-        /// Nobody has asked for more of it.
+        /// No more of it is asked for yet.
         case unread
         /// The exchange waits for the next piece.
         case wanted
@@ -59,7 +121,7 @@ struct ConnectionMachine {
         /// All of it was read, and at least the end of it dropped.
         case discarded
 
-        /// Whether all of it is decoded. What follows belongs to the next request.
+        /// Whether all of it is decoded. The bytes that follow belong to the next request.
         var isComplete: Bool {
             switch self {
             case .complete, .discarded: true
@@ -71,6 +133,8 @@ struct ConnectionMachine {
     private enum State {
         case idle
         case exchange(Exchange)
+        /// The response is written. The rest of its request's content is read and dropped.
+        case discarding
         case lingering
         case closed
     }
@@ -90,25 +154,10 @@ struct ConnectionMachine {
         self.discardable = discardLimit
     }
 
-    /// Whether the connection waits for a request of which nothing has come.
-    var isBetweenRequests: Bool {
-        if case .idle = state { !decoder.isInsideMessage } else { false }
-    }
-
-    /// Whether a request is being received, or waited for.
-    var isIdle: Bool {
-        if case .idle = state { true } else { false }
-    }
-
     /// See ``RequestDecoder/isHeadRepeated``.
     var isHeadRepeated: Bool { decoder.isHeadRepeated }
 
-    /// Whether the answer is written and the rest of its request's content is still to come.
-    var isDiscardingBehindAnswer: Bool {
-        if case .exchange(let exchange) = state { exchange.isAnswered } else { false }
-    }
-
-    /// Whether the connection stays open after the present answer.
+    /// Whether the connection stays open after the current response.
     var isKeptAlive: Bool {
         guard case .exchange(let exchange) = state else { return false }
         // Content that was announced and not asked for may or may not come: nothing behind it can
@@ -118,7 +167,8 @@ struct ConnectionMachine {
 
     // MARK: Events of the channel
 
-    mutating func received(_ bytes: ByteBuffer) -> Action {
+    /// Takes bytes that came.
+    mutating func receive(_ bytes: ByteBuffer) -> ReceiveAction {
         switch state {
         case .idle:
             decoder.append(bytes)
@@ -126,11 +176,20 @@ struct ConnectionMachine {
         case .exchange(let exchange):
             decoder.append(bytes)
             switch exchange.content {
-            case .wanted: return nextContent()
-            case .discarding: return discard()
-            // Where the content is complete, these are the next request's: they wait for their
+            case .wanted: return .content(nextContent(exchange))
+            case .discarding: return discard(exchange) == .read ? .read : .none
+            // If the content is complete, these are the next request's bytes: they wait for their
             // turn.
             case .unread, .givenUp, .complete, .discarded: return .none
+            }
+        case .discarding:
+            decoder.append(bytes)
+            switch discardRest() {
+            case .none: return .none
+            case .proceed: return .proceed
+            case .read: return .read
+            case .linger: return .linger
+            case .close: return .close
             }
         case .lingering:
             discardable -= bytes.readableBytes
@@ -143,76 +202,76 @@ struct ConnectionMachine {
     }
 
     /// The client sends no more; it may still read. RFC 9112 §9.6
-    mutating func inputClosed() -> Action {
+    mutating func closeInput() -> CloseInputAction {
         isInputClosed = true
         switch state {
         case .idle:
-            // Requests that came whole may still wait for a client that takes its responses slowly.
+            // Requests that came whole may still wait for a client that reads its responses slowly.
             return .proceed
-        case .lingering:
+        case .exchange(let exchange):
+            guard case .wanted = exchange.content else { return .none }
+            let refusal = MessageRefusal(.truncated)
+            giveUpContent(exchange)
+            return .failContent(refusal)
+        case .discarding, .lingering:
             state = .closed
             return .close
-        case .exchange(let exchange):
-            switch exchange.content {
-            case .wanted:
-                return failContent(exchange, MessageRefusal(.truncated))
-            case .discarding where exchange.isAnswered:
-                state = .closed
-                return .close
-            case .unread, .discarding, .givenUp, .complete, .discarded:
-                return .none
-            }
         case .closed:
             return .none
         }
     }
 
-    /// The gateway stops: what is under way is finished, nothing new is begun.
-    mutating func drain() -> Action {
+    /// The gateway stops: the current exchange is finished, and no new one is begun.
+    mutating func drain() -> DrainAction {
         isDraining = true
-        guard isBetweenRequests else { return .none }
+        guard case .idle = state, !decoder.isInsideMessage else { return .none }
         state = .closed
         return .close
     }
 
-    /// What was waited for did not come in time: the rest of a head, or of content.
-    mutating func timedOut() -> Action {
+    /// The rest of a head, or of content, did not come in time.
+    mutating func timeOut() -> TimeOutAction {
+        let refusal = MessageRefusal(.timedOut, status: 408)
         switch state {
         case .idle:
-            return refuse(MessageRefusal(.timedOut, status: 408))
+            return .refuse(refuse(refusal))
         case .exchange(let exchange) where exchange.content == .wanted:
-            return failContent(exchange, MessageRefusal(.timedOut, status: 408))
-        case .exchange, .lingering, .closed:
+            giveUpContent(exchange)
+            return .failContent(refusal)
+        case .exchange, .discarding, .lingering, .closed:
             state = .closed
             return .close
         }
     }
 
-    mutating func closed() {
+    mutating func close() {
         state = .closed
     }
 
     // MARK: Events of the exchange
 
-    /// The bytes of the next request's head, where that may be answered at once: all of it is
-    /// there, and the connection stays open behind it.
+    /// The bytes of the next request's head, if it may be served at once: all of it is there, and
+    /// the connection stays open behind it.
     var wholeHead: ByteBuffer? {
         guard case .idle = state, !isDraining else { return nil }
         return decoder.wholeHead
     }
 
-    /// The request with this head was answered; it had no content, and wanted to be followed by
+    /// The request with this head was served; it had no content, and wanted to be followed by
     /// others.
-    mutating func answeredAtOnce(_ head: ByteBuffer) {
+    mutating func skipRequest(_ head: ByteBuffer) {
         decoder.skipHead(head)
     }
 
-    /// The next request that was received, if there is one.
-    mutating func nextRequest() -> Action {
+    /// Begins the next request that was received, if there is one.
+    mutating func beginRequest() -> BeginRequestAction {
         guard case .idle = state else { return .none }
         do throws(MessageRefusal) {
             guard let head = try decoder.nextHead() else {
-                guard isInputClosed || isDraining && !decoder.isInsideMessage else { return .read }
+                let isInsideHead = decoder.isInsideMessage
+                guard isInputClosed || isDraining && !isInsideHead else {
+                    return isInsideHead ? .waitForHead : .waitForRequest
+                }
                 state = .closed
                 return .close
             }
@@ -227,35 +286,33 @@ struct ConnectionMachine {
             )
             return .begin(head)
         } catch {
-            return refuse(error)
+            return .refuse(refuse(error))
         }
     }
 
-    private mutating func refuse(_ refusal: MessageRefusal) -> Action {
+    private mutating func refuse(_ refusal: MessageRefusal) -> MessageRefusal {
         state = .exchange(Exchange(isKeptAlive: false, owesContinue: false, content: .givenUp))
-        return .refuse(refusal)
+        return refusal
     }
 
-    /// The exchange asks for the next piece of the present request's content.
-    mutating func contentWanted() -> Action {
-        guard case .exchange(var exchange) = state, !exchange.isAnswered else {
-            return .contentFailed(MessageRefusal(.truncated))
-        }
+    /// The exchange asks for the next piece of the current request's content.
+    mutating func wantContent() -> ContentAction {
+        guard case .exchange(var exchange) = state else { return .fail(MessageRefusal(.truncated)) }
         switch exchange.content {
         case .complete:
-            return .content(nil)
+            return .hand(nil)
         case .discarding, .givenUp, .discarded:
-            return .contentFailed(MessageRefusal(.truncated))
+            return .fail(MessageRefusal(.truncated))
         case .unread, .wanted:
             exchange.content = .wanted
             state = .exchange(exchange)
-            return nextContent()
+            return nextContent(exchange)
         }
     }
 
-    /// Nobody wants the present request's content: it is read and dropped, lest it be taken for the
-    /// next request.
-    mutating func discardContent() -> Action {
+    /// The exchange does not want the current request's content: it is read and dropped, so that it
+    /// is not taken for the next request.
+    mutating func discardContent() -> DiscardAction {
         guard case .exchange(var exchange) = state else { return .none }
         switch exchange.content {
         case .complete, .discarded, .givenUp:
@@ -263,45 +320,41 @@ struct ConnectionMachine {
         case .unread, .wanted, .discarding:
             exchange.content = .discarding
             state = .exchange(exchange)
-            // What the client holds back until it is asked for need not come at all.
-            return exchange.owesContinue ? .none : discard()
+            // The content that the client holds back until it is asked for need not come at all.
+            return exchange.owesContinue ? .none : discard(exchange)
         }
     }
 
-    /// The answer is written whole.
+    /// The response is written.
     ///
-    /// - Parameter keepingAlive: what the answer's head announced.
-    mutating func answered(keepingAlive: Bool) -> Action {
-        guard case .exchange(var exchange) = state else { return .none }
-        let isKeptAlive = isKeptAlive && keepingAlive
-        exchange.isAnswered = true
-        state = .exchange(exchange)
-        guard isKeptAlive else { return closing() }
-        if exchange.content.isComplete {
-            state = .idle
-            return .proceed
+    /// - Parameter keepingAlive: what the response's head announced.
+    mutating func endResponse(keepingAlive: Bool) -> EndResponseAction {
+        guard case .exchange(let exchange) = state else { return .none }
+        guard isKeptAlive, keepingAlive else { return close(isContentComplete: exchange.content.isComplete) }
+        guard exchange.content.isComplete else {
+            state = .discarding
+            return discardRest()
         }
-        exchange.content = .discarding
-        state = .exchange(exchange)
-        return discard()
+        state = .idle
+        return .proceed
     }
 
     // MARK: Content
 
-    private mutating func nextContent() -> Action {
-        guard case .exchange(var exchange) = state else { return .none }
+    private mutating func nextContent(_ exchange: Exchange) -> ContentAction {
+        var exchange = exchange
         do throws(MessageRefusal) {
             switch try decoder.nextContent() {
             case .body(let bytes):
                 exchange.content = .unread
                 exchange.owesContinue = false
                 state = .exchange(exchange)
-                return .content(bytes)
+                return .hand(bytes)
             case .end:
                 exchange.content = .complete
                 exchange.owesContinue = false
                 state = .exchange(exchange)
-                return .content(nil)
+                return .hand(nil)
             case nil:
                 if isInputClosed { throw MessageRefusal(.truncated) }
                 guard exchange.owesContinue, decoder.undecodedCount == 0 else { return .read }
@@ -310,54 +363,72 @@ struct ConnectionMachine {
                 return .sayContinue
             }
         } catch {
-            return failContent(exchange, error)
+            giveUpContent(exchange)
+            return .fail(error)
         }
     }
 
-    private mutating func failContent(_ exchange: Exchange, _ refusal: MessageRefusal) -> Action {
-        var exchange = exchange
-        exchange.content = .givenUp
-        exchange.isKeptAlive = false
-        state = .exchange(exchange)
-        return .contentFailed(refusal)
+    /// The rest of the content is not waited for: the connection ends with the response.
+    private mutating func giveUpContent(_ exchange: Exchange) {
+        // The bytes that follow stay in the socket until the response is written.
+        state = .exchange(Exchange(isKeptAlive: false, owesContinue: exchange.owesContinue, content: .givenUp))
     }
 
-    private mutating func discard() -> Action {
-        guard case .exchange(var exchange) = state else { return .none }
+    /// Drops content before the response is written.
+    private mutating func discard(_ exchange: Exchange) -> DiscardAction {
+        switch drop() {
+        case .needsBytes:
+            return .read
+        case .end:
+            var exchange = exchange
+            exchange.content = .discarded
+            state = .exchange(exchange)
+        case .givenUp:
+            giveUpContent(exchange)
+        }
+        return .none
+    }
+
+    /// Drops content after the response is written.
+    private mutating func discardRest() -> EndResponseAction {
+        switch drop() {
+        case .needsBytes:
+            return .read
+        case .end:
+            state = .idle
+            return .proceed
+        case .givenUp:
+            return close(isContentComplete: false)
+        }
+    }
+
+    private enum Dropped {
+        case needsBytes
+        case end
+        /// The rest is malformed, too long, or never comes.
+        case givenUp
+    }
+
+    private mutating func drop() -> Dropped {
         do throws(MessageRefusal) {
             while let event = try decoder.nextContent() {
                 switch event {
                 case .body(let bytes):
                     discardable -= bytes.readableBytes
-                    guard discardable > 0 else { return giveUp(exchange) }
+                    guard discardable > 0 else { return .givenUp }
                 case .end:
                     discardable = discardLimit
-                    exchange.content = .discarded
-                    state = .exchange(exchange)
-                    guard exchange.isAnswered else { return .none }
-                    state = .idle
-                    return .proceed
+                    return .end
                 }
             }
-            if isInputClosed { return giveUp(exchange) }
-            return .read
+            return isInputClosed ? .givenUp : .needsBytes
         } catch {
-            return giveUp(exchange)
+            return .givenUp
         }
     }
 
-    /// The rest of the content is not waited for: the connection ends with the answer.
-    private mutating func giveUp(_ exchange: Exchange) -> Action {
-        var exchange = exchange
-        exchange.isKeptAlive = false
-        // What follows stays in the socket until the answer is written.
-        exchange.content = .givenUp
-        state = .exchange(exchange)
-        return exchange.isAnswered ? closing() : .none
-    }
-
-    private mutating func closing() -> Action {
-        guard case .exchange(let exchange) = state, !exchange.content.isComplete, !isInputClosed else {
+    private mutating func close(isContentComplete: Bool) -> EndResponseAction {
+        guard !isContentComplete, !isInputClosed else {
             state = .closed
             return .close
         }

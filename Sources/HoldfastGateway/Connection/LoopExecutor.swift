@@ -27,7 +27,7 @@ final class LoopExecutor: TaskExecutor {
     /// Slices that are short after a hit.
     private static let slicesAfterHit = 256
 
-    private let eventLoop: any EventLoop
+    let eventLoop: any EventLoop
     private let queue: NIOLoopBoundBox<Queue>
     /// What the loop is made to look by; without one, all jobs run in one round.
     let bell: NIOLoopBoundBox<LoopBell?>

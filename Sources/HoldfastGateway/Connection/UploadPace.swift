@@ -19,6 +19,9 @@ struct UploadPace {
         stock = patience
     }
 
+    /// Starts again, for another request.
+    mutating func restart(rate: Int64?) { self = UploadPace(rate: rate, patience: patience) }
+
     /// How long the next bytes may take; `nil` where this sets no limit.
     var allowance: TimeAmount? { rate == nil ? nil : stock }
 

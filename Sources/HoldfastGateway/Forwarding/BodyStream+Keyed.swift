@@ -4,10 +4,10 @@ import NIOCore
 extension BodyStream {
     /// The content, which breaks off if it turns out to be longer than a limit.
     ///
-    /// - Throws: ``MessageRefusal`` (413) if its stated length exceeds the limit.
+    /// - Throws: ``ContentTooLarge`` if its stated length exceeds the limit.
     func limited(to limit: Int64) throws -> BodyStream {
         if let length {
-            guard length <= limit else { throw MessageRefusal(.contentTooLarge, status: 413) }
+            guard length <= limit else { throw ContentTooLarge() }
             return self
         }
         return BodyStream {
@@ -16,7 +16,7 @@ extension BodyStream {
             return {
                 let chunk = try await rest.next()
                 count += Int64(chunk?.readableBytes ?? 0)
-                guard count <= limit else { throw MessageRefusal(.contentTooLarge, status: 413) }
+                guard count <= limit else { throw ContentTooLarge() }
                 return chunk
             }
         }
@@ -61,4 +61,10 @@ private final class SharedIterator: @unchecked Sendable {
     func next() async throws -> ByteBuffer? {
         try await iterator.next()
     }
+}
+
+/// A request's content is longer than this gateway forwards. RFC 9110 §15.5.14
+struct ContentTooLarge: RequestRefusal {
+    let code = "content-too-large"
+    let status = 413
 }

@@ -13,16 +13,11 @@ extension GatewayService {
     /// An OPTIONS request for this gateway itself. RFC 9110 §9.3.7
     struct OptionsForGateway: Error {}
 
-    func cacheRequest(
-        _ head: RequestHead,
-        _ inForce: ConfigurationInForce,
-        from client: GatewayClient,
-        content: BodyStream?,
-        _ sink: some ResponseSink
-    ) async throws -> CacheRequest {
+    /// The request of an exchange, with its content.
+    func cacheRequest(for exchange: ClientExchange, _ inForce: ConfigurationInForce) async throws -> CacheRequest {
         var known: KnownRequest?
-        var request = try cacheRequest(head, inForce, from: client, sink, like: &known)
-        request.body = try await body(of: request.head, content, inForce.configuration, sink)
+        var request = try cacheRequest(for: exchange, inForce, like: &known)
+        request.body = try await body(of: request.head, exchange, inForce.configuration)
         return request
     }
 
@@ -37,14 +32,14 @@ extension GatewayService {
 
     /// The request without its content.
     ///
-    /// - Parameter known: see ``prepare(_:from:_:like:)``.
+    /// - Parameter known: the result for the last request with the same fields. This request's
+    ///   result replaces it.
     func cacheRequest(
-        _ head: RequestHead,
+        for exchange: ClientExchange,
         _ inForce: ConfigurationInForce,
-        from client: GatewayClient,
-        _ sink: some ResponseSink,
         like known: inout KnownRequest?
     ) throws -> CacheRequest {
+        let head = exchange.request
         guard head.target != "*" else { throw OptionsForGateway() }
         let routes = inForce.configuration.routes
         guard !routes.refuseDotSegments(of: head.target, rulesHavePaths: engine.rulesHavePaths) else {
@@ -58,8 +53,8 @@ extension GatewayService {
             request = known.request
             request.head.path = choice.path
         } else {
-            request = try cacheRequest(head, inForce, choice, from: client)
-            request.place = .shared(sink.executor)
+            request = try cacheRequest(head, inForce, choice, from: exchange.session.client)
+            request.place = .shared(exchange.session.executor)
             known = KnownRequest(inForce: inForce, route: choice.route, method: head.method, request: request)
         }
         if routes.areAmbiguous, let target = TargetURI(request: request.head),
@@ -67,16 +62,12 @@ extension GatewayService {
         {
             throw Rejection(problem: .misdirected(head.authority))
         }
-        request.onInformational = { interim in
-            sink.inform(
-                HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))
-            )
-        }
+        request.onInformational = { exchange.inform($0) }
         return request
     }
 
     private func cacheRequest(
-        _ head: RequestHead,
+        _ head: GatewayRequest,
         _ inForce: ConfigurationInForce,
         _ choice: GatewayRoutes.Choice,
         from client: GatewayClient
@@ -91,7 +82,7 @@ extension GatewayService {
             unknown: routes.routes[choice.route].unknownFields
         )
         var fields = try decrementMaxForwards(head, passing.fields)
-        fields.append(inForce.via(minorVersion: head.minorVersion))
+        fields.append(inForce.via(of: head.receivedProtocol))
         ForwardedFields.appendClient(client, to: &fields, behind: isTrusted ? head.fields : [:])
         let isPreserving = routes.routes[choice.route].preservesHost && head.authority != nil
         // A host that is not in the key must not be in the response either, for example in a link.
@@ -114,7 +105,7 @@ extension GatewayService {
     }
 
     /// Decrements `Max-Forwards`. RFC 9110 §7.6.2
-    private func decrementMaxForwards(_ head: RequestHead, _ passing: HTTPFields) throws -> HTTPFields {
+    private func decrementMaxForwards(_ head: GatewayRequest, _ passing: HTTPFields) throws -> HTTPFields {
         var fields = passing
         guard head.method == .options || head.method == .trace, let text = fields[.maxForwards],
             text.utf8.allSatisfy(\.isDigit), let count = Int(text)
@@ -127,16 +118,15 @@ extension GatewayService {
 
     private func body(
         of request: HTTPRequest,
-        _ content: BodyStream?,
-        _ configuration: GatewayConfiguration,
-        _ sink: some ResponseSink
+        _ exchange: ClientExchange,
+        _ configuration: GatewayConfiguration
     ) async throws -> RequestBody? {
-        guard let content else { return nil }
+        guard let content = exchange.requestContent else { return nil }
         switch request.method.rawValue {
         case "GET", "HEAD", "TRACE":
             // RFC 9110 §9.3.1 gives this content no meaning. It is not in the key, so an origin
             // that reads it would poison the response.
-            sink.discardContent()
+            exchange.discardContent()
             return nil
         case "QUERY":
             return try await content.limited(to: configuration.contentLimit).keyed(

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import Logging
 import NIOCore
 
 /// Turns the cache's response into one for the client.
@@ -18,78 +19,57 @@ extension GatewayService {
         }
     }
 
-    func send(_ response: CacheResponse, _ context: ResponseContext, to sink: some ResponseSink) async throws {
-        let head = responseHead(response, context)
-        if let whole = response.body.whole { return try await sink.answer(head, whole) }
-        try await sink.start(head)
-        for try await chunk in response.body { try await sink.write(chunk) }
-        try await sink.finish()
-    }
-
-    /// The response, if its content is already in memory; for callers that cannot wait.
-    func wholeResponse(_ response: CacheResponse, for client: GatewayClient) -> (
-        head: GatewayResponseHead, content: ByteBuffer
-    )? {
-        guard let content = response.body.whole else { return nil }
-        return (responseHead(response, ResponseContext(live.current, client)), content)
-    }
-
     /// The head that a client gets.
     func responseHead(_ response: CacheResponse, _ context: ResponseContext) -> GatewayResponseHead {
         var head = response.head
         head.headerFields = ForwardedFields.ofResponse(head.headerFields)
-        let length = response.body.length ?? head.headerFields[.contentLength].flatMap { Int64($0) }
-        return completeHead(head, length: length, response.outcome, context)
+        return completeHead(head, response.outcome, context)
     }
 
-    /// The bytes of a relayed response, as far as they are written in one piece.
-    ///
-    /// - Parameter content: the content; `nil` if it is written afterwards.
-    func bytes(
-        of response: RelayedResponse,
-        for client: GatewayClient,
-        _ framing: ResponseFraming,
-        content: ByteBuffer?
-    ) -> ByteBuffer {
-        let context = ResponseContext(live.current, client)
-        return framing.bytes(
-            of: response,
-            date: response.hasDate ? nil : HTTPDate.format(clock.now()),
-            via: context.inForce.via,
-            cacheStatus: context.showsDetails ? Self.detailedMiss : Self.miss,
-            content: content
-        )
+    /// The head of a relayed response, for a client whose protocol needs it parsed.
+    func relayedHead(_ parsed: HTTPResponse, _ context: ResponseContext) -> GatewayResponseHead {
+        var head = parsed
+        head.headerFields = ForwardedFields.ofResponse(head.headerFields)
+        return completeHead(head, .uriMiss, context)
     }
 
-    func send(_ problem: Problem, _ context: ResponseContext, to sink: some ResponseSink) async throws {
-        let (head, body) = problemResponse(problem, context)
-        sink.discardContent()
-        try await sink.answer(head, body)
+    /// The response to a request that was rejected, or whose exchange failed.
+    func response(to error: any Error, _ context: ResponseContext) -> GatewayResponse {
+        if error is OptionsForGateway { return .whole(optionsHead(context), ByteBuffer()) }
+        let (head, content) = problemResponse(problem(error), context)
+        return .whole(head, content)
     }
 
-    /// Sends the response to OPTIONS for the gateway itself: the methods that it forwards, which
-    /// are all known methods but CONNECT. RFC 9110 §9.3.7
-    func sendOptions(_ context: ResponseContext, to sink: some ResponseSink) async throws {
+    private func problem(_ error: any Error) -> Problem {
+        switch error {
+        case let rejection as Rejection:
+            return rejection.problem
+        case let refusal as any RequestRefusal:
+            return Problem(refusal)
+        case let error as ExchangeError:
+            return error.refusedContent.map { Problem($0) } ?? Problem(error)
+        default:
+            logger.error("Exchange failed unexpectedly", metadata: ["error": "\(error)"])
+            return .unexpected
+        }
+    }
+
+    /// The head of the response to OPTIONS for the gateway itself: the methods that it forwards,
+    /// which are all known methods but CONNECT. RFC 9110 §9.3.7
+    private func optionsHead(_ context: ResponseContext) -> GatewayResponseHead {
         var head = HTTPResponse(status: .noContent)
         head.headerFields[.allow] = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE, QUERY"
         head.headerFields[.cacheControl] = "no-store"
-        let outcome = CacheOutcome(detail: CacheOutcome.Detail("gateway"))
-        sink.discardContent()
-        try await sink.answer(completeHead(head, length: 0, outcome, context), ByteBuffer())
+        return completeHead(head, CacheOutcome(detail: CacheOutcome.Detail("gateway")), context)
     }
 
-    /// The response to bytes that are not a valid request.
-    func problemResponse(to refusal: MessageRefusal) -> (head: GatewayResponseHead, body: ByteBuffer) {
-        problemResponse(Problem(refusal))
-    }
-
-    /// The response to a client that has sent no request.
-    func problemResponse(_ problem: Problem) -> (head: GatewayResponseHead, body: ByteBuffer) {
+    /// The response to a client that has sent no valid request.
+    func problemResponse(_ problem: Problem) -> (head: GatewayResponseHead, content: ByteBuffer) {
         problemResponse(problem, ResponseContext(live.current, nil))
     }
 
     private func problemResponse(_ problem: Problem, _ context: ResponseContext) -> (
-        head: GatewayResponseHead, body: ByteBuffer
+        head: GatewayResponseHead, content: ByteBuffer
     ) {
         let body = problem.json
         var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
@@ -97,20 +77,19 @@ extension GatewayService {
         // The response to HEAD states the length that the response to GET would have.
         head.headerFields[.contentLength] = String(body.readableBytes)
         head.headerFields[.cacheControl] = "no-store"
-        return (completeHead(head, length: Int64(body.readableBytes), problem.outcome, context), body)
+        return (completeHead(head, problem.outcome, context), body)
     }
 
     /// Adds the fields of every response: the gateway's `Cache-Status` after those of caches nearer
     /// the origin (RFC 9211 §2), `Via`, and `Date` (RFC 9110 §6.6.1).
     private func completeHead(
         _ head: HTTPResponse,
-        length: Int64?,
         _ outcome: CacheOutcome,
         _ context: ResponseContext
     ) -> GatewayResponseHead {
         var head = head
         if !head.headerFields.contains(.date) {
-            head.headerFields.append(HTTPField(name: .date, value: HTTPDate.format(clock.now())))
+            head.headerFields.append(HTTPField(name: .date, value: date))
         }
         if context.showsDetails {
             head.headerFields.dropUnreadableCacheStatus()
@@ -123,8 +102,7 @@ extension GatewayService {
             response: head,
             via: context.inForce.via,
             cacheStatus: member.text,
-            timeToLive: member.timeToLive,
-            length: length
+            timeToLive: member.timeToLive
         )
     }
 
@@ -137,7 +115,32 @@ extension GatewayService {
         CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss)
     }
 
-    /// `Cache-Status` of relayed responses, with and without details.
+    /// `Cache-Status` of relayed responses.
+    func relayedCacheStatus(_ context: ResponseContext) -> String {
+        context.showsDetails ? Self.detailedMiss : Self.miss
+    }
+
     private static let detailedMiss = CacheOutcome.uriMiss.cacheStatus()
     private static let miss = withoutDetails(.uriMiss).cacheStatus()
+}
+
+extension ExchangeError {
+    /// Why the client's content was rejected, if the exchange failed for that reason.
+    fileprivate var refusedContent: (any RequestRefusal)? {
+        if let refusal = cause as? any RequestRefusal { return refusal }
+        // An origin's malformed response is a refusal too, with the code `protocolViolation`. That
+        // is not the client's fault.
+        guard let error = cause as? TransportError, error.code == .cancelled else { return nil }
+        return error.cause as? any RequestRefusal
+    }
+}
+
+extension Problem {
+    fileprivate static let unexpected = Problem(
+        code: "internal",
+        title: "The gateway failed",
+        status: 500,
+        detail: "The exchange failed unexpectedly. The gateway's log has the error.",
+        outcome: CacheOutcome()
+    )
 }

@@ -63,13 +63,21 @@ extension Problem {
         outcome = error.outcome
     }
 
-    /// The problem of bytes that are not a valid request.
-    init(_ refusal: MessageRefusal) {
-        code = refusal.reason.rawValue
+    /// The problem of a request that is not valid, or too large.
+    init(_ refusal: any RequestRefusal) {
+        code = refusal.code
         title = "The request is malformed or not supported"
         status = refusal.status
         detail =
-            "The request was rejected for its \(refusal.reason.rawValue.split(separator: "-").joined(separator: " "))."
+            "The request was rejected for its \(refusal.code.split(separator: "-").joined(separator: " "))."
         outcome = CacheOutcome(detail: CacheOutcome.Detail("refused"))
     }
+}
+
+/// Why a client's message is rejected, whatever protocol it came by.
+protocol RequestRefusal: Error {
+    /// Words with hyphens between them, for programs.
+    var code: String { get }
+    /// The status of the response to the client.
+    var status: Int { get }
 }

@@ -2,7 +2,7 @@
 ///
 /// A client gets the status, and the connection is closed: its next request could not be found
 /// reliably. If an origin's message is rejected, the exchange fails and the connection is closed.
-struct MessageRefusal: Error, Hashable {
+struct MessageRefusal: RequestRefusal, Hashable {
     /// The fault, for people and programs.
     enum Reason: String, Hashable, CaseIterable {
         case bareLineFeed = "bare-line-feed"
@@ -21,7 +21,6 @@ struct MessageRefusal: Error, Hashable {
         case transferEncoding = "transfer-encoding"
         case transferCoding = "transfer-coding"
         case expectation = "expectation"
-        case contentTooLarge = "content-too-large"
         case chunkSize = "chunk-size"
         case chunkEnd = "chunk-end"
         case chunkExtensionsTooLarge = "chunk-extensions-too-large"
@@ -36,6 +35,8 @@ struct MessageRefusal: Error, Hashable {
     var reason: Reason
     /// The status of the response to a client that sent it.
     var status: Int
+
+    var code: String { reason.rawValue }
 
     init(_ reason: Reason, status: Int = 400) {
         self.reason = reason

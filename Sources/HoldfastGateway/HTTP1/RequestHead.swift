@@ -23,3 +23,23 @@ struct RequestHead: Hashable {
     /// Whether there is content, even if it is empty.
     var hasContent: Bool { framing != .none }
 }
+
+extension RequestHead {
+    /// The request without what belongs to HTTP/1 and the connection.
+    var request: GatewayRequest {
+        let content: GatewayRequest.Content =
+            switch framing {
+            case .none, .untilClose: .none
+            case .length(let length): .length(length)
+            case .chunked: .unknownLength
+            }
+        return GatewayRequest(
+            method: method,
+            target: target,
+            authority: authority,
+            fields: fields,
+            receivedProtocol: minorVersion == 0 ? .http10 : .http11,
+            content: content
+        )
+    }
+}

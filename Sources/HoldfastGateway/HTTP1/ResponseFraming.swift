@@ -106,3 +106,20 @@ struct ResponseFraming {
     /// The bytes that are written after the content.
     var end: ByteBuffer? { if case .chunked = delimiting { .lastChunk } else { nil } }
 }
+
+extension HeadWriter {
+    /// Writes all fields but those that delimit the content and the connection. The gateway's own
+    /// come last.
+    ///
+    /// - Parameter isWritten: whether a field of the response is written, by its name in lower
+    ///   case.
+    mutating func writeFields(_ head: GatewayResponseHead, where isWritten: (String) -> Bool = { _ in true }) {
+        writeFields(head.response.headerFields, where: isWritten)
+        writeField("Via", head.via)
+        let start = count + "Cache-Status: ".utf8.count
+        writeField("Cache-Status", head.cacheStatus)
+        if let digits = head.timeToLive {
+            places?.timeToLive = start + digits.lowerBound..<start + digits.upperBound
+        }
+    }
+}

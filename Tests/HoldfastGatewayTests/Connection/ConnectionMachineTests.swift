@@ -99,18 +99,19 @@ struct ConnectionMachineTests {
     @Test("After dropped content, the next head waits for the response") func nextHeadWaits() throws {
         var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
         let next = "GET /b HTTP/1.1\r\nHost: g\r\n\r\n"
-        _ = machine.received(ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: g\r\nContent-Length: 4\r\n\r\nab"))
-        guard case .begin = machine.nextRequest() else { throw Unexpected("Nothing was begun.") }
+        _ = machine.receive(ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: g\r\nContent-Length: 4\r\n\r\nab"))
+        guard case .begin = machine.beginRequest() else { throw Unexpected("Nothing was begun.") }
         guard case .read = machine.discardContent() else { throw Unexpected("The content is not awaited.") }
         for piece in ["cd" + next.prefix(9), String(next.dropFirst(9))] {
-            guard case .none = machine.received(ByteBuffer(string: piece)) else {
+            guard case .none = machine.receive(ByteBuffer(string: piece)) else {
                 throw Unexpected("What follows the content is not left alone.")
             }
         }
-        guard case .contentFailed = machine.contentWanted() else {
+        guard case .fail = machine.wantContent() else {
             throw Unexpected("Content that was dropped is taken for an empty one.")
         }
-        guard case .proceed = machine.answered(keepingAlive: true), case .begin(let head) = machine.nextRequest() else {
+        guard case .proceed = machine.endResponse(keepingAlive: true), case .begin(let head) = machine.beginRequest()
+        else {
             throw Unexpected("The next request was not begun.")
         }
         #expect(head.target == "/b")
@@ -119,13 +120,67 @@ struct ConnectionMachineTests {
     @Test("A client that closes its sending side gets all responses") func servesAllRequestsBeforeTheEnd() throws {
         var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
         // Both wait while the client reads earlier responses slowly.
-        _ = machine.received(ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: g\r\n\r\nGET /b HTTP/1.1\r\nHost: g\r\n\r\n"))
-        guard case .proceed = machine.inputClosed() else { throw Unexpected("They were given up.") }
+        _ = machine.receive(ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: g\r\n\r\nGET /b HTTP/1.1\r\nHost: g\r\n\r\n"))
+        guard case .proceed = machine.closeInput() else { throw Unexpected("They were given up.") }
         for target in ["/a", "/b"] {
-            guard case .begin(let head) = machine.nextRequest() else { throw Unexpected("\(target) was not begun.") }
+            guard case .begin(let head) = machine.beginRequest() else { throw Unexpected("\(target) was not begun.") }
             #expect(head.target == target)
-            guard case .proceed = machine.answered(keepingAlive: true) else { throw Unexpected("It ends too soon.") }
+            guard case .proceed = machine.endResponse(keepingAlive: true) else { throw Unexpected("It ends too soon.") }
         }
-        guard case .close = machine.nextRequest() else { throw Unexpected("It does not end.") }
+        guard case .close = machine.beginRequest() else { throw Unexpected("It does not end.") }
+    }
+
+    @Test("Content that does not come in time fails, and a response can follow")
+    func lateContentFailsAndLeavesTheResponse() throws {
+        var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
+        _ = machine.receive(ByteBuffer(string: "PUT /a HTTP/1.1\r\nHost: g\r\nContent-Length: 4\r\n\r\nab"))
+        guard case .begin = machine.beginRequest(), case .hand = machine.wantContent(),
+            case .read = machine.wantContent()
+        else { throw Unexpected("The content is not awaited.") }
+        guard case .failContent(let refusal) = machine.timeOut() else { throw Unexpected("The request ends silently.") }
+        #expect(refusal.status == 408)
+        #expect(!machine.isKeptAlive)
+        // The rest of the content may be on its way.
+        guard case .linger = machine.endResponse(keepingAlive: false) else {
+            throw Unexpected("The connection is closed before the client has read the response.")
+        }
+        guard case .read = machine.receive(ByteBuffer(string: "cd")), case .close = machine.closeInput() else {
+            throw Unexpected("The client's last bytes are not awaited.")
+        }
+    }
+
+    @Test("A head that does not come in time is refused") func lateHeadIsRefused() {
+        var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
+        guard case .waitForRequest = machine.beginRequest(), case .proceed = machine.receive(ByteBuffer(string: "GET")),
+            case .waitForHead = machine.beginRequest(), case .refuse(let refusal) = machine.timeOut()
+        else {
+            Issue.record("It is not refused.")
+            return
+        }
+        #expect(refusal.status == 408)
+        guard case .linger = machine.endResponse(keepingAlive: false) else {
+            Issue.record("The connection stays open.")
+            return
+        }
+    }
+
+    @Test("A stopping gateway closes a connection between requests only") func drainsBetweenRequests() {
+        var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
+        guard case .proceed = machine.receive(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: g\r\n\r\n")),
+            case .begin = machine.beginRequest(), case .none = machine.drain()
+        else {
+            Issue.record("The request is not served.")
+            return
+        }
+        #expect(!machine.isKeptAlive)
+        guard case .close = machine.endResponse(keepingAlive: true), case .none = machine.beginRequest() else {
+            Issue.record("Another request is begun.")
+            return
+        }
+        var idle = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
+        guard case .close = idle.drain() else {
+            Issue.record("An idle connection stays open.")
+            return
+        }
     }
 }

@@ -98,7 +98,7 @@ struct MachineDriver {
                 isReadWanted = false
                 pieces.removeFirst()
                 readCount += 1
-                perform(machine.received(ByteBuffer(bytes: piece)))
+                receive(ByteBuffer(bytes: piece))
                 let due = plan.responding == .afterOneRead ? 1 : 2
                 if isResponding, plan.responding != .afterContent, readCount >= due { respond() }
             } else if isResponding {
@@ -109,20 +109,34 @@ struct MachineDriver {
         }
     }
 
-    private mutating func perform(_ action: ConnectionMachine.Action) {
-        switch action {
+    private mutating func receive(_ bytes: ByteBuffer) {
+        switch machine.receive(bytes) {
         case .none: break
         case .proceed: proceed()
-        case .read:
+        case .read: isReadWanted = true
+        case .content(let action): perform(action)
+        case .linger, .close: isClosed = true
+        }
+    }
+
+    private mutating func perform(_ action: ConnectionMachine.ContentAction) {
+        switch action {
+        case .hand(let bytes): handOver(bytes)
+        case .fail(let refusal): faults.append("content failed: \(refusal.reason)")
+        case .read, .sayContinue: isReadWanted = true
+        }
+    }
+
+    private mutating func beginRequest() {
+        switch machine.beginRequest() {
+        case .none: break
+        case .begin(let head): begin(head)
+        case .refuse(let refusal): faults.append("refused: \(refusal.reason)")
+        case .waitForRequest, .waitForHead:
             isReadWanted = true
             // A real connection would set a deadline, and end with 408.
-            if machine.isIdle, machine.wholeHead != nil { faults.append("the rest of a head is awaited that is there") }
-        case .begin(let head): begin(head)
-        case .sayContinue: isReadWanted = true
-        case .content(let bytes): received(bytes)
-        case .contentFailed(let refusal): faults.append("content failed: \(refusal.reason)")
-        case .refuse(let refusal): faults.append("refused: \(refusal.reason)")
-        case .linger, .close: isClosed = true
+            if machine.wholeHead != nil { faults.append("the rest of a head is awaited that is there") }
+        case .close: isClosed = true
         }
     }
 
@@ -134,11 +148,11 @@ struct MachineDriver {
             mustProceed = false
             if plan.isEager, let head = machine.wholeHead, let line = Self.lineOfGET(head) {
                 begun.append(Begun(line: line, isContentWhole: true))
-                machine.answeredAtOnce(head)
+                machine.skipRequest(head)
                 mustProceed = true
                 continue
             }
-            perform(machine.nextRequest())
+            beginRequest()
         }
         isProceeding = false
     }
@@ -158,26 +172,31 @@ struct MachineDriver {
         readCount = 0
         if !head.hasContent { isReadWanted = true }
         switch plan.reading {
-        case .all, .onePiece: perform(machine.contentWanted())
-        case .dropped: perform(machine.discardContent())
+        case .all, .onePiece: perform(machine.wantContent())
+        case .dropped: if case .read = machine.discardContent() { isReadWanted = true }
         case .ignored: break
         }
         if isResponding, plan.responding == .atOnce { respond() }
     }
 
-    private mutating func received(_ bytes: ByteBuffer?) {
+    private mutating func handOver(_ bytes: ByteBuffer?) {
         guard let bytes else {
             begun[begun.count - 1].isContentWhole = true
             if isResponding, plan.responding == .afterContent { respond() }
             return
         }
         begun[begun.count - 1].content += Array(buffer: bytes)
-        if plan.reading == .all { perform(machine.contentWanted()) }
+        if plan.reading == .all { perform(machine.wantContent()) }
     }
 
     private mutating func respond() {
         isResponding = false
-        perform(machine.answered(keepingAlive: machine.isKeptAlive))
+        switch machine.endResponse(keepingAlive: machine.isKeptAlive) {
+        case .none: break
+        case .proceed: proceed()
+        case .read: isReadWanted = true
+        case .linger, .close: isClosed = true
+        }
     }
 }
 

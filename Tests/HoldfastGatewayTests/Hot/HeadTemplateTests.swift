@@ -28,8 +28,7 @@ struct HeadTemplateTests {
             response: HTTPResponse(status: .ok, headerFields: fields),
             via: "1.1 holdfast",
             cacheStatus: member.text,
-            timeToLive: member.timeToLive,
-            length: 2
+            timeToLive: member.timeToLive
         )
     }
 

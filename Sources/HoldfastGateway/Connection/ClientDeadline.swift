@@ -1,0 +1,51 @@
+import NIOCore
+
+/// The deadline for a client's next step. It is used on the connection's event loop.
+final class ClientDeadline {
+    enum Step {
+        /// A request's first byte.
+        case request
+        /// The rest of a request's head.
+        case head
+        case content
+        case closing
+    }
+
+    private let times: ClientTimes
+    private let deadline = Deadline()
+    /// The step that must happen before the deadline.
+    private(set) var awaited: Step?
+
+    init(_ times: ClientTimes) { self.times = times }
+
+    /// Sets the action for a deadline that passes. Call it before ``begin(_:within:on:)``;
+    /// ``release()`` releases the action.
+    func whenPassed(_ action: @escaping (Step) -> Void) {
+        deadline.whenPassed { [unowned self] in if let awaited { action(awaited) } }
+    }
+
+    /// - Parameter limit: a shorter time than the step's own, if there is one.
+    func begin(_ step: Step, within limit: TimeAmount? = nil, on eventLoop: any EventLoop) {
+        awaited = step
+        let time =
+            switch step {
+            case .request: times.request
+            case .head: times.head
+            case .content: times.content
+            case .closing: times.closing
+            }
+        deadline.set(.now() + min(time, limit ?? time), on: eventLoop)
+    }
+
+    /// The step has happened, or is not awaited any more.
+    func stop() {
+        deadline.stop()
+        awaited = nil
+    }
+
+    /// Releases everything: the connection has ended.
+    func release() {
+        awaited = nil
+        deadline.release()
+    }
+}

@@ -1,0 +1,165 @@
+import NIOCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The bytes on their way to one client: they are flushed once for each round of the event loop,
+/// and held back while the client does not read them. It is used on the connection's event loop.
+final class ConnectionOutput: Flushing {
+    private let socket = SocketWriter()
+    private let round: LoopRound
+    /// How long the client may take to read some of what is written.
+    private let patience: TimeAmount
+    private let deadline = WriteDeadline()
+    private var context: ChannelHandlerContext?
+    private var writability: EventLoopPromise<Void>?
+    private var isFlushScheduled = false
+    /// The channel hands over the bytes that it has read. What is written meanwhile is flushed when
+    /// it has done so.
+    private var isReading = false
+    /// The connection ends when the client has read what is written.
+    private var isClosing = false
+    /// Whether the next request waits because the client does not read the responses to earlier
+    /// ones.
+    private(set) var isHeldBack = false
+
+    /// The number of bytes from which they do not wait for the end of the loop's round.
+    private static let pendingLimit = 64 << 10
+
+    init(round: LoopRound, patience: TimeAmount) {
+        self.round = round
+        self.patience = patience
+    }
+
+    func open(_ context: ChannelHandlerContext) {
+        self.context = context
+        socket.open(context.channel)
+    }
+
+    /// Releases everything: the connection has ended.
+    func release() {
+        deadline.release()
+        socket.release()
+        context = nil
+        isHeldBack = false
+        writability.take()?.fail(CancellationError())
+    }
+
+    // MARK: Writing
+
+    /// Writes bytes with the next flush.
+    func put(_ bytes: ByteBuffer) {
+        socket.put(bytes)
+        // Else many responses of one round would wait for its end, and the gateway would not notice
+        // that the client does not read them.
+        if socket.pendingCount > Self.pendingLimit, let context { socket.flush(context) }
+    }
+
+    /// Flushes when the loop's current round is over. What is written until then, often the end of
+    /// the response, goes with it.
+    func flushSoon() {
+        guard socket.pendingCount > 0, !isReading, !isFlushScheduled else { return }
+        isFlushScheduled = true
+        round.flush(self)
+    }
+
+    func flush() {
+        isFlushScheduled = false
+        if let context { socket.flush(context) }
+    }
+
+    func beginReading() { isReading = true }
+
+    func endReading() {
+        isReading = false
+        flush()
+    }
+
+    // MARK: Clients that read slowly
+
+    /// When more may be written; `nil` if that is at once.
+    func untilWritable() -> EventLoopFuture<Void>? {
+        guard let context, !context.channel.isWritable else {
+            flushSoon()
+            return nil
+        }
+        flush()
+        guard !context.channel.isWritable, context.channel.isActive else { return nil }
+        if let writability { return writability.futureResult }
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        writability = promise
+        deadline.begin(patience, on: context.channel)
+        return promise.futureResult
+    }
+
+    /// Holds the next request back if the client does not read what is written.
+    func holdBack() {
+        guard let context, !context.channel.isWritable else { return }
+        flush()
+        guard !context.channel.isWritable, context.channel.isActive else { return }
+        isHeldBack = true
+        deadline.begin(patience, on: context.channel)
+    }
+
+    /// The client has read enough for more to be written.
+    ///
+    /// - Returns: whether the next request was held back.
+    func resume() -> Bool {
+        // Of a response that ends the connection, the client still has the rest to read.
+        if isClosing, let context { deadline.begin(patience, on: context.channel) } else { deadline.stop() }
+        writability.take()?.succeed()
+        defer { isHeldBack = false }
+        return isHeldBack
+    }
+
+    // MARK: The end
+
+    /// Closes the connection when the system has taken all bytes: it would lose the others.
+    func close() {
+        guard let context else { return }
+        isClosing = true
+        socket.flush(context)
+        // Behind all the others.
+        let taken = context.eventLoop.makePromise(of: Void.self)
+        taken.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) }
+        context.writeAndFlush(NIOAny(ByteBuffer()), promise: taken)
+        // A slow client has as long as for any other bytes.
+        if self.context?.channel.isActive == true { deadline.begin(patience, on: context.channel) }
+    }
+
+    /// Closes the sending side when the system has taken all bytes.
+    ///
+    /// Closing the connection while bytes of the client are unread would reset it, and lose the
+    /// response. RFC 9112 §9.6
+    ///
+    /// - Parameter completion: called when that is done. Then it is the client's turn.
+    func closeSending(_ completion: @escaping () -> Void) {
+        guard let context else { return }
+        flush()
+        isClosing = true
+        deadline.begin(patience, on: context.channel)
+        let shut = context.eventLoop.makePromise(of: Void.self)
+        shut.futureResult.assumeIsolated().whenSuccess { _ in
+            self.deadline.stop()
+            completion()
+        }
+        context.close(mode: .output, promise: shut)
+    }
+
+    /// Closes the connection at once.
+    ///
+    /// - Parameter resetting: whether the client gets a reset.
+    func abort(resetting: Bool) {
+        flush()
+        guard let context else { return }
+        if resetting {
+            _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+        }
+        context.close(promise: nil)
+    }
+}

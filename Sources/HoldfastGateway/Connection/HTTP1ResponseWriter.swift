@@ -1,0 +1,187 @@
+import HTTPCache
+import HTTPTypes
+import NIOCore
+
+/// Writes the responses on a client's HTTP/1 connection, one after the other. RFC 9112
+///
+/// It keeps the bytes of stored responses for equal requests, and writes relayed responses as they
+/// came.
+final class HTTP1ResponseWriter: ClientResponseWriter {
+    private let service: GatewayService
+    private let executor: LoopExecutor
+    /// The event loop's responses from memory.
+    private let hot: HotTable
+    private let output: ConnectionOutput
+    /// `nil` before the connection is opened, and after its end.
+    var connection: ConnectionHandler?
+    /// The method of the current request; `nil` if no valid request could be read.
+    private var method: HTTPRequest.Method?
+    private var minorVersion = 1
+    /// How the current response's content is delimited; `nil` until its head is written.
+    private var framing: ResponseFraming?
+    /// The current request's head, byte for byte, and their hash, if the response may come from the
+    /// hot table.
+    private var requestBytes: (head: ByteBuffer, hash: Int)?
+
+    init(service: GatewayService, executor: LoopExecutor, hot: HotTable, output: ConnectionOutput) {
+        self.service = service
+        self.executor = executor
+        self.hot = hot
+        self.output = output
+    }
+
+    /// Writes the response that an equal request got before, if it is still valid.
+    ///
+    /// - Returns: whether it did.
+    func respondHot(to head: ByteBuffer) -> Bool {
+        let hash = HotTable.hash(head)
+        guard let response = hot.response(to: head, hash: hash) else {
+            requestBytes = (head, hash)
+            return false
+        }
+        guard let bytes = response.bytes(at: service.engine.now, service.engine) else {
+            hot.forget(response)
+            requestBytes = (head, hash)
+            return false
+        }
+        hot.responseCount += 1
+        executor.noteHit()
+        output.put(bytes)
+        if let rest = response.rest { output.put(rest) }
+        output.holdBack()
+        return true
+    }
+
+    /// Prepares for the response to a request.
+    ///
+    /// - Parameter head: `nil` if no valid request could be read.
+    func begin(_ head: RequestHead?) {
+        method = head?.method
+        minorVersion = head?.minorVersion ?? 1
+        framing = nil
+        if head == nil { releaseRequestBytes() }
+    }
+
+    /// Releases the request's bytes: the channel reads into the same memory again if nothing holds
+    /// it.
+    func releaseRequestBytes() { requestBytes = nil }
+
+    // MARK: One response
+
+    func inform(_ head: HTTPResponse) {
+        // HTTP/1.0 has no interim responses.
+        guard minorVersion > 0 else { return }
+        output.put(
+            .head { bytes in
+                bytes.writeStatusLine(head.status)
+                // RFC 9110 §8.6: a response without content has no length.
+                bytes.writeFields(head.headerFields) { $0 != "content-length" }
+                bytes.writeEndOfHead()
+            }
+        )
+        output.flush()
+    }
+
+    func respond(with response: GatewayResponse) {
+        switch response {
+        case .stored(let head, let hit):
+            let framing = beginContent(head.response.status.code, length: Int64(hit.content.readableBytes))
+            output.put(storedHead(head, hit, framing))
+            finish(with: hit.content)
+        case .whole(let head, let content):
+            output.put(beginContent(head.response.status.code, length: Int64(content.readableBytes)).bytes(of: head))
+            finish(with: content)
+        case .stream(let head, let length):
+            output.put(beginContent(head.response.status.code, length: length).bytes(of: head))
+        case .relayed(let response, let context):
+            relay(response, context)
+        }
+        output.flushSoon()
+    }
+
+    func write(_ content: ByteBuffer) -> EventLoopFuture<Void>? {
+        do throws(ResponseFraming.Overrun) {
+            guard let bytes = try framing?.bytes(of: content) else { return nil }
+            output.put(bytes)
+        } catch {
+            abort()
+            return executor.eventLoop.makeFailedFuture(CancellationError())
+        }
+        return output.untilWritable()
+    }
+
+    func finish() {
+        guard framing?.isComplete != false else { return abort() }
+        if let end = framing?.end { output.put(end) }
+        let closes = framing?.closes ?? false
+        framing = nil
+        connection?.endResponse(keepingAlive: !closes)
+        output.flushSoon()
+    }
+
+    /// Ends the connection so that the client cannot take the response for a complete one. RFC 9112
+    /// §8
+    func abort() {
+        // If the end of the connection is the end of the content, only a reset says that the
+        // content is not complete.
+        output.abort(resetting: framing?.endsWithConnection == true)
+    }
+
+    /// Settles how the response's content and the connection are delimited. RFC 9112 §6
+    private func beginContent(_ code: Int, length: Int64?) -> ResponseFraming {
+        let framing = ResponseFraming(
+            code,
+            to: method,
+            minorVersion: minorVersion,
+            length: length,
+            isKeptAlive: connection?.isKeptAlive ?? false
+        )
+        self.framing = framing
+        return framing
+    }
+
+    /// Writes the whole content, and ends the response.
+    private func finish(with content: ByteBuffer) {
+        if let bytes = try? framing?.bytes(of: content) { output.put(bytes) }
+        output.holdBack()
+        finish()
+    }
+
+    /// The bytes of a stored response's head. The response is kept for equal requests if they get
+    /// the same.
+    private func storedHead(_ head: GatewayResponseHead, _ hit: ResidentHit, _ framing: ResponseFraming) -> ByteBuffer {
+        guard let (request, hash) = requestBytes.take(), let method, minorVersion > 0, !framing.closes,
+            service.suitsEveryClient(hit), hot.markSeen(hash: hash)
+        else { return framing.bytes(of: head) }
+        let (bytes, places) = framing.bytesAndPlaces(of: head)
+        let response = HotResponse(
+            request: request,
+            hash: hash,
+            head: bytes,
+            places: places,
+            hit: hit,
+            method: method
+        )
+        if let response { hot.keep(response) }
+        return bytes
+    }
+
+    /// Writes a whole response as it came.
+    private func relay(_ response: RelayedResponse, _ context: GatewayService.ResponseContext) {
+        let content = response.content
+        let isShort = content.readableBytes <= RelayedResponse.shortContent
+        let framing = beginContent(response.status, length: Int64(response.contentLength))
+        output.put(
+            framing.bytes(
+                of: response,
+                date: response.hasDate ? nil : service.date,
+                via: context.inForce.via,
+                cacheStatus: service.relayedCacheStatus(context),
+                content: isShort ? content : nil
+            )
+        )
+        if let bytes = try? self.framing?.bytes(of: content), !isShort { output.put(bytes) }
+        output.holdBack()
+        finish()
+    }
+}

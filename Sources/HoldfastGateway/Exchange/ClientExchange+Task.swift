@@ -1,0 +1,76 @@
+import HTTPCache
+import HTTPTypes
+import NIOCore
+
+/// The part of an exchange that may wait: it runs in the exchange's task, whose executor is the
+/// event loop.
+extension ClientExchange {
+    /// Where the response comes from.
+    enum ResponseSource: Sendable {
+        /// The engine; `nil` for a request that is not prepared.
+        case request(PreparedRequest?)
+        /// A fetch that was begun on the event loop.
+        case fetch(DirectFetch)
+        /// A response that exists already.
+        case response(CacheResponse)
+    }
+
+    /// Waits for the response and writes it. It returns when that is done, or the client has gone.
+    func respond(from source: ResponseSource) async {
+        let context = session.responseContext
+        do {
+            let response: CacheResponse
+            do {
+                response = try await self.response(from: source, context)
+            } catch is CancellationError where Task.isCancelled {
+                return
+            } catch {
+                try await enterLoop()
+                return finish(with: session.service.response(to: error, context))
+            }
+            try await send(response, context)
+        } catch {
+            // The client has gone, or the content broke off. In both cases the response must not
+            // look complete.
+            if (try? await enterLoop()) != nil { writer.abort() }
+        }
+    }
+
+    private func response(
+        from source: ResponseSource,
+        _ context: GatewayService.ResponseContext
+    ) async throws -> CacheResponse {
+        let engine = session.service.engine
+        switch source {
+        case .request(let prepared?): return try await engine.respond(to: prepared)
+        case .request(nil):
+            return try await engine.respond(to: session.service.cacheRequest(for: self, context.inForce))
+        case .fetch(let fetch): return try await engine.respond(to: fetch)
+        case .response(let response): return response
+        }
+    }
+
+    private func send(_ response: CacheResponse, _ context: GatewayService.ResponseContext) async throws {
+        let head = session.service.responseHead(response, context)
+        try await enterLoop()
+        if let whole = response.body.whole { return finish(with: .whole(head, whole)) }
+        let length = response.body.length ?? head.response.headerFields[.contentLength].flatMap { Int64($0) }
+        startStream(head, length: length)
+        for try await piece in response.body {
+            try await enterLoop()
+            try await writer.write(piece)?.get()
+        }
+        try await enterLoop()
+        finishStream()
+    }
+
+    /// Brings the task to the event loop, if it is elsewhere: whenever it has waited for something,
+    /// it goes on there.
+    ///
+    /// - Throws: `CancellationError` if the exchange is over.
+    private func enterLoop() async throws {
+        if !eventLoop.inEventLoop { try await eventLoop.submit {}.get() }
+        eventLoop.assertInEventLoop()
+        if isOver { throw CancellationError() }
+    }
+}

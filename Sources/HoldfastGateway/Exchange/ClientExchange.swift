@@ -1,0 +1,210 @@
+import HTTPCache
+import HTTPTypes
+import NIOCore
+import Synchronization
+
+/// One request of a client, from its head to the end of its response.
+///
+/// It alone decides how a request is served: from memory, by a lookup on the disk, by a fetch on
+/// the event loop, or by a task. It knows nothing of the client's protocol: it takes a head, pulls
+/// content from ``RequestContent``, and hands a ``GatewayResponse`` to a ``ClientResponseWriter``.
+///
+/// `@unchecked`: it is used on the client's event loop alone, except for ``inform(_:)`` and
+/// ``requestContent``, which other threads may use. The list of interim responses has a lock, and
+/// content is pulled on the event loop. The functions for the exchange's task go to the event loop
+/// before they touch anything.
+final class ClientExchange: @unchecked Sendable {
+    private enum State {
+        case waiting
+        /// The head of a stream is written.
+        case streaming
+        /// The response is written, or the client has gone.
+        case over
+    }
+
+    let request: GatewayRequest
+    let session: ClientSession
+    private let content: any RequestContent
+    let writer: any ClientResponseWriter
+    private var state = State.waiting
+    private var task: Task<Void, Never>?
+    /// The fetch that this exchange leads, as long as it needs no task.
+    private var fetch: DirectFetch?
+    /// Interim responses that are not written yet.
+    ///
+    /// From another thread, an interim response and the final one come to the event loop by
+    /// different ways, and the final one may come first. So interim responses wait here, and are
+    /// written before any final head. RFC 9110 §15.2
+    private let interims = Mutex<[HTTPResponse]>([])
+
+    init(
+        _ request: GatewayRequest,
+        of session: ClientSession,
+        content: any RequestContent,
+        to writer: any ClientResponseWriter
+    ) {
+        self.request = request
+        self.session = session
+        self.content = content
+        self.writer = writer
+    }
+
+    var eventLoop: any EventLoop { session.executor.eventLoop }
+
+    /// Whether the response is written, or the client has gone.
+    var isOver: Bool {
+        if case .over = state { true } else { false }
+    }
+
+    // MARK: The ways to serve a request
+
+    /// Serves the request. The exchange may be over when this returns.
+    ///
+    /// - Parameter repeatsFields: whether the fields are those of the session's last request, byte
+    ///   for byte.
+    func begin(repeatsFields: Bool = false) {
+        if !repeatsFields { session.known = nil }
+        guard let prepared = session.service.prepare(self) else { return startTask(for: .request(nil)) }
+        switch search(prepared) {
+        case .hit(let hit):
+            respond(with: hit)
+        case .unknown(let lookup):
+            let isBegun = session.lookups.begin(lookup) { self.receive($0, for: prepared, since: lookup.start) }
+            if !isBegun { startTask(for: .request(prepared)) }
+        case .nothing(let start):
+            // In its turn: requests that are served at once come first.
+            session.executor.perform { self.fetch(prepared, since: start) }
+        case .none:
+            startTask(for: .request(prepared))
+        }
+    }
+
+    /// Searches memory for a response to a GET or HEAD. It never blocks.
+    private func search(_ prepared: PreparedRequest) -> ResidentSearch {
+        guard prepared.method == .get || prepared.method == .head else { return .none }
+        return session.service.engine.residentSearch(for: prepared)
+    }
+
+    /// Serves the request from what a lookup on the disk found; `nil` if the store failed.
+    private func receive(_ found: FoundResponses?, for prepared: PreparedRequest, since start: LookupStart) {
+        guard !isOver else { return }
+        if found?.isNothing == true { return fetch(prepared, since: start) }
+        guard let found, let hit = session.service.engine.storedHit(for: prepared, found) else {
+            return startTask(for: .request(prepared))
+        }
+        respond(with: hit)
+    }
+
+    private func respond(with hit: ResidentHit) {
+        session.executor.noteHit()
+        finish(with: .stored(session.service.responseHead(hit.response, session.responseContext), hit))
+    }
+
+    /// Fetches what is not stored from the origin: on the event loop, or else in a task.
+    private func fetch(_ prepared: PreparedRequest, since start: LookupStart) {
+        guard !isOver else { return }
+        let inTurn: DirectFetch.InTurn = { [executor = session.executor] in executor.perform($0) }
+        let fetch = session.service.engine.fetchDirectly(prepared, since: start, mayRelay: true, inTurn: inTurn) {
+            self.receive($0)
+        }
+        guard let fetch else { return startTask(for: .request(prepared)) }
+        // Its outcome may have come already.
+        if !isOver, task == nil { self.fetch = fetch }
+    }
+
+    private func receive(_ outcome: DirectFetch.Outcome) {
+        guard !isOver else { return }
+        fetch = nil
+        switch outcome {
+        case .answered(let response):
+            guard let whole = response.body.whole else { return startTask(for: .response(response)) }
+            finish(with: .whole(session.service.responseHead(response, session.responseContext), whole))
+        case .relayed(let response):
+            finish(with: .relayed(response, session.responseContext))
+        case .goesOn(let fetch):
+            startTask(for: .fetch(fetch))
+        }
+    }
+
+    private func startTask(for source: ResponseSource) {
+        task = Task(executorPreference: session.executor) { await self.respond(from: source) }
+    }
+
+    // MARK: The response
+
+    /// Forwards an interim response, on any thread. On the event loop it is written before this
+    /// returns, because the final response may be written next, in the same round.
+    func inform(_ interim: HTTPResponse) {
+        // The gateway never asks an origin to switch protocols.
+        guard interim.status.code != 101 else { return }
+        let fields = ForwardedFields.ofResponse(interim.headerFields)
+        interims.withLock { $0.append(HTTPResponse(status: interim.status, headerFields: fields)) }
+        if eventLoop.inEventLoop { return writeInterims() }
+        eventLoop.execute { self.writeInterims() }
+    }
+
+    private func writeInterims() {
+        guard case .waiting = state else { return }
+        for head in interims.withLock({ exchange(&$0, with: []) }) { writer.inform(head) }
+    }
+
+    /// Writes a response with all of its content.
+    func finish(with response: GatewayResponse) {
+        writeInterims()
+        end()
+        writer.respond(with: response)
+    }
+
+    /// Writes the head of a response whose content follows in pieces.
+    func startStream(_ head: GatewayResponseHead, length: Int64?) {
+        writeInterims()
+        state = .streaming
+        writer.respond(with: .stream(head, length: length))
+    }
+
+    /// Ends a response whose content was written in pieces.
+    func finishStream() {
+        end()
+        writer.finish()
+    }
+
+    /// Ends the exchange because the client has gone. A fetch that others wait for goes on.
+    func cancel() {
+        guard !isOver else { return }
+        let (task, fetch) = (task, fetch)
+        end()
+        task?.cancel()
+        fetch?.abandon()
+    }
+
+    private func end() {
+        state = .over
+        task = nil
+        fetch = nil
+    }
+
+    // MARK: The request's content
+
+    /// The request's content, pulled from the connection; `nil` if there is none.
+    var requestContent: BodyStream? {
+        switch request.content {
+        case .none: nil
+        case .length(0): .empty
+        case .length(let length): BodyStream(length: length) { { try await self.nextContent() } }
+        case .unknownLength: BodyStream { { try await self.nextContent() } }
+        }
+    }
+
+    private func nextContent() async throws -> ByteBuffer? {
+        let piece = eventLoop.inEventLoop ? pullContent() : try await eventLoop.submit { self.pullContent() }.get()
+        guard let piece else { throw CancellationError() }
+        return try await piece.get()
+    }
+
+    private func pullContent() -> EventLoopFuture<ByteBuffer?>? { isOver ? nil : content.nextContent() }
+
+    /// Reads and drops the request's content, once the event loop has done what is due now.
+    func discardContent() {
+        eventLoop.execute { if !self.isOver { self.content.discardContent() } }
+    }
+}

@@ -1,0 +1,40 @@
+import HTTPTypes
+import NIOCore
+
+/// Writes the response to one request, in the form of the client's protocol.
+///
+/// It is used on the client's event loop, and never waits. ``ClientExchange`` calls it: for interim
+/// responses first, then for the final response once, and after the head of a stream for its pieces
+/// and their end.
+protocol ClientResponseWriter: AnyObject {
+    /// Writes an interim response, unless the client's protocol has none. RFC 9110 §15.2
+    func inform(_ head: HTTPResponse)
+
+    /// Writes a final response: all of it, or the head of a stream.
+    func respond(with response: GatewayResponse)
+
+    /// Writes a piece of a stream.
+    ///
+    /// - Returns: when more may be written; `nil` if that is at once. It fails if the client gets
+    ///   no more.
+    func write(_ content: ByteBuffer) -> EventLoopFuture<Void>?
+
+    /// Ends a stream.
+    func finish()
+
+    /// Ends a response that is not complete, so that the client cannot take it for a complete one.
+    func abort()
+}
+
+/// Reads the content of one request, in the form of the client's protocol. It is used on the
+/// client's event loop.
+protocol RequestContent: AnyObject {
+    /// The next piece, and `nil` after the last one. It fails with the reason if the content breaks
+    /// off.
+    ///
+    /// - Returns: `nil` if the client has gone, or a piece is being waited for already.
+    func nextContent() -> EventLoopFuture<ByteBuffer?>?
+
+    /// Reads the content and drops it.
+    func discardContent()
+}

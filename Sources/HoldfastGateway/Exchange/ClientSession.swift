@@ -1,0 +1,23 @@
+/// What all exchanges of one client's connection share. It is used on the connection's event loop.
+final class ClientSession {
+    let service: GatewayService
+    let client: GatewayClient
+    /// Runs the tasks of exchanges, and other work, on the event loop.
+    let executor: LoopExecutor
+    let lookups: DiskLookups
+    /// The last request, prepared for the cache. The next request reuses it if it has the same
+    /// fields.
+    var known: GatewayService.KnownRequest?
+
+    init(service: GatewayService, client: GatewayClient, executor: LoopExecutor, lookups: DiskLookups) {
+        self.service = service
+        self.client = client
+        self.executor = executor
+        self.lookups = lookups
+    }
+
+    /// The current configuration, and what this client may see.
+    var responseContext: GatewayService.ResponseContext {
+        GatewayService.ResponseContext(service.live.current, client)
+    }
+}

@@ -1,0 +1,29 @@
+import HTTPTypes
+
+/// A client's request, whatever protocol it came by, without its content.
+struct GatewayRequest {
+    /// The protocol that a request came by, as `Via` names it. RFC 9110 §7.6.3
+    enum ReceivedProtocol: Int {
+        case http10
+        case http11
+    }
+
+    /// The content that follows the head.
+    enum Content: Hashable {
+        case none
+        /// This many bytes; `0` is content too.
+        case length(Int64)
+        case unknownLength
+    }
+
+    /// The method, known or not.
+    var method: HTTPRequest.Method
+    /// Path and query, byte for byte, or `*`.
+    var target: String
+    /// The authority; `nil` if the request names none.
+    var authority: String?
+    /// The fields in wire order, names in their case, values byte for byte.
+    var fields: HTTPFields
+    var receivedProtocol: ReceivedProtocol
+    var content: Content
+}
