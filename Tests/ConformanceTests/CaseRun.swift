@@ -37,7 +37,7 @@ struct CaseRun {
     let entry: ConformanceCase
     let origin: CaseOrigin
     let door: any CaseDoor
-    private var responses: [DoorResponse] = []
+    private(set) var responses: [DoorResponse] = []
     private var findings: [Finding] = []
 
     init(_ entry: ConformanceCase, origin: CaseOrigin, door: any CaseDoor) {

@@ -29,6 +29,31 @@ import Testing
         Self.judge(entry, try await Self.throughGateway(entry))
     }
 
+    /// A client whose protocol sends lists of fields and frames gets what a client of HTTP/1 gets,
+    /// apart from the framing.
+    @Test(arguments: cases)
+    func fieldListsSayWhatHTTP1Says(_ entry: ConformanceCase) async throws {
+        let path = "/conformance/\(entry.id)"
+        let (wireOrigin, listOrigin) = (CaseOrigin(entry, path: path), CaseOrigin(entry, path: path))
+        let wireDoor = try await WireDoor(origin: wireOrigin, path: path)
+        var wire = CaseRun(entry, origin: wireOrigin, door: wireDoor)
+        let wireFindings = await wire.findings()
+        await wireDoor.close()
+        let listDoor = try await FrameDoor(origin: listOrigin, path: path)
+        var list = CaseRun(entry, origin: listOrigin, door: listDoor)
+        let listFindings = await list.findings()
+        await listDoor.close()
+        let (wireAddress, listAddress) = (wireDoor.parts.originAddress, listDoor.parts.originAddress)
+        #expect(
+            listFindings.map { $0.description.replacing(listAddress, with: "") }
+                == wireFindings.map { $0.description.replacing(wireAddress, with: "") }
+        )
+        #expect(list.responses.count == wire.responses.count)
+        for (list, wire) in zip(list.responses, wire.responses) {
+            #expect(list.lines(without: listAddress) == wire.lines(without: wireAddress), "\(entry.claim)")
+        }
+    }
+
     /// Writes the result of every case at both doors, if the variable `CONFORMANCE_REPORT` names a
     /// file.
     @Test func reportIsWritten() async throws {
@@ -69,5 +94,19 @@ import Testing
         let findings = await run.findings()
         await door.close()
         return findings
+    }
+}
+
+extension DoorResponse {
+    /// The statuses, the fields in their order, and the content: without the fields that belong to
+    /// HTTP/1 and its connection, and without the origin's address.
+    fileprivate func lines(without address: String) -> [String] {
+        let framing = ["connection", "transfer-encoding"]
+        let heads = interim.map { ($0.status, $0.fields) } + [(status, fields)]
+        let lines = heads.flatMap { status, fields in
+            ["\(status)"]
+                + fields.lines.filter { !framing.contains($0.name.lowercased()) }.map { "\($0.name): \($0.value)" }
+        }
+        return (lines + [content]).map { $0.replacing(address, with: "") }
     }
 }

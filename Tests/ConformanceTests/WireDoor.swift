@@ -14,11 +14,7 @@ final class WireDoor: CaseDoor {
         var inbox: ByteInbox
     }
 
-    private let clock: ManualClock
-    private let store = InMemoryResponseStore()
-    private let wireOrigin: WireOrigin
-    private let transport: OriginTransport
-    private let engine: CacheEngine
+    let parts: GatewayParts
     private let server: GatewayServer
     private let address: GatewayServer.Address
     private let path: String
@@ -26,55 +22,28 @@ final class WireDoor: CaseDoor {
 
     init(origin: CaseOrigin, path: String) async throws {
         self.path = path
-        clock = ManualClock()
-        wireOrigin = try await WireOrigin(origin, clock: clock)
-        let group = MultiThreadedEventLoopGroup.singleton
-        let logger = Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }
-        let gatewayOrigin = try GatewayOrigin("http://127.0.0.1:\(wireOrigin.port)")
-        // Nothing here is about time in the world: limits are out of a busy machine's reach.
-        let patience = Duration.seconds(3600)
-        var transportConfiguration = OriginTransport.Configuration()
-        transportConfiguration.connectTimeout = patience
-        transportConfiguration.firstByteTimeout = patience
-        transportConfiguration.readTimeout = patience
-        transportConfiguration.idleTimeout = patience
-        transport = try OriginTransport(configuration: transportConfiguration, group: group, logger: logger)
-        var options = EngineOptions()
-        options.hardTimeout = patience
-        engine = CacheEngine(
-            store: store,
-            transport: transport,
-            policy: CachePolicy(kind: .shared),
-            credentialSecret: [UInt8](repeating: 7, count: 32),
-            options: options,
-            clock: clock,
-            logger: logger
-        )
-        var configuration = GatewayConfiguration(origin: gatewayOrigin, port: 0)
-        configuration.timeouts.closing = .zero
+        parts = try await GatewayParts(origin)
         server = GatewayServer(
-            configuration: configuration,
-            engine: engine,
-            group: group,
-            clock: clock,
-            logger: logger
+            configuration: parts.configuration,
+            engine: parts.engine,
+            group: parts.group,
+            clock: parts.clock,
+            logger: parts.logger
         )
         address = try await server.start()
     }
 
-    var now: Timestamp { clock.now() }
+    var now: Timestamp { parts.clock.now() }
 
-    func advance(seconds: Int) async { clock.advance(by: .seconds(seconds)) }
+    func advance(seconds: Int) async { parts.clock.advance(by: .seconds(seconds)) }
 
-    func waitForBackground(step: Int) async { await store.waitUntilStored(step: step) }
+    func waitForBackground(step: Int) async { await parts.store.waitUntilStored(step: step) }
 
     /// Ends everything that this door began.
     func close() async {
         try? await connection.withLock { $0.take() }?.channel.close()
         await server.stop()
-        await engine.shutDown()
-        await transport.shutDown()
-        await wireOrigin.stop()
+        await parts.close()
     }
 
     func send(method: String, target: String, fields: WireFields, content: String?) async throws -> DoorResponse {
