@@ -136,7 +136,7 @@ public final class GatewayServer: Service {
                 let channel = try await bootstrap(on: loop, executor, isShared: isShared)
                     .bind(host: configuration.host, port: port).get()
                 channels.append(channel)
-                let bell = try await LoopBell.hang(on: loop, for: executor)
+                let bell = try await LoopBell.install(on: loop, for: executor)
                 channel.closeFuture.whenComplete { _ in bell.close(promise: nil) }
                 port = channel.localAddress?.port ?? port
             }

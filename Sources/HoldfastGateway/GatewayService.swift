@@ -4,8 +4,8 @@ import HTTPTypes
 import Logging
 import NIOCore
 
-/// Turns a client's request into one for the cache, and the cache's response into one for the client,
-/// whatever the client's protocol is.
+/// Turns a client's request into one for the cache, and the cache's response into one for the
+/// client, whatever the client's protocol is.
 final class GatewayService: Sendable {
     let live: LiveConfiguration
     let engine: CacheEngine
@@ -34,8 +34,8 @@ final class GatewayService: Sendable {
         engine.settingsChanged()
     }
 
-    /// Prepares an exchange's request without content for the cache. Returns `nil` if the request is
-    /// rejected, or if the settings change at this moment.
+    /// Prepares an exchange's request without content for the cache. Returns `nil` if the request
+    /// is rejected, or if the settings change at this moment.
     func prepare(_ exchange: ClientExchange) -> PreparedRequest? {
         // The version is read before the configuration. So a request that was prepared under an
         // earlier configuration never passes for one of the current configuration.

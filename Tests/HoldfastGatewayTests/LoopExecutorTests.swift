@@ -11,7 +11,7 @@ struct LoopExecutorTests {
     private func with(_ body: (any EventLoop, LoopExecutor, _ bell: any Channel) async throws -> Void) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let executor = LoopExecutor(group.any())
-        let bell = try await LoopBell.hang(on: group.any(), for: executor)
+        let bell = try await LoopBell.install(on: group.any(), for: executor)
         let result: Result<Void, any Error>
         do { result = .success(try await body(group.any(), executor, bell)) } catch { result = .failure(error) }
         // This closes the bell as well.

@@ -168,11 +168,11 @@ import Testing
 
     @Test func bytesExtendTimeByAtMostTwentySeconds() {
         var pace = pace()
-        pace.received(5000, after: .seconds(15))
+        pace.record(5000, after: .seconds(15))
         #expect(pace.allowance == .seconds(10))
-        pace.received(1_000_000_000, after: .seconds(1))
+        pace.record(1_000_000_000, after: .seconds(1))
         #expect(pace.allowance == .seconds(20))
-        pace.received(.max, after: .zero)
+        pace.record(.max, after: .zero)
         #expect(pace.allowance == .seconds(20))
     }
 
@@ -180,7 +180,7 @@ import Testing
         var pace = pace()
         var time = TimeAmount.zero
         while let allowance = pace.allowance, allowance > .seconds(1) {
-            pace.received(1, after: .seconds(1))
+            pace.record(1, after: .seconds(1))
             time = time + .seconds(1)
             if time > .seconds(60) { break }
         }
@@ -189,7 +189,7 @@ import Testing
 
     @Test func clientThatKeepsTheRateHasNoTimeLimit() {
         var pace = pace()
-        for _ in 0..<10_000 { pace.received(10_000, after: .seconds(10)) }
+        for _ in 0..<10_000 { pace.record(10_000, after: .seconds(10)) }
         #expect(pace.allowance == .seconds(20))
     }
 

@@ -9,7 +9,7 @@ import NIOCore
     import Darwin
 #endif
 
-/// Has a listener pause where the system has nothing left for another connection.
+/// Makes a listener pause if the system has no resources left for another connection.
 ///
 /// The connection that could not be accepted stays in the system's queue, so that the listener
 /// remains readable: its loop would try again at once, and do nothing else. Only `autoRead` ends
@@ -18,7 +18,7 @@ import NIOCore
 final class AcceptPause: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
-    /// Long beside one try, and short for a client who waits.
+    /// Long beside one try, and short for a client that waits.
     private static let pause = TimeAmount.milliseconds(100)
     /// Between two warnings of one listener.
     private static let silence = TimeAmount.minutes(1)
@@ -38,8 +38,8 @@ final class AcceptPause: ChannelInboundHandler {
         context.fireErrorCaught(error)
     }
 
-    /// Whether the next try would fail, too. A connection that its client gave up (`ECONNABORTED`)
-    /// is gone.
+    /// Whether the next try would fail, too. A connection that its client ended (`ECONNABORTED`) is
+    /// gone.
     private static func lasts(_ code: CInt) -> Bool {
         [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code)
     }

@@ -2,10 +2,11 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// Answers a connection that is one too many: 503, at once, and closed.
+/// Responds 503 on a connection that is one too many, and closes it.
 ///
-/// What the client has sent meanwhile is read and dropped for a while, where few others are treated
-/// so: closing over it would reset the connection, and lose the answer. RFC 9112 §9.6
+/// If few other connections are being closed, it reads and drops the client's bytes for a while:
+/// closing the connection while they are unread would reset it, and lose the response. RFC 9112
+/// §9.6
 final class BusyHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// How long clients may take, in NIO's terms: made once, because every request asks.
+/// How long clients may take, as NIO's type. It is made once, because every request needs it.
 struct ClientTimes {
     let request: TimeAmount
     let head: TimeAmount

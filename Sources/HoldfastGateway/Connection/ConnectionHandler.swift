@@ -213,7 +213,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         switch action {
         case .hand(let bytes):
             deadline.stop()
-            if let bytes { pace.received(bytes.readableBytes, after: .now() - contentWantedAt) }
+            if let bytes { pace.record(bytes.readableBytes, after: .now() - contentWantedAt) }
             content.take()?.succeed(bytes)
         case .fail(let refusal):
             failContent(refusal)

@@ -1,8 +1,7 @@
 import NIOCore
 
-/// What happens on a client's connection, as a value: events in, one action out.
-/// ``ConnectionHandler`` performs it. Each event has its own actions, so that the compiler knows
-/// what an event cannot do.
+/// A client's connection as a value: events in, one action out. ``ConnectionHandler`` performs the
+/// actions. Each event has its own, so that the compiler knows which ones it cannot have.
 ///
 /// Requests are taken one at a time: nothing behind the end of the current request is decoded
 /// before its response is written. So responses keep the order of pipelined requests, and no

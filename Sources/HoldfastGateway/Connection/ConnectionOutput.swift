@@ -19,8 +19,7 @@ final class ConnectionOutput: Flushing {
     private var context: ChannelHandlerContext?
     private var writability: EventLoopPromise<Void>?
     private var isFlushScheduled = false
-    /// The channel hands over the bytes that it has read. What is written meanwhile is flushed when
-    /// it has done so.
+    /// Whether the channel hands over the bytes that it has read. It flushes when it has done so.
     private var isReading = false
     /// The connection ends when the client has read what is written.
     private var isClosing = false
@@ -60,8 +59,8 @@ final class ConnectionOutput: Flushing {
         if socket.pendingCount > Self.pendingLimit, let context { socket.flush(context) }
     }
 
-    /// Flushes when the loop's current round is over. What is written until then, often the end of
-    /// the response, goes with it.
+    /// Flushes when the loop's current round is over, together with the bytes that are written
+    /// until then: often the end of the response.
     func flushSoon() {
         guard socket.pendingCount > 0, !isReading, !isFlushScheduled else { return }
         isFlushScheduled = true

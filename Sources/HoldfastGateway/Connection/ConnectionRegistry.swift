@@ -2,23 +2,23 @@ import HoldfastConfiguration
 import NIOCore
 import Synchronization
 
-/// The open connections of clients: counted, so that there are never too many, and told when the
-/// gateway stops.
+/// The open connections of clients. They are counted, so that there are never too many, and are
+/// told when the gateway stops.
 final class ConnectionRegistry: Sendable {
     fileprivate struct State {
         var limits: Limits
         var channels: [ObjectIdentifier: any Channel] = [:]
-        /// By the client's address, for as long as those are counted.
+        /// The number of open connections by the client's address.
         var counts: [String: Int] = [:]
         var isDraining = false
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// How many there may be.
+    /// The most connections.
     struct Limits: Sendable {
         var all: Int
         var perClient: Int?
-        /// Clients whose connections are those of many.
+        /// Proxies, whose connections are those of many clients.
         var trusted: [AddressRange]
 
         init(_ configuration: GatewayConfiguration) {
@@ -39,14 +39,14 @@ final class ConnectionRegistry: Sendable {
         state = Mutex(State(limits: limits))
     }
 
-    /// Takes other limits; connections that are there stay.
+    /// Applies other limits. Open connections stay.
     func reconfigure(_ limits: Limits) {
         state.withLock { $0.limits = limits }
     }
 
-    /// Takes a connection in until it is closed.
+    /// Admits a connection until it is closed.
     ///
-    /// - Returns: why not, where there are as many as there may be.
+    /// - Returns: the reason if it is not admitted.
     func admit(_ channel: any Channel) -> Excess? {
         let id = ObjectIdentifier(channel)
         let client = channel.remoteAddress?.ipAddress
@@ -56,8 +56,8 @@ final class ConnectionRegistry: Sendable {
         return nil
     }
 
-    /// Connections that are refused and may take a moment to notice; a flood of them is closed at
-    /// once.
+    /// The most refused connections that are read for a moment, so that their clients get the
+    /// response. A flood of them is closed at once.
     private static let lingeringLimit = 64
     private let lingering = Atomic(0)
 
@@ -90,7 +90,7 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Has idle connections closed at once and the others after their present exchange, or when the
+    /// Closes idle connections at once, and the others after their current exchange, or when the
     /// time is over.
     func drain(within time: Duration, on loop: any EventLoop) async {
         beginDraining()
@@ -111,7 +111,7 @@ extension ConnectionRegistry.State {
         _ client: String?
     ) -> ConnectionRegistry.Excess? {
         guard !isDraining, channels.count < limits.all else { return .all }
-        // Counted whatever the limit is: it may be set while they are open.
+        // Counted even without a limit: one may be set while the connections are open.
         if let client {
             let count = counts[client, default: 0]
             if let perClient = limits.perClient, count >= perClient,

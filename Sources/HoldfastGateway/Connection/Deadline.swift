@@ -1,19 +1,19 @@
 import NIOCore
 
-/// A point in time by which something must have happened, moved often and reached seldom. Used on
-/// one event loop alone.
+/// A point in time by which something must have happened. It is moved often and passes seldom. It
+/// is used on one event loop.
 ///
-/// Moving it costs no timer: the one that is there looks, when its time has come, how much time is
-/// left by now.
+/// Moving it needs no new timer: when the present timer fires, it checks how much time is left by
+/// then.
 final class Deadline {
     private var end: NIODeadline?
     private var timer: Scheduled<Void>?
     private var timerEnd = NIODeadline.distantFuture
-    private var onPassing: (() -> Void)?
+    private var action: (() -> Void)?
 
-    /// What happens when it passes; to be set before the deadline, and let go of with
-    /// ``release()``.
-    func whenPassed(_ action: @escaping () -> Void) { onPassing = action }
+    /// Sets the action for a deadline that passes. Call it before ``set(_:on:)``; ``release()``
+    /// releases the action.
+    func whenPassed(_ action: @escaping () -> Void) { self.action = action }
 
     /// Sets or moves it.
     func set(_ end: NIODeadline, on eventLoop: any EventLoop) {
@@ -23,26 +23,26 @@ final class Deadline {
         schedule(end, on: eventLoop)
     }
 
-    /// It was met. The timer stays, for the next time.
+    /// Ends it, because it was met. The timer stays for the next one.
     func stop() { end = nil }
 
-    /// Lets go of everything.
+    /// Releases everything.
     func release() {
         end = nil
-        onPassing = nil
+        action = nil
         timer.take()?.cancel()
     }
 
     private func schedule(_ end: NIODeadline, on eventLoop: any EventLoop) {
         timerEnd = end
-        timer = eventLoop.assumeIsolated().scheduleTask(deadline: end) { self.looked(eventLoop) }
+        timer = eventLoop.assumeIsolated().scheduleTask(deadline: end) { self.check(eventLoop) }
     }
 
-    private func looked(_ eventLoop: any EventLoop) {
+    private func check(_ eventLoop: any EventLoop) {
         timer = nil
         guard let end else { return }
         if end > .now() { return schedule(end, on: eventLoop) }
         self.end = nil
-        onPassing?()
+        action?()
     }
 }

@@ -5,10 +5,11 @@ import Synchronization
 
 /// Looks up stored responses for one event loop, on threads that may wait for a disk.
 ///
-/// Changing threads costs as much as a lookup in what the system has cached. So one thread does all
-/// that come meanwhile, and brings back several at once; where the disk lets it wait, others help.
+/// Changing threads costs as much as a lookup of data that the system has cached. So one thread
+/// does all lookups that come meanwhile, and returns several results at once. While it waits for
+/// the disk, other threads help.
 final class DiskLookups: Sendable {
-    /// What is done on the loop with what was found; `nil`: the store failed.
+    /// Called on the loop with the result; `nil` if the store failed.
     typealias Completion = @Sendable (FoundResponses?) -> Void
 
     private struct Waiting {
@@ -16,7 +17,7 @@ final class DiskLookups: Sendable {
         var completion: Completion
     }
 
-    /// What was found, on its way back.
+    /// Results on their way to the loop.
     private typealias Batch = [(completion: Completion, found: FoundResponses?)]
 
     private struct State {
@@ -25,9 +26,9 @@ final class DiskLookups: Sendable {
         /// When a lookup was begun last.
         var progress = NIODeadline.now()
 
-        /// Whether one more thread is to work: the first, or one that helps those that wait for the
+        /// Whether one more thread must start: the first, or one that helps those that wait for the
         /// disk.
-        mutating func takesWorker(at now: NIODeadline) -> Bool {
+        mutating func addWorker(at now: NIODeadline) -> Bool {
             guard !waiting.isEmpty, workers < DiskLookups.workerLimit else { return false }
             guard workers == 0 || now - progress > DiskLookups.patience else { return false }
             workers += 1
@@ -36,14 +37,14 @@ final class DiskLookups: Sendable {
         }
     }
 
-    /// Threads that work for one loop at the same time, at most.
+    /// The most threads that work for one loop at the same time.
     static let workerLimit = 4
-    /// Lookups that wait, at most: connections that come and go while a disk stands still leave
+    /// The most lookups that wait: connections that come and go while a disk stands still leave
     /// theirs behind.
     static let waitingLimit = 4096
-    /// A lookup that takes longer waits for a disk.
+    /// A lookup that takes longer than this waits for a disk.
     private static let patience = TimeAmount.milliseconds(1)
-    /// What is found is brought back together, so many and after so long at most.
+    /// Results are returned together: at most so many, and after at most so long.
     private static let batchLimit = 16
     private static let batchTime = TimeAmount.microseconds(200)
 
@@ -56,24 +57,22 @@ final class DiskLookups: Sendable {
         self.threads = threads
     }
 
-    /// - Returns: `false` where too many wait already: then `completion` is not called.
+    /// - Returns: `false` if too many wait already. Then `completion` is not called.
     func begin(_ lookup: StoredLookup, _ completion: @escaping Completion) -> Bool {
         let now = NIODeadline.now()
         let (isTaken, isWorkerDue) = state.withLock { state in
-            guard state.waiting.count < Self.waitingLimit else { return (false, state.takesWorker(at: now)) }
+            guard state.waiting.count < Self.waitingLimit else { return (false, state.addWorker(at: now)) }
             state.waiting.append(Waiting(lookup: lookup, completion: completion))
-            return (true, state.takesWorker(at: now))
+            return (true, state.addWorker(at: now))
         }
         if isWorkerDue { startWorker() }
         return isTaken
     }
 
-    /// Has one more thread work.
-    ///
-    /// On the loop when its present round is over: what comes in one round is done by one thread,
-    /// which is woken once for all of it.
+    /// Starts one more thread: from the loop when its current round is over, so that one thread is
+    /// woken once for all lookups of a round.
     private func startWorker() {
-        // Also where the pool is being shut down: a lookup that is begun is answered.
+        // Even if the pool is being shut down: a lookup that is begun has a result.
         guard eventLoop.inEventLoop else { return threads.submit { _ in self.work() } }
         eventLoop.execute { self.threads.submit { _ in self.work() } }
     }
@@ -88,24 +87,24 @@ final class DiskLookups: Sendable {
                     state.workers -= 1
                     return (nil, false)
                 }
-                let isHelpDue = state.takesWorker(at: now)
+                let isHelpDue = state.addWorker(at: now)
                 state.progress = now
                 return (next, isHelpDue)
             }
             if isHelpDue { startWorker() }
-            guard let next else { return bringBack(found) }
+            guard let next else { return returnResults(found) }
             if found.isEmpty { found.reserveCapacity(Self.batchLimit) }
             found.append((next.completion, next.lookup.read()))
             now = .now()
             if found.count >= Self.batchLimit || now - batchStart > Self.batchTime {
-                bringBack(found)
+                returnResults(found)
                 found = []
                 batchStart = now
             }
         }
     }
 
-    private func bringBack(_ found: Batch) {
+    private func returnResults(_ found: Batch) {
         guard !found.isEmpty else { return }
         eventLoop.execute {
             for (completion, found) in found { completion(found) }

@@ -1,7 +1,7 @@
 import NIOCore
 
 extension Duration {
-    /// In NIO's terms; what is longer than 292 years is 292 years.
+    /// The duration as NIO's type, at most 292 years.
     var timeAmount: TimeAmount {
         let (seconds, attoseconds) = components
         let (nanoseconds, overflowed) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

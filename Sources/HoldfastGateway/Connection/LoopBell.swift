@@ -9,11 +9,10 @@ import NIOPosix
     import Darwin
 #endif
 
-/// Has an event loop look at its sockets before it goes on with something.
+/// Makes an event loop poll its sockets before it runs an action.
 ///
-/// A loop does all that is due before it looks, and a timer would have it wait. So what is to be
-/// gone on with is told by a byte that goes through a pipe: it is read after a look, and with it
-/// what else had come until then.
+/// A loop does all that is due before it polls, and a timer would make it wait. So a byte goes
+/// through a pipe: the loop reads it when it polls, together with all else that came until then.
 final class LoopBell: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -22,13 +21,13 @@ final class LoopBell: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var action: (() -> Void)?
 
-    /// A bell of a loop, for ``LoopExecutor/bell``; it is the channel's as long as that is open.
+    /// Makes a bell for ``LoopExecutor/bell``, which works as long as the returned channel is open.
     ///
-    /// - Throws: what the system says where there are no descriptors left.
-    static func hang(on eventLoop: any EventLoop, for executor: LoopExecutor) async throws -> any Channel {
+    /// - Throws: the system's error if no descriptors are left.
+    static func install(on eventLoop: any EventLoop, for executor: LoopExecutor) async throws -> any Channel {
         var ends: [CInt] = [-1, -1]
         guard pipe(&ends) == 0 else { throw IOError(errnoCode: errno, reason: "pipe") }
-        // Nothing that the process starts is to hold it.
+        // A process that this one starts must not hold it.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         do {
             return try await NIOPipeBootstrap(group: eventLoop)
@@ -50,12 +49,12 @@ final class LoopBell: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
-        goOn(context.eventLoop)
+        runAction(context.eventLoop)
     }
 
-    /// Does something when the loop has looked at its sockets. One thing at a time.
+    /// Runs an action when the loop has polled its sockets. There is one action at a time.
     ///
-    /// - Returns: `false` where nobody would hear it: then it is not done.
+    /// - Returns: `false` if the pipe is closed. Then the action is not run.
     func ring(_ action: @escaping () -> Void) -> Bool {
         guard let context, context.channel.isActive else { return false }
         self.action = action
@@ -64,11 +63,11 @@ final class LoopBell: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Behind the other sockets of this look.
-        goOn(context.eventLoop)
+        // Behind the other sockets of this poll.
+        runAction(context.eventLoop)
     }
 
-    private func goOn(_ eventLoop: any EventLoop) {
+    private func runAction(_ eventLoop: any EventLoop) {
         guard let action = action.take() else { return }
         eventLoop.assumeIsolated().execute(action)
     }

@@ -3,10 +3,10 @@ import NIOCore
 /// Runs tasks and other work on an event loop, so that an exchange whose origin is served by the
 /// same loop changes no thread.
 ///
-/// What comes while the loop is at work is done when the loop's present round is over, in the order
-/// in which it came. In slices, so that hits, which the loop answers as they come, do not wait for
-/// all of it: short ones where it has answered some lately, and longer ones, which cost less, where
-/// it has not.
+/// Jobs that come while the loop is at work run when the loop's current round is over, in the order
+/// in which they came. They run in slices, so that hits, which the loop serves as they come, do not
+/// wait for all of them. Slices are short if the loop has served hits lately. Otherwise they are
+/// longer, which costs less.
 final class LoopExecutor: TaskExecutor {
     private enum Job {
         case task(UnownedJob)
@@ -16,20 +16,20 @@ final class LoopExecutor: TaskExecutor {
     private struct Queue {
         var jobs = CircularBuffer<Job>()
         var isScheduled = false
-        /// Slices that are to be short still.
+        /// The number of slices that must still be short.
         var shortSlices = 0
     }
 
-    /// How long jobs run at least before the loop looks at its sockets, and how many: looking costs
-    /// as much as some of them, for what the processor's caches lose by it.
+    /// The least time, and the least number of jobs, before the loop polls its sockets. Polling
+    /// costs as much as some jobs, because the processor's caches lose data by it.
     private static let slice = TimeAmount.microseconds(100)
     private static let (shortSlice, longSlice) = (16, 256)
-    /// Slices that are short after a hit.
+    /// The number of slices that are short after a hit.
     private static let slicesAfterHit = 256
 
     let eventLoop: any EventLoop
     private let queue: NIOLoopBoundBox<Queue>
-    /// What the loop is made to look by; without one, all jobs run in one round.
+    /// The bell that makes the loop poll; without one, all jobs run in one round.
     let bell: NIOLoopBoundBox<LoopBell?>
 
     init(_ eventLoop: any EventLoop) {
@@ -46,7 +46,7 @@ final class LoopExecutor: TaskExecutor {
         append(.task(job))
     }
 
-    /// Does something in its turn. To be called on the loop.
+    /// Runs work behind the jobs that came before. Call it on the loop.
     func perform(_ work: @escaping () -> Void) { append(.work(work)) }
 
     private func append(_ job: Job) {
@@ -56,10 +56,10 @@ final class LoopExecutor: TaskExecutor {
         eventLoop.execute { self.runJobs() }
     }
 
-    /// The loop has answered a request without an exchange: there may be more such requests.
+    /// Records that the loop has served a hit: more may come.
     func noteHit() { queue.value.shortSlices = Self.slicesAfterHit }
 
-    /// Runs what there is, and what that brings about.
+    /// Runs a slice of the jobs, and those that they add.
     private func runJobs() {
         let executor = asUnownedTaskExecutor()
         let limit = queue.value.shortSlices > 0 ? Self.shortSlice : Self.longSlice

@@ -1,23 +1,23 @@
 import NIOCore
 import NIOPosix
 
-/// What has been written in a loop's present round, flushed when the loop has taken all that came
-/// in it.
+/// The connections that wrote something in a loop's current round. They are flushed when the loop
+/// has handled everything that came in the round.
 ///
-/// Bytes that go out one right after the other wake a receiver that sleeps once; each wake takes
+/// Bytes that are sent one right after the other wake a sleeping receiver once. Each wake takes
 /// longer than the rest of a write.
 final class LoopRound {
-    /// Safe: each thread has its own, and nobody sees another's.
+    /// Safe: each thread has its own value, and no thread sees another's.
     nonisolated(unsafe) private static let present = ThreadSpecificVariable<LoopRound>()
 
     private let eventLoop: any EventLoop
     private var flushing: [any Flushing] = []
-    /// The room of the round before.
+    /// The array of the round before, for its memory.
     private var emptied: [any Flushing] = []
 
     private init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    /// The one of a loop. To be called on it.
+    /// The round of a loop. Call it on the loop.
     static func of(_ eventLoop: any EventLoop) -> LoopRound {
         eventLoop.preconditionInEventLoop()
         if let round = present.currentValue { return round }
@@ -26,7 +26,7 @@ final class LoopRound {
         return round
     }
 
-    /// Has it flushed when the round is over. Once is enough.
+    /// Flushes a handler when the round is over. One call for each round is enough.
     func flush(_ handler: any Flushing) {
         flushing.append(handler)
         if flushing.count == 1 { eventLoop.assumeIsolated().execute { self.end() } }
@@ -39,7 +39,7 @@ final class LoopRound {
     }
 }
 
-/// A channel's handler that has written and not flushed.
+/// An object that has written bytes and not flushed them.
 protocol Flushing: AnyObject {
     func flush()
 }

@@ -8,33 +8,34 @@ import NIOCore
     import Darwin
 #endif
 
-/// Writes to a connection's socket with one system call and nothing beside it, as long as the
-/// system takes all at once. What it does not take is the channel's to write, and all that comes
-/// while the channel has some left. Used on the connection's event loop alone.
+/// Writes to a connection's socket with one system call, as long as the system takes all bytes at
+/// once. The channel writes the bytes that the system does not take, and all bytes that come while
+/// the channel has some left. It is used on the connection's event loop.
 ///
-/// A channel's own way, through its pipeline and a queue of promises, takes a tenth of what a
-/// request costs.
+/// Writing through the channel's pipeline and its queue of promises takes a tenth of the time of a
+/// request.
 final class SocketWriter {
-    /// Pieces that go out with one system call.
+    /// The most pieces that are sent with one system call.
     private static let pieceLimit = 16
 
-    /// `nil` where the channel has no socket, or handlers that change what is written.
+    /// `nil` if the channel has no socket, or handlers that change the bytes.
     private var socket: (any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>)?
     private var pending: [ByteBuffer] = []
-    /// The room of the last flush.
+    /// The array of the last flush, for its memory.
     private var emptied: [ByteBuffer] = []
-    /// Bytes that were put and not flushed.
+    /// The number of bytes that were put and not flushed.
     private(set) var pendingCount = 0
-    /// Flushes that were handed to the channel, and that it has not written to their end.
+    /// The number of flushes that the channel has not written to their end.
     private var backlog = 0
 
-    /// - Parameter isDirect: whether what is put goes out as it is.
+    /// - Parameter isDirect: whether the bytes are sent as they are put.
     func open(_ channel: any Channel, isDirect: Bool = true) {
-        // The channel's core, and not its descriptor: it knows when that is closed, and another's.
+        // The channel's core, and not its descriptor: the core knows when the descriptor is closed,
+        // and belongs to another connection.
         socket = isDirect ? channel._channelCore as? any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle> : nil
     }
 
-    /// Lets go of everything.
+    /// Releases everything.
     func release() {
         socket = nil
         pending = []
@@ -49,22 +50,22 @@ final class SocketWriter {
 
     func flush(_ context: ChannelHandlerContext) {
         guard !pending.isEmpty else { return }
-        // Out of sight before anything is written: who hears of an end of the connection may come
-        // here again.
+        // Moved away before anything is written: a handler that is told of the connection's end may
+        // flush again.
         var bytes = emptied
         emptied = []
         swap(&bytes, &pending)
         let count = pendingCount
         pendingCount = 0
-        let taken = backlog > 0 ? 0 : take(bytes)
-        if taken < count { hand(bytes, after: taken, to: context) }
+        let taken = backlog > 0 ? 0 : writeDirectly(bytes)
+        if taken < count { pass(bytes, after: taken, to: context) }
         bytes.removeAll(keepingCapacity: bytes.count <= Self.pieceLimit)
         emptied = bytes
     }
 
-    /// - Returns: bytes that the system has taken: of what it refuses for good, none; the channel
-    ///   meets the error then.
-    private func take(_ bytes: [ByteBuffer]) -> Int {
+    /// - Returns: the number of bytes that the system has taken: none if it fails. Then the channel
+    ///   gets the error.
+    private func writeDirectly(_ bytes: [ByteBuffer]) -> Int {
         guard let socket, bytes.count <= Self.pieceLimit else { return 0 }
         let sent = try? socket.withUnsafeTransport { handle in
             if bytes.count == 1 {
@@ -84,11 +85,11 @@ final class SocketWriter {
         return max(sent ?? 0, 0)
     }
 
-    /// The rest is the channel's.
-    private func hand(_ bytes: [ByteBuffer], after taken: Int, to context: ChannelHandlerContext) {
+    /// Passes the rest to the channel.
+    private func pass(_ bytes: [ByteBuffer], after taken: Int, to context: ChannelHandlerContext) {
         backlog += 1
         let written = context.eventLoop.makePromise(of: Void.self)
-        // Where it fails, the connection ends.
+        // If it fails, the connection ends.
         written.futureResult.assumeIsolated().whenSuccess { self.backlog -= 1 }
         var skipped = taken
         for (index, piece) in bytes.enumerated() {
@@ -104,10 +105,10 @@ final class SocketWriter {
 }
 
 #if canImport(Darwin)
-    /// NIO has told its sockets to raise no signal.
+    /// NIO configures its sockets to raise no signal.
     private let flags: Int32 = 0
 #else
-    /// A connection that is closed is an error and no signal.
+    /// A closed connection is an error and raises no signal.
     private let flags = Int32(MSG_NOSIGNAL)
 #endif
 

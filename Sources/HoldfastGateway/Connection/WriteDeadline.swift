@@ -1,11 +1,10 @@
 import NIOCore
 
-/// The time that a client has to take the next bytes of what is written to it; who takes none of
-/// them in it is disconnected. Used on the connection's event loop alone.
+/// The time that a client has to read some of the bytes that are written to it. A client that reads
+/// none of them in that time is disconnected. It is used on the connection's event loop.
 ///
-/// NIO tells when all is taken, or nearly all. So where the time is over it is looked whether fewer
-/// bytes wait than before, and if so it begins anew: a slow client takes what was written in one
-/// piece in many.
+/// NIO reports when all bytes are taken, or nearly all. So when the time is over, the deadline
+/// begins again if fewer bytes wait than before: a slow client reads one long piece in many parts.
 final class WriteDeadline {
     private let deadline = Deadline()
     private var owed: (channel: any Channel, time: TimeAmount, untaken: Int)?
@@ -14,19 +13,19 @@ final class WriteDeadline {
         deadline.whenPassed { [unowned self] in passed() }
     }
 
-    /// Begins, or begins anew.
+    /// Begins, or begins again.
     func begin(_ time: TimeAmount, on channel: any Channel) {
         owed = (channel, time, channel.untaken)
         deadline.set(.now() + time, on: channel.eventLoop)
     }
 
-    /// What is written was taken.
+    /// Ends: all bytes were taken.
     func stop() {
         owed = nil
         deadline.stop()
     }
 
-    /// Lets go of everything.
+    /// Releases everything.
     func release() {
         owed = nil
         deadline.release()
@@ -43,6 +42,6 @@ final class WriteDeadline {
 }
 
 extension Channel {
-    /// Bytes that were written and that the system has not taken.
+    /// The bytes that were written and that the system has not taken.
     fileprivate var untaken: Int { (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 }

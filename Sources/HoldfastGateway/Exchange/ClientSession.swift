@@ -1,4 +1,5 @@
-/// What all exchanges of one client's connection share. It is used on the connection's event loop.
+/// The values that all exchanges of one client's connection share. It is used on the connection's
+/// event loop.
 final class ClientSession {
     let service: GatewayService
     let client: GatewayClient
