@@ -101,13 +101,3 @@ extension WireFields {
         for field in fields { add(field.name.rawName, field.withUnsafeBytesOfValue { String(bytes: $0) }) }
     }
 }
-
-extension RelayedResponse {
-    /// The head, parsed from the message's bytes.
-    fileprivate func parsedHead() -> HTTPResponse {
-        var decoder = ResponseDecoder(method: .get)
-        decoder.append(bytes)
-        guard case .head(let head)? = try? decoder.next() else { return HTTPResponse(status: .badGateway) }
-        return head.response
-    }
-}

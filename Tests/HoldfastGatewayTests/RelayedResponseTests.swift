@@ -12,7 +12,7 @@ import Testing
     private static let plain = "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 3\r\n\r\nabc"
 
     @Test func plainResponsesAreRelayed() throws {
-        let response = try #require(RelayedResponse(ByteBuffer(string: Self.plain), limits: MessageLimits()))
+        let response = try #require(RelayedMessage(ByteBuffer(string: Self.plain), limits: MessageLimits()))
         #expect(response.status == 200)
         #expect(response.content == ByteBuffer(string: "abc"))
         #expect(!response.hasDate)
@@ -56,7 +56,7 @@ import Testing
         "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nX-A: a\u{0}b\r\nContent-Length: 3\r\n\r\nabc",
     ])
     func otherResponsesAreDecoded(_ text: String) {
-        #expect(RelayedResponse(ByteBuffer(string: text), limits: MessageLimits()) == nil)
+        #expect(RelayedMessage(ByteBuffer(string: text), limits: MessageLimits()) == nil)
     }
 
     /// Mutant: a limit that is not applied here.
@@ -64,10 +64,10 @@ import Testing
         let bytes = ByteBuffer(string: Self.plain)
         var limits = MessageLimits()
         limits.fieldBlock = 30
-        #expect(RelayedResponse(bytes, limits: limits) == nil)
+        #expect(RelayedMessage(bytes, limits: limits) == nil)
         limits = MessageLimits()
         limits.fieldCount = 1
-        #expect(RelayedResponse(bytes, limits: limits) == nil)
+        #expect(RelayedMessage(bytes, limits: limits) == nil)
     }
 
     /// A relayed response equals, byte for byte, the one that decoding and encoding would produce,
@@ -77,7 +77,7 @@ import Testing
         var relayed = 0
         for _ in 0..<2_000 {
             let bytes = ByteBuffer(string: Self.randomResponse(&random))
-            guard let response = RelayedResponse(bytes, limits: MessageLimits()) else { continue }
+            guard let response = RelayedMessage(bytes, limits: MessageLimits()) else { continue }
             relayed += 1
             var decoder = ResponseDecoder(method: .get)
             decoder.append(bytes)
@@ -87,6 +87,7 @@ import Testing
             }
             #expect(head.isKeptAlive == response.isKeptAlive)
             #expect(head.response.status.code == response.status)
+            #expect(response.parsedHead() == head.response)
             let storability = CachePolicy(kind: .shared).storability(
                 of: head.response,
                 to: HTTPRequest(method: .get, scheme: "http", authority: "a.example", path: "/"),

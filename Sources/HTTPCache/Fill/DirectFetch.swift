@@ -14,7 +14,7 @@ package final class DirectFetch: Sendable {
         case answered(CacheResponse)
         /// The same, as it came; where ``CacheEngine/fetchDirectly(_:since:mayRelay:inTurn:_:)``
         /// was told that it may.
-        case relayed(RelayedResponse)
+        case relayed(any RelayedResponse)
         /// ``CacheEngine/respond(to:)`` has the answer when there is one; it is to be asked once.
         case goesOn(DirectFetch)
     }

@@ -20,7 +20,7 @@ package protocol CallbackTransport: Transport {
 package enum CallbackResponse: Sendable {
     case response(TransportResponse)
     /// Only for a request with ``TransportRequest/mayBeRelayed``.
-    case relayed(RelayedResponse)
+    case relayed(any RelayedResponse)
 }
 
 /// A request that is under way.

@@ -89,12 +89,16 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             output.put(storedHead(head, hit, framing))
             finish(with: hit.content)
         case .whole(let head, let content):
-            output.put(beginContent(head.response.status.code, length: Int64(content.readableBytes)).bytes(of: head))
-            finish(with: content)
+            respond(head, content)
         case .stream(let head, let length):
             output.put(beginContent(head.response.status.code, length: length).bytes(of: head))
         case .relayed(let response, let context):
-            relay(response, context)
+            // The engine knows no HTTP/1. So the type shows here whether there are bytes to pass on.
+            if let message = response as? RelayedMessage {
+                relay(message, context)
+            } else {
+                respond(service.relayedHead(response.parsedHead(), context), response.content)
+            }
         }
         output.flushSoon()
     }
@@ -140,6 +144,11 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         return framing
     }
 
+    private func respond(_ head: GatewayResponseHead, _ content: ByteBuffer) {
+        output.put(beginContent(head.response.status.code, length: Int64(content.readableBytes)).bytes(of: head))
+        finish(with: content)
+    }
+
     /// Writes the whole content, and ends the response.
     private func finish(with content: ByteBuffer) {
         if let bytes = try? framing?.bytes(of: content) { output.put(bytes) }
@@ -167,9 +176,9 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     }
 
     /// Writes a whole response as it came.
-    private func relay(_ response: RelayedResponse, _ context: GatewayService.ResponseContext) {
+    private func relay(_ response: RelayedMessage, _ context: GatewayService.ResponseContext) {
         let content = response.content
-        let isShort = content.readableBytes <= RelayedResponse.shortContent
+        let isShort = content.readableBytes <= RelayedMessage.shortContent
         let framing = beginContent(response.status, length: Int64(response.contentLength))
         output.put(
             framing.bytes(

@@ -12,7 +12,7 @@ enum GatewayResponse {
     /// is known.
     case stream(GatewayResponseHead, length: Int64?)
     /// A whole response whose head was not parsed, because it is passed on as it came.
-    case relayed(RelayedResponse, GatewayService.ResponseContext)
+    case relayed(any RelayedResponse, GatewayService.ResponseContext)
 }
 
 /// The head of a response: the cache's head, and the fields that this gateway adds to every

@@ -42,7 +42,7 @@ struct ResponseDecoder {
     private var restOfInterim: Int
     private var isInputClosed = false
     private let isHead: Bool
-    private let limits: MessageLimits
+    let limits: MessageLimits
 
     /// - Parameter method: the request's method: a response to HEAD has no content.
     init(method: HTTPRequest.Method, limits: MessageLimits = MessageLimits()) {

@@ -160,3 +160,11 @@ final class OriginCall: TransportCall {
         connection?.abandon(number)
     }
 }
+
+/// The start of a response, or all of it.
+enum OriginResponse: Sendable {
+    /// - Parameter whole: the content, if all of it came with the head. Then another exchange may
+    ///   use the connection already.
+    case message(ResponseHead, whole: ByteBuffer?, MessageBoundary)
+    case relayed(RelayedMessage)
+}

@@ -1,10 +1,9 @@
 import HTTPCache
 import HTTPTypes
 import NIOCore
-import NIOSSL
 
-/// One connection to an origin, with one exchange at a time. Everything here runs on the channel's
-/// event loop.
+/// One connection to an origin, with one exchange at a time: performs the actions of
+/// ``ResponseReception``. Everything here runs on the channel's event loop.
 ///
 /// It reads only as much as is needed: the head, and then the content as far as it is pulled. While
 /// it waits for its next request it reads, so that it notices if the origin closes the connection
@@ -13,59 +12,24 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// It is a class, so that it is changed in place. A copy of the decoder would make its buffers
-    /// copy when they grow.
-    private final class Exchange {
+    private struct Exchange {
         let number: UInt64
-        var decoder: ResponseDecoder
-        /// The call that waits for the head; `nil` once the head was delivered.
-        var caller: OriginCall?
-        /// The promise of a caller that waits for content; `nil` if none does.
+        var reception: ResponseReception
+        /// The call that waits for the head; `nil` once it has the head or a failure.
+        var call: OriginCall?
+        /// The promise of a reader that waits for content; `nil` if none does.
         var piece: EventLoopPromise<OriginPiece>?
-        var isUploaded: Bool
-        let hasContent: Bool
-        var hasResponseBegun = false
-        /// The timeouts of the exchange.
-        var wait: OriginWait
-        /// The bytes that the origin's system had not confirmed when the current timeout began.
-        var untaken = 0
-        /// The time by which the head must have come, while that timeout runs.
-        var headEnd: NIODeadline?
-        /// The same for a request without content. It runs from the beginning of the call.
-        let earlyHeadEnd: NIODeadline?
-        var isKeptAlive = false
-        /// Set when the head has come, unless the response is relayed and so cannot be stored.
-        var boundary: MessageBoundary?
-        let mayBeRelayed: Bool
-        /// See ``OriginRequest/headTime``.
-        let headTime: TimeAmount?
-        /// Content that is decoded but not asked for yet.
-        var ahead: ByteBuffer?
-        /// Whether the response has ended, and no caller has asked for more yet.
-        var isEnded = false
-        /// The failure that the next caller gets.
-        var failure: OriginFailure?
-
-        init(_ number: UInt64, _ request: OriginRequest, limits: MessageLimits, for call: OriginCall) {
-            self.number = number
-            decoder = ResponseDecoder(method: request.method, limits: limits)
-            caller = call
-            hasContent = request.body != nil
-            isUploaded = !hasContent
-            wait = OriginWait(hasContent: hasContent)
-            headTime = request.headTime
-            earlyHeadEnd = request.body == nil ? request.connectEnd : nil
-            mayBeRelayed = request.mayBeRelayed
-        }
     }
 
     private let endpoint: OriginEndpoint
-    private let configuration: OriginTransport.Configuration
+    private let messageLimits: MessageLimits
     private let pool: OriginPool
     private let eventLoop: any EventLoop
     private var context: ChannelHandlerContext?
     /// The connection as exchanges use it; `nil` outside of a pipeline.
     private(set) var connection: OriginConnection?
+    /// Changed in place: a copy of its decoder would make the decoder's buffers copy when they
+    /// grow.
     private var exchange: Exchange?
     private var writability: EventLoopPromise<Void>?
     private let round: LoopRound
@@ -75,11 +39,10 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     private var boundary: MessageBoundary?
     /// Whether the channel was asked for bytes and has brought none since.
     private var isReadWanted = false
-    private let deadline = Deadline()
-    private let times: Times
+    private var timeLimits: OriginTimeLimits
     private var connectionError: (any Error)?
     private var isKept = false
-    /// A head that is handed over when everything else is done. The caller may start any action
+    /// A result that is handed over when everything else is done. The caller may start any action
     /// then, even the next exchange on this connection.
     private var delivery: (call: OriginCall, result: Result<OriginResponse, OriginFailure>)?
     /// Whether the channel is closed, by either side.
@@ -92,29 +55,11 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         eventLoop: any EventLoop
     ) {
         self.endpoint = endpoint
-        self.configuration = configuration
         self.pool = pool
         self.eventLoop = eventLoop
+        messageLimits = configuration.messageLimits
         round = .of(eventLoop)
-        times = Times(configuration)
-    }
-
-    /// The timeouts as NIO's durations.
-    private struct Times {
-        let send: TimeAmount
-        let firstByte: TimeAmount
-        let read: TimeAmount
-        let idle: TimeAmount
-        /// The time in which an origin that announced the close of the connection must close it.
-        let closing: TimeAmount
-
-        init(_ configuration: OriginTransport.Configuration) {
-            send = configuration.sendTimeout.timeAmount
-            firstByte = configuration.firstByteTimeout.timeAmount
-            read = configuration.readTimeout.timeAmount
-            idle = configuration.idleTimeout.timeAmount
-            closing = min(idle, configuration.closingTimeout.timeAmount)
-        }
+        timeLimits = OriginTimeLimits(configuration, on: eventLoop)
     }
 
     // MARK: The channel's events
@@ -124,7 +69,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         connection = OriginConnection(handler: self, channel: context.channel)
         writer.open(context.channel, isDirect: !endpoint.isSecure)
         peek.open(context.channel)
-        deadline.whenPassed { [unowned self] in handleTimeout() }
+        timeLimits.whenPassed { [unowned self] in handleTimeout() }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -135,18 +80,19 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
-        guard let exchange, exchange.failure == nil else { return receiveUnexpected(bytes) }
+        guard exchange?.reception.hasFailed == false else { return receiveUnexpected(bytes) }
         isReadWanted = false
-        let isFirst = !exchange.hasResponseBegun
-        exchange.hasResponseBegun = true
-        apply(exchange.wait.beginResponse())
-        if isFirst, exchange.mayBeRelayed,
-            let response = RelayedResponse(bytes, limits: configuration.messageLimits)
-        {
-            return relay(response, exchange)
+        switch exchange?.reception.receive(bytes) {
+        case .relay(let message):
+            let call = exchange?.call.take()
+            // The connection is free before the caller handles the response.
+            finish()
+            call?.finish(.success(.relayed(message)))
+        case .decode(let change):
+            apply(change)
+            advance()
+        case nil: break
         }
-        exchange.decoder.append(bytes)
-        advance()
     }
 
     /// Handles bytes that belong to no request. The next request would take them for its response,
@@ -156,18 +102,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         context?.close(promise: nil)
     }
 
-    /// Hands over a response that came in one piece and is relayed.
-    private func relay(_ response: RelayedResponse, _ exchange: Exchange) {
-        let call = exchange.caller.take()
-        exchange.isKeptAlive = response.isKeptAlive
-        // The connection is free before the caller handles the response.
-        finish()
-        call?.finish(.success(.relayed(response)))
-    }
-
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable {
-            if let exchange { apply(exchange.wait.take()) }
+            apply(exchange?.reception.take())
             writability.take()?.succeed()
         }
         context.fireChannelWritabilityChanged()
@@ -186,16 +123,14 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     private func handleClose() {
         guard !isClosed else { return }
         isClosed = true
-        deadline.release()
+        timeLimits.release()
         writer.release()
         peek.release()
         boundary.take()?.seal()
         writability.take()?.fail(CancellationError())
         if isKept, let connection { pool.remove(connection, endpoint) }
         isKept = false
-        // After a reset, or after TLS ended without a close alert, a response that only the close
-        // delimits is incomplete.
-        if connectionError == nil { exchange?.decoder.closeInput() }
+        exchange?.reception.closeInput(connectionError)
         advance()
     }
 
@@ -208,14 +143,16 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     func begin(_ number: UInt64, _ request: OriginRequest, for call: OriginCall) throws(OriginFailure) {
         let wasKept = isKept
         isKept = false
-        stopWaiting()
+        timeLimits.stop()
         guard context != nil, !isClosed, exchange == nil, !wasKept || isQuiet() else {
-            throw OriginFailure(error: closedError(connectionError), isBeforeResponse: true, isUnsent: true)
+            let error = TransportError(closing: endpoint, connectionError, isBeforeResponse: true)
+            throw OriginFailure(error: error, isBeforeResponse: true, isUnsent: true)
         }
         boundary.take()?.seal()
-        let exchange = Exchange(number, request, limits: configuration.messageLimits, for: call)
-        self.exchange = exchange
-        if let running = exchange.wait.running { apply(.begin(running)) }
+        timeLimits.prepare(for: request)
+        let reception = ResponseReception(of: request, limits: messageLimits)
+        exchange = Exchange(number: number, reception: reception, call: call)
+        if let running = exchange?.reception.running { apply(.begin(running)) }
         writer.put(request.head)
         round.flush(self)
         read()
@@ -224,7 +161,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     func flush() {
         guard let context else { return }
         writer.flush(context)
-        if let exchange, context.channel.isWritable { apply(exchange.wait.take()) }
+        if context.channel.isWritable { apply(exchange?.reception.take()) }
     }
 
     /// Whether no bytes have come on a kept connection since its last response. If some have, it
@@ -241,18 +178,18 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     private func waitForClose() {
-        deadline.set(.now() + times.closing, on: eventLoop)
+        timeLimits.beginClosing()
         read()
     }
 
     /// - Returns: a future that completes when more can be written.
     func write(_ bytes: ByteBuffer, _ number: UInt64) -> EventLoopFuture<Void> {
-        guard let context, !isClosed, exchange?.number == number, exchange?.failure == nil else {
+        guard let context, !isClosed, exchange?.number == number, exchange?.reception.hasFailed == false else {
             return eventLoop.makeFailedFuture(CancellationError())
         }
         writer.put(bytes)
         writer.flush(context)
-        if let exchange { apply(context.channel.isWritable ? exchange.wait.take() : exchange.wait.handOver()) }
+        apply(context.channel.isWritable ? exchange?.reception.take() : exchange?.reception.handOver())
         guard !context.channel.isWritable, context.channel.isActive else { return eventLoop.makeSucceededVoidFuture() }
         if let writability { return writability.futureResult }
         let promise = eventLoop.makePromise(of: Void.self)
@@ -262,14 +199,12 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     func endUpload(_ end: ByteBuffer?, _ number: UInt64) {
         guard let context, !isClosed, exchange?.number == number else { return }
-        exchange?.isUploaded = true
         if let end {
             writer.put(end)
             writer.flush(context)
         }
-        guard let exchange else { return }
-        apply(exchange.wait.endContent())
-        if context.channel.isWritable { apply(exchange.wait.take()) }
+        apply(exchange?.reception.endUpload())
+        if context.channel.isWritable { apply(exchange?.reception.take()) }
     }
 
     func uploadFailed(_ error: any Error, _ number: UInt64) {
@@ -281,29 +216,28 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     func next(_ number: UInt64) -> EventLoopFuture<OriginPiece> {
-        guard exchange?.number == number, exchange?.piece == nil else {
-            return eventLoop.makeFailedFuture(CancellationError())
-        }
-        if let failure = exchange?.failure { return eventLoop.makeFailedFuture(failure) }
-        if exchange?.isEnded == true {
+        guard exchange?.number == number else { return eventLoop.makeFailedFuture(CancellationError()) }
+        switch exchange?.reception.ask() {
+        case .wait(let change):
+            let promise = eventLoop.makePromise(of: OriginPiece.self)
+            exchange?.piece = promise
+            apply(change)
+            advance()
+            return promise.futureResult
+        case .end:
             finish()
             return eventLoop.makeSucceededFuture(OriginPiece(bytes: nil, isLast: true))
+        case .fail(let failure): return eventLoop.makeFailedFuture(failure)
+        case .reject, nil: return eventLoop.makeFailedFuture(CancellationError())
         }
-        let promise = eventLoop.makePromise(of: OriginPiece.self)
-        exchange?.piece = promise
-        if let exchange { apply(exchange.wait.ask()) }
-        advance()
-        return promise.futureResult
     }
 
     /// The next bytes of the content, if they are decoded already; `nil` if the caller must use
     /// ``next(_:)``.
     func nextIfReady(_ number: UInt64) -> OriginPiece? {
-        guard let exchange, exchange.number == number, exchange.caller == nil, exchange.piece == nil,
-            exchange.failure == nil, let bytes = exchange.ahead
-        else { return nil }
-        exchange.ahead = nil
-        return piece(bytes, exchange)
+        guard exchange?.number == number, let piece = exchange?.reception.takeAhead() else { return nil }
+        if piece.isLast { finish() } else { advance() }
+        return piece
     }
 
     func abandon(_ number: UInt64) {
@@ -313,11 +247,35 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         deliver()
     }
 
-    // MARK: The response
+    // MARK: Actions
 
-    /// Delivers decoded content that a caller waits for, and reads more if something is missing.
+    /// Takes the steps that are due.
     private func advance() {
-        receive()
+        while let step = exchange?.reception.next() {
+            switch step {
+            case .interim(let interim, let change):
+                exchange?.call?.receiveInterim(interim)
+                apply(change)
+                // The interim response shows that the origin is working.
+                if exchange?.reception.running == .head { repeatHeadLimit() }
+            case .head(let head, let whole, let boundary):
+                timeLimits.stop()
+                guard let call = exchange?.call.take() else { break }
+                // The connection is free before the caller handles the head.
+                if whole != nil { finish() }
+                delivery = (call, .success(.message(head, whole: whole, boundary)))
+            case .piece(let piece):
+                timeLimits.stop()
+                let promise = exchange?.piece.take()
+                if piece.isLast { finish() }
+                promise?.succeed(piece)
+            case .read:
+                read()
+                return deliver()
+            case .fail(let failure):
+                fail(failure)
+            }
+        }
         deliver()
     }
 
@@ -326,120 +284,26 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         delivery.call.finish(delivery.result)
     }
 
-    private func receive() {
-        while isReceiving {
-            if exchange?.caller == nil, let bytes = exchange?.ahead {
-                guard let exchange, let promise = exchange.piece.take() else { return }
-                exchange.ahead = nil
-                apply(exchange.wait.deliver())
-                promise.succeed(piece(bytes, exchange))
-                continue
-            }
-            do throws(MessageRefusal) {
-                switch try exchange?.decoder.next() {
-                case .interim(let interim):
-                    exchange?.caller?.receiveInterim(interim)
-                    if let exchange {
-                        apply(exchange.wait.receiveInterim())
-                        if exchange.decoder.undecodedCount > 0 { apply(exchange.wait.beginResponse()) }
-                        // The interim response shows that the origin is working.
-                        if exchange.wait.running == .head { waitForHead(until: exchange.headEnd) }
-                    }
-                case .head(let head):
-                    if let exchange { apply(exchange.wait.receiveHead()) }
-                    exchange?.isKeptAlive = head.isKeptAlive
-                    let boundary = MessageBoundary()
-                    exchange?.boundary = boundary
-                    let hasContent = head.framing != .none && head.framing != .length(0)
-                    // There is no content to wait for, so the connection is free before the caller
-                    // handles the head.
-                    if !hasContent { _ = try exchange?.decoder.next() }
-                    guard let call = exchange?.caller.take() else { return }
-                    if !hasContent { finish() }
-                    let content = hasContent ? wholeContent() : ByteBuffer()
-                    delivery = (call, .success(.message(head, whole: content, boundary)))
-                case .body(let bytes):
-                    exchange?.ahead = bytes
-                case .end:
-                    guard let promise = exchange?.piece else {
-                        exchange?.isEnded = true
-                        return
-                    }
-                    finish()
-                    promise.succeed(OriginPiece(bytes: nil, isLast: true))
-                case nil:
-                    if isClosed { return fail(closedError(connectionError)) }
-                    if exchange?.caller != nil || exchange?.piece != nil { read() }
-                    return
-                }
-            } catch {
-                return fail(rejection(error))
-            }
-        }
-    }
-
-    private var isReceiving: Bool { exchange.map { $0.failure == nil && !$0.isEnded } ?? false }
-
-    /// The whole content, if it came with the head. Then the connection is free, and the caller
-    /// need not ask for content.
-    private func wholeContent() -> ByteBuffer? {
-        guard let exchange, exchange.isUploaded else { return nil }
-        // A copy: if the content is incomplete or malformed, a later reader finds the decoder
-        // unchanged.
-        var decoder = exchange.decoder
-        var bytes = ByteBuffer()
-        while let event = try? decoder.next() {
-            switch event {
-            case .body(let more) where bytes.readableBytes == 0: bytes = more
-            case .body(let more): bytes.writeImmutableBuffer(more)
-            case .end:
-                exchange.decoder = decoder
-                finish()
-                return bytes
-            case .interim, .head: return nil
-            }
-        }
-        return nil
-    }
-
-    /// A piece to hand over. It states whether it is the last one, so that the connection need not
-    /// wait until the caller asks again.
-    private func piece(_ bytes: ByteBuffer, _ exchange: Exchange) -> OriginPiece {
-        var isLast = false
-        do throws(MessageRefusal) {
-            switch try exchange.decoder.next() {
-            case .body(let next): exchange.ahead = next
-            case .end: isLast = true
-            case .interim, .head, nil: break
-            }
-            if isLast { finish() }
-        } catch {
-            // The content before the fault is delivered. The next caller gets the failure.
-            fail(rejection(error))
-        }
-        return OriginPiece(bytes: bytes, isLast: isLast)
-    }
-
     /// Ends a complete response. The connection is kept if it can be reused.
     private func finish() {
-        stopWaiting()
-        guard let exchange = exchange.take() else { return }
-        boundary = exchange.boundary
-        if exchange.decoder.undecodedCount > 0 { boundary.take()?.cross() }
-        if isClosed {
-            boundary.take()?.seal()
-            return
+        timeLimits.stop()
+        guard let reception = exchange.take()?.reception else { return }
+        boundary = reception.boundary
+        switch reception.ending {
+        case .crossed:
+            boundary.take()?.cross()
+            close()
+        case .closed: boundary.take()?.seal()
+        case .close: close()
+        case .awaitClose: waitForClose()
+        case .keep: keep()
         }
-        guard exchange.isUploaded, connectionError == nil, exchange.decoder.undecodedCount == 0, let connection
-        else { return close() }
-        guard exchange.isKeptAlive else {
-            // The bytes that the origin sends before it closes show whether the response ended
-            // where it stated.
-            return boundary == nil ? close() : waitForClose()
-        }
-        guard pool.keep(connection, endpoint) else { return close() }
+    }
+
+    private func keep() {
+        guard connectionError == nil, let connection, pool.keep(connection, endpoint) else { return close() }
         isKept = true
-        deadline.set(.now() + times.idle, on: eventLoop)
+        timeLimits.beginIdle()
         read()
     }
 
@@ -459,113 +323,47 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     private func fail(_ error: TransportError) {
-        guard let exchange, exchange.failure == nil else { return }
-        stopWaiting()
-        let failure = OriginFailure(error: error, isBeforeResponse: !exchange.hasResponseBegun)
-        exchange.failure = failure
-        if let call = exchange.caller.take() { delivery = (call, .failure(failure)) }
-        exchange.piece.take()?.fail(failure)
+        if let failure = exchange?.reception.fail(error) { fail(failure) }
+    }
+
+    private func fail(_ failure: OriginFailure) {
+        timeLimits.stop()
+        if let call = exchange?.call.take() { delivery = (call, .failure(failure)) }
+        exchange?.piece.take()?.fail(failure)
         context?.close(promise: nil)
     }
 
-    private func rejection(_ refusal: MessageRefusal) -> TransportError {
-        if refusal.reason == .truncated { return closedError(nil) }
-        return TransportError(
-            code: .protocolViolation,
-            message: "The response of '\(endpoint)' was rejected for its "
-                + "\(refusal.reason.rawValue.split(separator: "-").joined(separator: " ")).",
-            cause: refusal
-        )
-    }
+    // MARK: Time limits
 
-    private func closedError(_ cause: (any Error)?) -> TransportError {
-        if cause is NIOSSLError || cause is BoringSSLError || cause is NIOSSLExtraError,
-            exchange?.hasResponseBegun != true
-        {
-            return TransportError(code: .tls, message: "TLS with '\(endpoint)' failed.", cause: cause)
-        }
-        return TransportError(
-            code: .connectionClosed,
-            message: "'\(endpoint)' closed the connection before its response was complete.",
-            cause: cause
-        )
-    }
-
-    // MARK: Deadlines
-
-    private func apply(_ change: OriginWait.Change) {
+    private func apply(_ change: OriginWait.Change?) {
         switch change {
-        case .none: break
-        case .stop: stopWaiting()
-        case .begin(.taking): waitForTaking()
-        case .begin(.head):
-            let end = exchange?.headTime.map { NIODeadline.now() + $0 }
-            waitForHead(until: exchange?.earlyHeadEnd ?? end)
-        case .begin(.content): deadline.set(.now() + times.read, on: eventLoop)
+        case .begin(let running)?:
+            if running != .content { noteUntaken() }
+            timeLimits.begin(running)
+        case .stop?: timeLimits.stop()
+        case OriginWait.Change.none?, nil: break
         }
     }
 
-    private func waitForTaking() {
-        exchange?.untaken = untaken
-        deadline.set(.now() + times.send, on: eventLoop)
+    private func repeatHeadLimit() {
+        noteUntaken()
+        timeLimits.repeatHeadLimit()
     }
 
-    private func waitForHead(until end: NIODeadline?) {
-        guard let exchange else { return }
-        exchange.headEnd = end
-        exchange.untaken = exchange.hasContent ? untaken : 0
-        deadline.set(min(.now() + times.firstByte, end ?? .distantFuture), on: eventLoop)
-    }
-
-    /// The bytes of the request that the origin's system has not confirmed.
-    private var untaken: Int {
-        let buffered = (try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-        return buffered + peek.unsentCount()
-    }
-
-    private func stopWaiting() {
-        deadline.stop()
+    private func noteUntaken() {
+        guard exchange?.reception.hasContent == true else { return }
+        exchange?.reception.untaken = peek.untakenCount()
     }
 
     private func handleTimeout() {
-        guard let exchange, let running = exchange.wait.running else {
-            // The connection may be taken from the pool at this moment. Its next request then finds
-            // it closed, and takes another one.
-            context?.close(promise: nil)
-            return
+        switch exchange?.reception.passLimit(untaken: peek.untakenCount()) {
+        case .extend(let running): apply(.begin(running))
+        case .fail(let failure):
+            fail(failure)
+            deliver()
+        // The connection may be taken from the pool at this moment. Its next request then finds it
+        // closed, and takes another one.
+        case .close, nil: context?.close(promise: nil)
         }
-        let untaken = untaken
-        switch running {
-        case .taking where untaken < exchange.untaken:
-            // A slow origin reads a large piece in many small ones.
-            return waitForTaking()
-        case .taking:
-            fail(
-                TransportError(code: .timeout, message: "'\(endpoint)' read no more of the request's content in time.")
-            )
-        case .head where !exchange.hasResponseBegun && untaken < exchange.untaken:
-            // The end of the content is still on its way. The time for the head begins after it.
-            return apply(.begin(.head))
-        case .head:
-            fail(TransportError(code: .timeout, message: "'\(endpoint)' sent no response in time."))
-        case .content:
-            fail(TransportError(code: .timeout, message: "'\(endpoint)' sent no more of its response in time."))
-        }
-        deliver()
     }
-}
-
-/// The start of a response, or all of it.
-enum OriginResponse: Sendable {
-    /// - Parameter whole: the content, if all of it came with the head. Then another exchange may
-    ///   use the connection already.
-    case message(ResponseHead, whole: ByteBuffer?, MessageBoundary)
-    case relayed(RelayedResponse)
-}
-
-/// A piece of a response's content.
-struct OriginPiece: Sendable {
-    /// The bytes; `nil` if none came before the end.
-    var bytes: ByteBuffer?
-    var isLast: Bool
 }

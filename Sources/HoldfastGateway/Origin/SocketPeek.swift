@@ -21,19 +21,31 @@ struct SocketPeek {
 
     /// The socket; `nil` if the channel has none.
     private var socket: (any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>)?
+    private var channel: (any Channel)?
 
     mutating func open(_ channel: any Channel) {
         // The channel's core and not its descriptor: the core knows when the descriptor is closed
         // and reused.
         socket = channel._channelCore as? any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>
+        self.channel = channel
     }
 
     /// Releases the socket.
-    mutating func release() { socket = nil }
+    mutating func release() {
+        socket = nil
+        channel = nil
+    }
+
+    /// The bytes that were written to the channel and that the peer's system has not confirmed,
+    /// as far as the system reports it.
+    func untakenCount() -> Int {
+        let buffered = (try? channel?.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        return buffered + unsentCount()
+    }
 
     /// The bytes that were written to the socket and that the peer's system has not confirmed. 0 if
     /// the system does not report it.
-    func unsentCount() -> Int {
+    private func unsentCount() -> Int {
         guard let socket else { return 0 }
         let count = try? socket.withUnsafeTransport { handle -> Int in
             var count: Int32 = 0

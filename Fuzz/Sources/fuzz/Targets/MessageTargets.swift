@@ -115,12 +115,13 @@ func responses(_ input: UnsafeBufferPointer<UInt8>) {
 
 /// A relayed response is complete, no cache may store it, and it is written like a decoded one.
 private func checkRelayed(_ bytes: [UInt8]) {
-    guard let relayed = RelayedResponse(ByteBuffer(bytes: bytes), limits: MessageLimits()) else { return }
+    guard let relayed = RelayedMessage(ByteBuffer(bytes: bytes), limits: MessageLimits()) else { return }
     var decoder = ResponseDecoder(method: .get)
     decoder.append(ByteBuffer(bytes: bytes))
     guard case .head(var head)? = try? decoder.next(), case .length(let length) = head.framing else {
         return require(false, "a relayed response is not complete")
     }
+    require(head.response == relayed.parsedHead(), "another head")
     require(head.response.status.code == relayed.status && head.isKeptAlive == relayed.isKeptAlive, "another response")
     require(length == relayed.contentLength, "\(length) bytes become \(relayed.contentLength)")
     let policy = CachePolicy(kind: .shared)

@@ -3,10 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-extension RelayedResponse {
-    /// The longest content that is written together with the head, in bytes.
-    static let shortContent = 4 << 10
-
+extension RelayedMessage {
     /// Makes a relayed response of the bytes that have arrived for a GET. It returns `nil` unless
     /// they are one complete, plain response: the content's length is stated, its `Cache-Control`
     /// forbids storing, and no field must be changed, only lines left out.
@@ -24,7 +21,7 @@ extension RelayedResponse {
         }
         guard let headLength else { return nil }
         self.init(
-            bytes: bytes,
+            bytes,
             status: reading.status,
             runs: reading.runs,
             headLength: headLength,
@@ -120,7 +117,7 @@ extension ResponseFraming {
     ///   - date: the `Date` to add; `nil` if the response has one.
     ///   - content: short content; `nil` if the content is written afterwards.
     func bytes(
-        of response: RelayedResponse,
+        of response: RelayedMessage,
         date: String?,
         via: String,
         cacheStatus: String,

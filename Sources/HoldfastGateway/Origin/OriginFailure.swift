@@ -1,0 +1,80 @@
+import HTTPCache
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// A failure on a connection, and whether the origin can have received the request.
+struct OriginFailure: Error {
+    var error: TransportError
+    /// Whether no byte of a response had come.
+    var isBeforeResponse: Bool
+    /// Whether no byte of the request was sent. Then it may be sent on another connection.
+    var isUnsent = false
+}
+
+extension TransportError {
+    /// The error for a connection that closed before its response was complete.
+    init(closing endpoint: OriginEndpoint, _ cause: (any Error)?, isBeforeResponse: Bool) {
+        if isBeforeResponse, cause is NIOSSLError || cause is BoringSSLError || cause is NIOSSLExtraError {
+            self.init(code: .tls, message: "TLS with '\(endpoint)' failed.", cause: cause)
+        } else {
+            let message = "'\(endpoint)' closed the connection before its response was complete."
+            self.init(code: .connectionClosed, message: message, cause: cause)
+        }
+    }
+
+    /// The error for a response that is malformed.
+    init(rejecting refusal: MessageRefusal, _ endpoint: OriginEndpoint) {
+        let fault = refusal.reason.rawValue.split(separator: "-").joined(separator: " ")
+        let message = "The response of '\(endpoint)' was rejected for its \(fault)."
+        self.init(code: .protocolViolation, message: message, cause: refusal)
+    }
+
+    /// The error for a time limit that has passed.
+    init(waitingFor running: OriginWait.Running, _ endpoint: OriginEndpoint) {
+        let fault =
+            switch running {
+            case .taking: "read no more of the request's content in time"
+            case .head: "sent no response in time"
+            case .content: "sent no more of its response in time"
+            }
+        self.init(code: .timeout, message: "'\(endpoint)' \(fault).")
+    }
+
+    init(connecting endpoint: OriginEndpoint, _ error: any Error) {
+        switch error {
+        case _ where Self.isDescriptorShortage(error):
+            let message =
+                "No descriptor is left for a connection to '\(endpoint)'. Raise the limit of open files "
+                + "(ulimit -n, LimitNOFILE), or lower 'limits.connections'."
+            self.init(code: .outOfDescriptors, message: message, cause: error)
+        case let error as NIOConnectionError where error.connectionErrors.isEmpty:
+            self.init(code: .nameResolution, message: "The name in '\(endpoint)' does not resolve.", cause: error)
+        case ChannelError.connectTimeout:
+            self.init(
+                code: .connectTimeout,
+                message: "'\(endpoint)' did not accept a connection in time.",
+                cause: error
+            )
+        case let error as NIOConnectionError
+        where error.connectionErrors.allSatisfy {
+            if case ChannelError.connectTimeout = $0.error { true } else { false }
+        }:
+            self.init(
+                code: .connectTimeout,
+                message: "'\(endpoint)' did not accept a connection in time.",
+                cause: error
+            )
+        case is NIOSSLError, is BoringSSLError:
+            self.init(code: .tls, message: "TLS cannot be used with '\(endpoint)'.", cause: error)
+        default:
+            self.init(code: .connect, message: "'\(endpoint)' could not be reached.", cause: error)
+        }
+    }
+
+    private static func isDescriptorShortage(_ error: any Error) -> Bool {
+        guard let error = error as? NIOConnectionError else { return DescriptorShortage.isCause(of: error) }
+        if error.connectionErrors.isEmpty { return DescriptorShortage.isPresent }
+        return error.connectionErrors.contains { DescriptorShortage.isCause(of: $0.error) }
+    }
+}

@@ -1,0 +1,68 @@
+import HTTPCache
+import NIOCore
+
+/// The time limits on a connection to an origin: those of an exchange, which ``OriginWait`` starts
+/// and stops, and those between exchanges. At most one runs. Used only on the connection's event
+/// loop.
+struct OriginTimeLimits {
+    private let eventLoop: any EventLoop
+    private let deadline = Deadline()
+    private let send: TimeAmount
+    private let firstByte: TimeAmount
+    private let read: TimeAmount
+    private let idle: TimeAmount
+    /// The time in which an origin that announced the close of the connection must close it.
+    private let closing: TimeAmount
+    /// See ``OriginRequest/headTime``.
+    private var headTime: TimeAmount?
+    /// The time by which the head of a request without content must have come. It runs from the
+    /// beginning of the call.
+    private var earlyHeadEnd: NIODeadline?
+    /// The time by which the head must have come, while that limit runs.
+    private var headEnd: NIODeadline?
+
+    init(_ configuration: OriginTransport.Configuration, on eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+        send = configuration.sendTimeout.timeAmount
+        firstByte = configuration.firstByteTimeout.timeAmount
+        read = configuration.readTimeout.timeAmount
+        idle = configuration.idleTimeout.timeAmount
+        closing = min(idle, configuration.closingTimeout.timeAmount)
+    }
+
+    func whenPassed(_ action: @escaping () -> Void) { deadline.whenPassed(action) }
+
+    /// Prepares the limits of an exchange. None runs yet.
+    mutating func prepare(for request: OriginRequest) {
+        headTime = request.headTime
+        earlyHeadEnd = request.body == nil ? request.connectEnd : nil
+        headEnd = nil
+    }
+
+    mutating func begin(_ running: OriginWait.Running) {
+        switch running {
+        case .taking: set(send)
+        case .head:
+            headEnd = earlyHeadEnd ?? headTime.map { .now() + $0 }
+            repeatHeadLimit()
+        case .content: set(read)
+        }
+    }
+
+    /// Gives the origin the time to the first byte once more, within the time for the head.
+    func repeatHeadLimit() {
+        deadline.set(min(.now() + firstByte, headEnd ?? .distantFuture), on: eventLoop)
+    }
+
+    /// Begins the time in which a kept connection must get its next request.
+    func beginIdle() { set(idle) }
+
+    /// Begins the time in which the origin must close the connection.
+    func beginClosing() { set(closing) }
+
+    func stop() { deadline.stop() }
+
+    func release() { deadline.release() }
+
+    private func set(_ time: TimeAmount) { deadline.set(.now() + time, on: eventLoop) }
+}

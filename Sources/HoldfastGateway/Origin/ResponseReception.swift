@@ -1,0 +1,306 @@
+import HTTPCache
+import HTTPTypes
+import NIOCore
+
+/// The reception of one final response of an origin and of the interim ones before it, as a value:
+/// events in, one action out. ``OriginConnectionHandler`` performs it.
+///
+/// It decodes only as much as is needed: the head, and then one piece of content ahead of the
+/// reader. So a slow reader slows down the origin.
+struct ResponseReception {
+    /// The effect of bytes that came.
+    enum Arrival {
+        /// Hand over the response as it came. The response is over.
+        case relay(RelayedMessage)
+        /// Change the time limit, and take the steps of ``ResponseReception/next()``.
+        case decode(OriginWait.Change)
+    }
+
+    /// The next effect of the bytes that have come.
+    enum Step {
+        /// Hand over an interim response, and change the time limit.
+        case interim(HTTPResponse, OriginWait.Change)
+        /// Stop the time limit and hand over the head.
+        ///
+        /// `whole`: the content, if all of it came with the head. Then the response is over.
+        case head(ResponseHead, whole: ByteBuffer?, MessageBoundary)
+        /// Stop the time limit and hand over content that the reader asked for. With the last
+        /// piece, the response is over.
+        case piece(OriginPiece)
+        /// Ask the channel for bytes.
+        case read
+        /// Close the connection. The caller that waits gets the failure.
+        case fail(OriginFailure)
+    }
+
+    /// The effect of a reader's request for content.
+    enum Ask {
+        /// Change the time limit, and take the steps of ``ResponseReception/next()``.
+        case wait(OriginWait.Change)
+        /// No content is left. The response is over.
+        case end
+        case fail(OriginFailure)
+        /// Another reader waits, or the content is not there to be read.
+        case reject
+    }
+
+    /// The effect of a time limit that has passed.
+    enum Lateness {
+        /// The origin has made progress: the limit begins anew.
+        case extend(OriginWait.Running)
+        case fail(OriginFailure)
+        /// Close the connection: no limit of the response ran.
+        case close
+    }
+
+    /// The use of the connection after the response.
+    enum Ending: Hashable {
+        /// Close it. Bytes came after the response, which therefore did not end where it stated.
+        case crossed
+        /// It is closed already.
+        case closed
+        /// Close it: it must take no other request.
+        case close
+        /// The origin closes it. The bytes that come before show whether the response ended where
+        /// it stated.
+        case awaitClose
+        /// It takes the next request.
+        case keep
+    }
+
+    private enum State {
+        /// The final response's head has not come.
+        case head
+        /// The caller has the head. `ahead`: content that is decoded and not handed over yet.
+        case content(ahead: ByteBuffer?, isAsked: Bool)
+        /// All is decoded, and the reader has not asked for the end yet.
+        case end
+        /// The caller has all of it.
+        case over
+        case failed(OriginFailure)
+    }
+
+    private let endpoint: OriginEndpoint
+    private let mayBeRelayed: Bool
+    /// Whether the request has content.
+    let hasContent: Bool
+    private var state = State.head
+    private var decoder: ResponseDecoder
+    private var wait: OriginWait
+    private var hasBegun = false
+    private var isUploaded: Bool
+    private var isKeptAlive = false
+    private var isInputClosed = false
+    private var closeError: (any Error)?
+    /// Set when the head has come, unless the response is relayed and so cannot be stored.
+    private(set) var boundary: MessageBoundary?
+    /// The bytes that the origin's system had not confirmed when the running limit began.
+    var untaken = 0
+
+    init(of request: OriginRequest, limits: MessageLimits) {
+        endpoint = request.endpoint
+        mayBeRelayed = request.mayBeRelayed
+        hasContent = request.body != nil
+        decoder = ResponseDecoder(method: request.method, limits: limits)
+        wait = OriginWait(hasContent: hasContent)
+        isUploaded = !hasContent
+    }
+
+    /// The running time limit.
+    var running: OriginWait.Running? { wait.running }
+
+    var hasFailed: Bool {
+        if case .failed = state { true } else { false }
+    }
+
+    /// The use of the connection, once the response is over.
+    var ending: Ending {
+        if decoder.undecodedCount > 0 { return .crossed }
+        if isInputClosed { return .closed }
+        if !isUploaded { return .close }
+        if isKeptAlive { return .keep }
+        return boundary == nil ? .close : .awaitClose
+    }
+
+    // MARK: Events of the request's content
+
+    /// Records that content was handed over and waits to be taken.
+    mutating func handOver() -> OriginWait.Change { wait.handOver() }
+
+    /// Records that the system has taken everything that was handed over.
+    mutating func take() -> OriginWait.Change { wait.take() }
+
+    /// Records that no more content follows.
+    mutating func endUpload() -> OriginWait.Change {
+        isUploaded = true
+        return wait.endContent()
+    }
+
+    // MARK: Events of the connection
+
+    mutating func receive(_ bytes: ByteBuffer) -> Arrival {
+        let isFirst = !hasBegun
+        hasBegun = true
+        let change = wait.beginResponse()
+        if isFirst, mayBeRelayed, let message = RelayedMessage(bytes, limits: decoder.limits) {
+            isKeptAlive = message.isKeptAlive
+            state = .over
+            return .relay(message)
+        }
+        decoder.append(bytes)
+        return .decode(change)
+    }
+
+    /// Records that no more bytes come.
+    ///
+    /// - Parameter error: the connection's error. After a reset, or after TLS ended without a close
+    ///   alert, a response that only the close delimits is incomplete.
+    mutating func closeInput(_ error: (any Error)?) {
+        isInputClosed = true
+        closeError = error
+        if error == nil { decoder.closeInput() }
+    }
+
+    /// - Parameter untaken: the bytes that the origin's system has not confirmed.
+    mutating func passLimit(untaken: Int) -> Lateness {
+        guard let running = wait.running else { return .close }
+        // A slow origin reads a large piece in many small ones. The end of the content may still be
+        // on its way when the limit of the head passes, which then begins after it.
+        if untaken < self.untaken, running == .taking || running == .head && !hasBegun { return .extend(running) }
+        guard let failure = fail(TransportError(waitingFor: running, endpoint)) else { return .close }
+        return .fail(failure)
+    }
+
+    /// - Returns: the failure; `nil` if the response is over, or has failed before.
+    mutating func fail(_ error: TransportError) -> OriginFailure? {
+        switch state {
+        case .over, .failed: return nil
+        case .head, .content, .end: break
+        }
+        let failure = OriginFailure(error: error, isBeforeResponse: !hasBegun)
+        state = .failed(failure)
+        return failure
+    }
+
+    // MARK: Events of the reader
+
+    /// Records that the reader waits for content.
+    mutating func ask() -> Ask {
+        switch state {
+        case .content(let ahead, isAsked: false):
+            state = .content(ahead: ahead, isAsked: true)
+            return .wait(wait.ask())
+        case .end:
+            state = .over
+            return .end
+        case .failed(let failure): return .fail(failure)
+        case .head, .content, .over: return .reject
+        }
+    }
+
+    /// The next content, if it is decoded already; for a reader that does not wait.
+    mutating func takeAhead() -> OriginPiece? {
+        guard case .content(let bytes?, isAsked: false) = state else { return nil }
+        return piece(bytes)
+    }
+
+    // MARK: Steps
+
+    /// The next step; `nil` if none is due until the next event.
+    mutating func next() -> Step? {
+        do throws(MessageRefusal) {
+            while true {
+                let isAsked: Bool
+                switch state {
+                case .head: isAsked = true
+                case .content(nil, let isReaderWaiting): isAsked = isReaderWaiting
+                case .content(let bytes?, isAsked: true):
+                    _ = wait.deliver()
+                    return .piece(piece(bytes))
+                case .content, .end, .over, .failed: return nil
+                }
+                switch try decoder.next() {
+                case .interim(let interim): return .interim(interim, receiveInterim())
+                case .head(let head): return try receive(head)
+                case .body(let bytes): state = .content(ahead: bytes, isAsked: isAsked)
+                case .end:
+                    state = isAsked ? .over : .end
+                    return isAsked ? .piece(OriginPiece(bytes: nil, isLast: true)) : nil
+                case nil:
+                    guard isInputClosed else { return isAsked ? .read : nil }
+                    return fail(closing: closeError)
+                }
+            }
+        } catch {
+            if error.reason == .truncated { return fail(closing: nil) }
+            return fail(TransportError(rejecting: error, endpoint)).map { .fail($0) }
+        }
+    }
+
+    private mutating func fail(closing cause: (any Error)?) -> Step? {
+        fail(TransportError(closing: endpoint, cause, isBeforeResponse: !hasBegun)).map { .fail($0) }
+    }
+
+    private mutating func receiveInterim() -> OriginWait.Change {
+        let change = wait.receiveInterim()
+        guard decoder.undecodedCount > 0 else { return change }
+        let next = wait.beginResponse()
+        return next == .none ? change : next
+    }
+
+    private mutating func receive(_ head: ResponseHead) throws(MessageRefusal) -> Step {
+        _ = wait.receiveHead()
+        isKeptAlive = head.isKeptAlive
+        let boundary = MessageBoundary()
+        self.boundary = boundary
+        var whole: ByteBuffer?
+        if head.framing == .none || head.framing == .length(0) {
+            // There is no content to wait for, only the end.
+            _ = try decoder.next()
+            whole = ByteBuffer()
+        } else if isUploaded {
+            whole = wholeContent()
+        }
+        state = whole == nil ? .content(ahead: nil, isAsked: false) : .over
+        return .head(head, whole: whole, boundary)
+    }
+
+    /// The content, if all of it came with the head.
+    private mutating func wholeContent() -> ByteBuffer? {
+        // A copy: if the content is incomplete or malformed, its reader finds the decoder
+        // unchanged.
+        var decoder = decoder
+        var bytes = ByteBuffer()
+        while let event = try? decoder.next() {
+            switch event {
+            case .body(let more) where bytes.readableBytes == 0: bytes = more
+            case .body(let more): bytes.writeImmutableBuffer(more)
+            case .end:
+                self.decoder = decoder
+                return bytes
+            case .interim, .head: return nil
+            }
+        }
+        return nil
+    }
+
+    /// A piece to hand over. It states whether it is the last one, so that the connection need not
+    /// wait until the reader asks again.
+    private mutating func piece(_ bytes: ByteBuffer) -> OriginPiece {
+        // The content before a fault is handed over. The decoder throws again in the next step.
+        switch try? decoder.next() {
+        case .body(let next): state = .content(ahead: next, isAsked: false)
+        case .end: state = .over
+        case .interim, .head, nil: state = .content(ahead: nil, isAsked: false)
+        }
+        if case .over = state { return OriginPiece(bytes: bytes, isLast: true) }
+        return OriginPiece(bytes: bytes, isLast: false)
+    }
+}
+
+/// A piece of a response's content.
+struct OriginPiece: Sendable, Hashable {
+    /// The bytes; `nil` if none came before the end.
+    var bytes: ByteBuffer?
+    var isLast: Bool
+}
