@@ -10,13 +10,12 @@ import Tracing
 /// gateway both use this type. It decides nothing itself: `ExchangeMachine` and `FillDecision`
 /// are values that decide, and the engine performs what they return.
 ///
-/// **Serving a hit.** Three functions do it, and ask `ExchangeMachine` for the decision.
-/// - ``respond(to:)`` handles every request. It runs an `Exchange`: `lookup()` asks the store,
-///   `ExchangeMachine.lookedUp(_:)` decides, and `serve(_:isValidated:)` makes the response.
-/// - `residentHit(for:)` and `storedHit(for:_:)` are for the gateway's event loops. They return a
-///   fresh stored response without suspending, or `nil`; then ``respond(to:)`` is called. The
-///   gateway may repeat such a hit as long as `hitAgain(_:status:method:at:)` confirms it.
-/// - `answerAtOnce(to:mayRead:_:)` is for the embedded request layer, on the calling thread.
+/// **Serving a request.** Three entries, all of which let an `ExchangeFlow` decide.
+/// - ``respond(to:)`` serves every request, in a task (`Exchange`).
+/// - `attempt(on:)` serves without a task as far as that goes (`ExchangeAttempt`): on the gateway's
+///   event loops by calls and callbacks, on the request layer's calling threads from the store
+///   alone. Then `respond(to:)` goes on.
+/// - `revalidateHit(_:at:)` confirms that a hit may be repeated as it was.
 ///
 /// **Storing a response.** `Fetcher` receives the origin's response, and `FillDecision` decides
 /// whether it is stored. `Fetcher` then calls ``ResponseStore/beginWrite(_:fence:)`` with the head,
@@ -164,46 +163,21 @@ public final class CacheEngine: Sendable {
     /// Responds to a request that was prepared a moment ago.
     @concurrent
     package func respond(to prepared: PreparedRequest) async throws -> CacheResponse {
-        try await recording(prepared.presented) { try await exchange(prepared) }
+        try await respond(ExchangeFlow(prepared, options: options, now: clock.now()), from: .nothing)
     }
 
-    /// Responds to a request whose direct fetch turned out to need a task.
-    @concurrent
-    package func respond(to direct: DirectFetch) async throws -> CacheResponse {
-        // A closed engine does not read the response, so the fetch loses its caller here.
-        if fills.isClosed { direct.leave() }
-        return try await recording(direct.prepared.presented) { try await direct.answer() }
-    }
-
-    /// Counts, traces and logs an exchange.
-    private func recording(_ request: CacheRequest, _ exchange: () async throws -> CacheResponse) async throws
-        -> CacheResponse
-    {
-        do {
-            guard !fills.isClosed else { throw ExchangeError.shutDown(request) }
-            let response = try await isTraced ? traced(request, exchange) : exchange()
-            record(response, to: request)
+    func respond(_ flow: ExchangeFlow, from beginning: Exchange.Beginning) async throws -> CacheResponse {
+        try await recording(flow.prepared.presented) {
+            var response: CacheResponse
+            if let key = flow.prepared.key {
+                var exchange = Exchange(flow, key: key, on: self)
+                response = try await exchange.run(from: beginning)
+            } else {
+                response = try await forward(flow.prepared)
+            }
+            flow.prepared.rules?.edit(&response)
             return response
-        } catch {
-            record(error, of: request)
-            throw error
         }
-    }
-
-    func record(_ error: any Error, of request: CacheRequest) {
-        metrics.record(error)
-        logger.debug("Exchange failed", metadata: ["http.method": "\(request.head.method)", "error": "\(error)"])
-    }
-
-    func record(_ response: CacheResponse, to request: CacheRequest) {
-        metrics.record(response)
-        logger.debug(
-            "Exchange ended",
-            metadata: [
-                "http.method": "\(request.head.method)", "http.status": "\(response.head.status.code)",
-                "cache.status": "\(response.outcome.cacheStatus())",
-            ]
-        )
     }
 
     /// Ends every fetch that is under way and starts no more. Returns when the last has ended.
@@ -244,33 +218,6 @@ public final class CacheEngine: Sendable {
     /// that reads it, or when the store is closed.
     public func changes(tagged tag: String) -> AsyncStream<StoreChange> {
         store.changes.changes(of: .tag(tag))
-    }
-
-    private func traced(_ request: CacheRequest, _ exchange: () async throws -> CacheResponse) async throws
-        -> CacheResponse
-    {
-        try await withSpan("cache exchange") { span in
-            span.attributes["http.request.method"] = request.head.method.rawValue
-            let response = try await exchange()
-            // The text is made only if the span records it.
-            if span.isRecording {
-                span.attributes["http.response.status_code"] = response.head.status.code
-                span.attributes["cache.status"] = response.outcome.cacheStatus()
-            }
-            return response
-        }
-    }
-
-    private func exchange(_ prepared: PreparedRequest) async throws -> CacheResponse {
-        var response: CacheResponse
-        if let key = prepared.key {
-            var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now())
-            response = try await exchange.run()
-        } else {
-            response = try await forward(prepared)
-        }
-        if let rules = prepared.rules { rules.edit(&response) }
-        return response
     }
 }
 

@@ -38,7 +38,7 @@ public final class InMemoryResponseStore: ResponseStore {
 
     /// See `ResponseStore`. Everything is in memory.
     public func resident(_ key: CacheKey) -> [StoredResponse]? {
-        state.withLock { $0.responses[key] }
+        state.withLock { $0.responses[key] ?? [] }
     }
 
     /// See `ResponseStore`.

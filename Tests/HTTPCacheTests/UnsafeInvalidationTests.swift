@@ -70,11 +70,15 @@ struct UnsafeInvalidationTests {
                 #expect(outcome.detail == .invalidated && isStale, "\(found)")
                 #expect(outcome.timeToLive.map { $0 <= 0 } == true, "\(found)")
             }
-            if let prepared = engine.prepare(generated.request) {
-                #expect(engine.residentHit(for: prepared) == nil, "seed \(seed): a hit without more ado\n\(generated)")
+            if let prepared = engine.prepare(generated.request),
+                case .serve(let hit) = engine.attempt(on: prepared).begin()
+            {
+                let response = hit.response
+                judge(response.stored?.head.invalidation, response.outcome, isStale: response.isStale, "on a loop")
+                #expect(hit.conditions == nil || response.stored?.head.isInvalidated == false, "seed \(seed)")
             }
             let explanation = try await engine.explain(generated.request)
-            _ = engine.answerAtOnce(to: generated.request, mayRead: true) { response -> Bool? in
+            _ = engine.attempt(on: generated.request, mayRead: true) { response -> Bool? in
                 judge(response.stored?.head.invalidation, response.outcome, isStale: response.isStale, "at once")
                 return nil
             }

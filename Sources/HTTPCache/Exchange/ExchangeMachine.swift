@@ -521,9 +521,6 @@ package struct ExchangeMachine: Sendable {
         return .fetch(Fetch(request: request, validating: nil, reason: reason))
     }
 
-    /// What is sent where nothing is stored.
-    var fetchOfMissing: Fetch { Fetch(request: request, validating: nil, reason: .uriMiss) }
-
     private func notStored(_ reason: CacheOutcome.ForwardReason? = nil) -> ExchangeError {
         let why = mode == .offline ? "the mode is 'offline'" : "only the store was asked"
         return ExchangeError(

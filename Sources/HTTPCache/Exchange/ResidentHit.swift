@@ -1,19 +1,18 @@
 import HTTPCacheSemantics
+import HTTPTypes
 package import NIOCore
 
-/// A fresh stored response that is in memory and answers: decided at once, with nothing to wait
-/// for.
+/// A stored response whose content is in memory, served without anything to wait for.
 ///
-/// What ``CacheEngine/respond(to:)`` answers in the same moment is the same.
+/// ``CacheEngine/respond(to:)`` would serve the same at the same moment.
 ///
-/// A class, because it is handed on many times and holds much.
+/// A class, because it is large and is passed through several functions.
 package final class ResidentHit: Sendable {
-    /// The answer.
     package let response: CacheResponse
-    /// Its content in one piece; empty where the answer has none.
+    /// The response's content in one piece; empty if it has none.
     package let content: ByteBuffer
-    /// What must be so still for another request of the same bytes to be answered with the same;
-    /// `nil` where that is not to be told.
+    /// The conditions under which another request of the same bytes gets the same response; `nil`
+    /// if they are not known, or the response is not fresh.
     package let conditions: Conditions?
 
     init(response: CacheResponse, content: ByteBuffer, conditions: Conditions?) {
@@ -22,19 +21,20 @@ package final class ResidentHit: Sendable {
         self.conditions = conditions
     }
 
-    /// What an answer rests on, beside the request: what is stored under its keys, mode, rules, and
-    /// time.
+    /// The facts, beside the request, on which a hit depends: the responses stored under its keys,
+    /// mode, rules, and time.
     package struct Conditions: Sendable {
+        let status: Int
+        let method: HTTPRequest.Method
         let found: FoundResponses
         let sequence: InvalidationSequence
         let settings: UInt64
-        /// When it was decided. Of several variants one may be the best before that instant that
-        /// was not after it.
+        /// When it was decided. Before that instant another variant may be the best.
         let since: Timestamp
         let responseTime: Timestamp
         /// Milliseconds: `corrected_initial_age`. RFC 9111 §4.2.3
         let initialAge: Int64
-        /// Milliseconds of age from which it does not hold.
+        /// Milliseconds of age from which the conditions do not hold.
         let ageLimit: Int64
         /// Milliseconds for which the response is fresh, from when it was made at the origin.
         package let lifetime: Int64
@@ -42,8 +42,8 @@ package final class ResidentHit: Sendable {
         /// The longest lifetime there is, in milliseconds: 2³¹ seconds. RFC 9111 §1.2.2
         static let lifetimeLimit: Int64 = (1 << 31) * 1000
 
-        /// Its age in milliseconds, RFC 9111 §4.2.3; `nil` where the time is over, or has been set
-        /// back.
+        /// The response's age in milliseconds, RFC 9111 §4.2.3; `nil` if the time is over, or the
+        /// clock was set back.
         func age(at now: Timestamp) -> Int64? {
             guard now >= since else { return nil }
             let age = initialAge + max(0, now.milliseconds(since: responseTime))
@@ -53,7 +53,7 @@ package final class ResidentHit: Sendable {
 }
 
 extension ResidentHit.Conditions {
-    /// Whether a store has the same still. It counts as a use of what is stored.
+    /// Whether a store still has the same responses. It counts as a use of them.
     func hold(in store: any ResponseStore) -> Bool {
         guard store.invalidationSequence == sequence else { return false }
         return found.own.isPresent(in: store) && found.shared?.isPresent(in: store) ?? true
@@ -61,7 +61,7 @@ extension ResidentHit.Conditions {
 }
 
 extension FoundResponses.UnderKey {
-    /// Whether memory has the same still.
+    /// Whether memory still has the same.
     fileprivate func isPresent(in store: any ResponseStore) -> Bool {
         guard let present = store.resident(key), present.count == responses.count else { return false }
         for index in responses.indices where !present[index].isSame(as: responses[index]) { return false }
@@ -70,10 +70,52 @@ extension FoundResponses.UnderKey {
 }
 
 extension StoredResponse {
-    /// Whether nothing has happened to it: every change of its head brings a new ``content``, or
-    /// another time.
+    /// Whether it is unchanged: every change of its head brings a new ``content``, or another time.
     fileprivate func isSame(as other: StoredResponse) -> Bool {
         id == other.id && content === other.content && head.responseTime == other.head.responseTime
             && head.invalidation == other.head.invalidation
+    }
+}
+
+extension ExchangeFlow {
+    /// The conditions of a hit; `nil` if it is not plainly fresh, or if the request, a rule or a
+    /// caller makes it depend on time in another way.
+    ///
+    /// - Parameters:
+    ///   - found: all responses stored under the request's keys.
+    ///   - sequence: as it was before the lookup.
+    func conditions(
+        of serve: Serve,
+        _ response: CacheResponse,
+        _ found: FoundResponses,
+        _ sequence: InvalidationSequence
+    ) -> ResidentHit.Conditions? {
+        let fields = prepared.request.head.headerFields
+        let (stored, freshness) = (serve.stored, serve.freshness)
+        guard serve.outcome.isHit, serve.outcome.detail == nil, freshness.isFresh, !stored.head.isInvalidated,
+            !fields.contains(.cacheControl), !fields.contains(where: { $0.name.canonicalName == "pragma" }),
+            !prepared.request.hasRareParts, stored.head.explicitExpiry == nil,
+            freshness.lifetime.milliseconds <= ResidentHit.Conditions.lifetimeLimit,
+            prepared.settings(for: stored.head.fields)?.responseFields.mayTouchTime != true
+        else { return nil }
+        return ResidentHit.Conditions(
+            status: response.head.status.code,
+            method: prepared.method,
+            found: found,
+            sequence: sequence,
+            settings: prepared.settingsVersion,
+            since: now,
+            responseTime: stored.head.responseTime,
+            initialAge: freshness.age.correctedInitialAge,
+            ageLimit: machine.changingAge(stored, freshness),
+            lifetime: freshness.lifetime.milliseconds
+        )
+    }
+}
+
+extension FieldEdits {
+    /// Whether they change a field that says how old the response is.
+    fileprivate var mayTouchTime: Bool {
+        [HTTPField.Name.age, .date].contains { removed.contains($0) || set.contains($0) }
     }
 }

@@ -1,18 +1,6 @@
 import HTTPCacheSemantics
 
-/// What memory says about a request.
-package enum ResidentSearch: Sendable {
-    /// It answers.
-    case hit(ResidentHit)
-    /// It does not know; the disk may have what answers.
-    case unknown(StoredLookup)
-    /// It knows that nothing is stored.
-    case nothing(LookupStart)
-    /// What is stored does not answer without more ado.
-    case none
-}
-
-/// How things stood before a lookup, so that what has happened since is noticed.
+/// The state of store and fetches before a lookup, so that what has happened since is noticed.
 package struct LookupStart: Sendable {
     /// See ``FillRegistry/endedCount(_:)``.
     let endedFills: UInt32
@@ -24,19 +12,17 @@ package struct LookupStart: Sendable {
 package struct StoredLookup: Sendable {
     let prepared: PreparedRequest
     let store: any BlockingLookup
-    /// Before it.
-    package let start: LookupStart
 
     /// Looks up on the calling thread.
     ///
-    /// - Returns: `nil` where the store fails. ``CacheEngine/respond(to:)``, which is asked then,
-    ///   finds that out for itself, and tells.
+    /// - Returns: `nil` if the store fails. ``CacheEngine/respond(to:)``, which is called then,
+    ///   finds that out itself, and reports it.
     package func read() -> FoundResponses? { prepared.found { try? store.lookupInPlace($0) } }
 }
 
-/// What is stored under a request's keys, all of it.
+/// All responses stored under a request's keys.
 package struct FoundResponses: Sendable {
-    /// What is stored under one of them.
+    /// Those under one of them.
     struct UnderKey: Sendable {
         let key: CacheKey
         let responses: [StoredResponse]
@@ -44,7 +30,7 @@ package struct FoundResponses: Sendable {
 
     /// Under the request's own key.
     let own: UnderKey
-    /// Under everybody's, where that is another.
+    /// Under the shared key, if that is another.
     let shared: UnderKey?
 
     /// Nothing is stored under any of them.
@@ -52,8 +38,8 @@ package struct FoundResponses: Sendable {
 }
 
 extension PreparedRequest {
-    /// What is stored under the request's keys; `nil` where it has none, or one of them tells
-    /// nothing.
+    /// The responses stored under the request's keys; `nil` if it has none, or `look` does not know
+    /// one of them.
     func found(_ look: (CacheKey) -> [StoredResponse]?) -> FoundResponses? {
         guard let key, let own = look(key) else { return nil }
         guard let other = sharedLookupKey else {

@@ -22,10 +22,9 @@ extension CacheEngine {
         guard let prepared = prepare(request) else { throw ExchangeError.invalidTarget(request) }
         let now = instant ?? clock.now()
         guard let key = prepared.key else { return explainForwarding(of: prepared, at: now) }
-        let exchange = Exchange(engine: self, prepared: prepared, key: key, now: now)
-        let (found, isWhole) = await exchange.lookup()
+        let (found, isWhole) = await storedResponses(for: prepared)
         try Task.checkCancellation()
-        var builder = ExplanationBuilder(exchange, found)
+        var builder = ExplanationBuilder(self, prepared, key, found, at: now)
         return await builder.explanation(isStoreReadable: isWhole)
     }
 

@@ -3,24 +3,31 @@ import HTTPTypes
 
 /// Makes the ``Explanation`` of an exchange that may be answered from the store.
 struct ExplanationBuilder {
-    let exchange: Exchange
+    private let engine: CacheEngine
+    private let prepared: PreparedRequest
+    private let key: CacheKey
     let now: Timestamp
     var dryRun: DryRun
 
-    private var engine: CacheEngine { exchange.engine }
     private var policy: CachePolicy { dryRun.policy }
 
     /// - Parameter found: the result of the exchange's lookup.
-    init(_ exchange: Exchange, _ found: [StoredResponse]) {
-        self.exchange = exchange
-        now = exchange.now
-        let (engine, key) = (exchange.engine, exchange.key)
+    init(
+        _ engine: CacheEngine,
+        _ prepared: PreparedRequest,
+        _ key: CacheKey,
+        _ found: [StoredResponse],
+        at now: Timestamp
+    ) {
+        self.engine = engine
+        self.prepared = prepared
+        self.key = key
+        self.now = now
         let origin = Origin(key.components.target)
-        let (prepared, now) = (exchange.prepared, exchange.now)
         dryRun = DryRun(
             prepared: prepared,
             eagerRefresh: engine.options.eagerRefresh,
-            candidates: exchange.request.ignoresStored ? [] : found,
+            candidates: prepared.request.ignoresStored ? [] : found,
             recentFailure: { engine.throttle.peek(key, at: $0)?.failure },
             isOriginUnreachable: prepared.usesBreaker
                 && engine.origins.verdict(origin, { prepared.asked }, at: now) != .reachable,
@@ -29,7 +36,7 @@ struct ExplanationBuilder {
     }
 
     mutating func explanation(isStoreReadable: Bool) async -> Explanation {
-        dryRun.decisions = engine.decisions(for: exchange.prepared, selected)
+        dryRun.decisions = engine.decisions(for: prepared, selected)
         let reachable = await verdict(in: .reachable, at: now)
         let unreachable = await verdict(in: .unreachable, at: now)
         let failing = await verdict(in: .failing, at: now)
@@ -38,7 +45,7 @@ struct ExplanationBuilder {
         return Explanation(
             at: now,
             cache: policy.kind == .shared ? "shared" : "private",
-            mode: exchange.prepared.mode,
+            mode: prepared.mode,
             request: describedRequest,
             rules: dryRun.decisions,
             key: describedKey,
@@ -64,7 +71,7 @@ struct ExplanationBuilder {
             let outcome = dryRun.outcome(in: situation, at: now)
             var status: Int?
             if case .serve(let serve) = outcome.course {
-                guard let response = await exchange.serve(serve) else {
+                guard let response = await engine.open(serve, for: prepared) else {
                     dryRun.gone.insert(serve.stored.id)
                     continue
                 }
@@ -112,12 +119,12 @@ struct ExplanationBuilder {
     private func turningPoints(after start: Timestamp) -> [TurningPoint] {
         var points: [TurningPoint] = []
         for stored in dryRun.candidates {
-            points += policy.turningPoints(of: stored.head, for: exchange.prepared.request.head)
-            let rules = exchange.prepared.rules
+            points += policy.turningPoints(of: stored.head, for: prepared.request.head)
+            let rules = prepared.rules
             let share =
                 rules.map { $0.settings(for: stored.head.fields).eagerRefresh.resolved(dryRun.eagerRefresh) }
                 ?? dryRun.eagerRefresh
-            if let limit = exchange.request.reuseWithin?.clampedMilliseconds {
+            if let limit = prepared.request.reuseWithin?.clampedMilliseconds {
                 let received = stored.head.responseTime
                 points.append(TurningPoint(ending: "reuse-within", instant: received.adding(milliseconds: -limit)))
                 points.append(
@@ -129,7 +136,7 @@ struct ExplanationBuilder {
             }
             if let share, let point = policy.turningPoint(of: stored.head, after: share) { points.append(point) }
         }
-        if let until = engine.throttle.peek(exchange.key, at: start)?.until {
+        if let until = engine.throttle.peek(key, at: start)?.until {
             points.append(TurningPoint(ending: "failure-throttle", instant: until))
         }
         var seen: Set<Timestamp> = []
@@ -163,7 +170,7 @@ struct ExplanationBuilder {
     }
 
     private func selection(of selected: StoredResponse) -> String {
-        let matching = dryRun.candidates.filter { policy.matchesVariant($0.head, exchange.prepared.selecting) }
+        let matching = dryRun.candidates.filter { policy.matchesVariant($0.head, prepared.selecting) }
         guard matching.count > 1 else {
             return dryRun.candidates.count == 1
                 ? "the only one stored" : "the only one that matches the request's fields"
@@ -174,17 +181,17 @@ struct ExplanationBuilder {
 
     private var describedRequest: Explanation.Request {
         Explanation.Request(
-            exchange.prepared,
+            prepared,
             including: Set(dryRun.candidates.flatMap { policy.varyNames(of: $0.head) }),
             dryRun.decisions
         )
     }
 
     private var describedKey: Explanation.Key {
-        let components = exchange.key.components
+        let components = key.components
         return Explanation.Key(
             partition: components.partition.kindWord,
-            looksInShared: exchange.prepared.lookupKeys.count > 1,
+            looksInShared: prepared.lookupKeys.count > 1,
             method: components.method.rawValue,
             target: components.target.redacted,
             content: components.content.map { $0.sha256.hexadecimal }
@@ -192,7 +199,7 @@ struct ExplanationBuilder {
     }
 
     private func describe(_ stored: StoredResponse, isSelected: Bool) -> Explanation.Variant {
-        let names = policy.differingFields(of: stored.head, exchange.prepared.selecting)
+        let names = policy.differingFields(of: stored.head, prepared.selecting)
         return Explanation.Variant(
             id: stored.id,
             partition: stored.key.components.partition.kindWord,
@@ -208,7 +215,7 @@ struct ExplanationBuilder {
                 Explanation.Difference(
                     name: name,
                     stored: redacted(name, in: stored.head.selectingFields),
-                    presented: redacted(name, in: exchange.prepared.request.head.headerFields)
+                    presented: redacted(name, in: prepared.request.head.headerFields)
                 )
             },
             isSelected: isSelected
@@ -219,8 +226,8 @@ struct ExplanationBuilder {
         let lines = redactedFields(HTTPFields(fields.filter { $0.name.canonicalName == name }))
         if lines.isEmpty { return nil }
         // The field that identifies principals is as secret as a credential.
-        if name == exchange.prepared.settings?.principal?.field?.canonicalName { return Redaction.placeholder }
-        if exchange.request.secretFields.contains(where: { $0.canonicalName == name }) { return Redaction.placeholder }
+        if name == prepared.settings?.principal?.field?.canonicalName { return Redaction.placeholder }
+        if prepared.request.secretFields.contains(where: { $0.canonicalName == name }) { return Redaction.placeholder }
         return lines.map(\.value).joined(separator: ", ")
     }
 }

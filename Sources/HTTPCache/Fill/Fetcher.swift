@@ -8,26 +8,17 @@ struct Fetcher: Sendable {
     let engine: CacheEngine
     let prepared: PreparedRequest
     let key: CacheKey
-    var fetch: ExchangeMachine.Fetch
-    let fence: InvalidationSequence
-    /// The stored success for this key and variant.
-    let storedSuccess: StoredResponse?
-    /// Whether the store could be asked for ``storedSuccess``.
-    var knowsStored = true
-    /// All stored successes for this key.
-    var storedVariants: [StoredResponse] = []
+    let plan: FetchPlan
 
+    private var fence: InvalidationSequence { plan.fence }
+    private var storedSuccess: StoredResponse? { plan.storedSuccess }
     private var request: CacheRequest { prepared.request }
     private var selecting: HTTPRequest { prepared.selecting }
     private var policy: CachePolicy { prepared.policy }
 
     /// The same fetch without the cache's validators.
-    var unconditional: Fetcher {
-        var fetcher = self
-        fetcher.fetch.request = request.head
-        fetcher.fetch.validating = nil
-        fetcher.fetch.completing = nil
-        return fetcher
+    private var unconditional: Fetcher {
+        Fetcher(engine: engine, prepared: prepared, key: key, plan: plan.unconditional(request.head))
     }
 
     private var origin: Origin { Origin(prepared.target) }
@@ -80,7 +71,7 @@ struct Fetcher: Sendable {
     }
 
     private func sending(_ fill: Fill) -> TransportRequest {
-        fill.sending(prepared.sending(fetch.request), for: request)
+        fill.sending(prepared.sending(plan.fetch.request), for: request)
     }
 
     private func fetch(_ fill: Fill, _ origin: Origin) async throws {
@@ -108,17 +99,22 @@ struct Fetcher: Sendable {
         return error
     }
 
-    /// Decides about an answer, the moment it has come.
+    /// Remembers how the origin responded, for those who ask for the key a moment later.
+    func note(_ status: HTTPResponse.Status, at responseTime: Timestamp) {
+        engine.throttle.note(status, key, at: responseTime)
+    }
+
+    /// Decides about a response when it has come.
     func judge(_ response: TransportResponse, requestedAt requestTime: Timestamp) -> Answer {
         let responseTime = engine.clock.now()
-        engine.throttle.note(response.head.status, key, at: responseTime)
+        note(response.head.status, at: responseTime)
         var context = FillContext(prepared, key: key, requestTime: requestTime, options: engine.options)
-        context.validating = fetch.validating
-        context.completing = fetch.completing
+        context.validating = plan.fetch.validating
+        context.completing = plan.fetch.completing
         context.storedSuccess = storedSuccess
-        context.knowsStored = knowsStored
-        context.storedVariants = storedVariants
-        context.mayStandIn = fetch.mayStandIn
+        context.knowsStored = plan.knowsStored
+        context.storedVariants = plan.storedVariants
+        context.mayStandIn = plan.fetch.mayStandIn
         let decision = context.decide(response, at: responseTime)
         return Answer(response: response, responseTime: responseTime, context: context, decision: decision)
     }
@@ -188,7 +184,7 @@ struct Fetcher: Sendable {
 
     /// What a HEAD says about the stored response to GET. RFC 9111 §4.3.5
     private func update(with response: TransportResponse, _ context: FillContext, _ responseTime: Timestamp) async {
-        guard let stored = fetch.selected ?? storedSuccess else { return }
+        guard let stored = plan.fetch.selected ?? storedSuccess else { return }
         let boundary = response.boundary
         let update = policy.headUpdate(
             of: stored.head,
@@ -230,7 +226,7 @@ struct Fetcher: Sendable {
         let limits = prepared.settings(for: draft.head.fields).map(BodyLimits.init)
         if let limits, !limits.allow(draft) { return Storing(refusal: .bodyLength) }
         if let check = request.contentCheck, draft.head.status.kind == .successful,
-            replacesStored || !check.isForReplacements, !check.allows(draft)
+            plan.replacesStored || !check.isForReplacements, !check.allows(draft)
         {
             // A part cannot be judged, whatever its length is.
             return Storing(refusal: draft.head.status == .partialContent ? .partialContent : .bodyLength)
@@ -244,13 +240,10 @@ struct Fetcher: Sendable {
         return Storing(writer: writer, isInPlace: isInPlace)
     }
 
-    /// Whether something was stored for the key when the origin was asked, or may have been.
-    private var replacesStored: Bool { storedSuccess != nil || !storedVariants.isEmpty || !knowsStored }
-
     /// What the callers want looked at before a response with this head is stored.
     private func checks(of fill: Fill, for head: StoredResponseHead) async -> [ContentCheck] {
         guard head.status.code < 400 else { return [] }
-        var isReplacing = replacesStored
+        var isReplacing = plan.replacesStored
         // Something may have come while this fetch was under way.
         if !isReplacing, fill.hasChecks { isReplacing = await hasStoredSuccess { _ in true } }
         let checks = isReplacing ? fill.takeChecks() : request.contentCheck.map { [$0] } ?? []

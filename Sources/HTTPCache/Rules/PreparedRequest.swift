@@ -137,20 +137,30 @@ package final class PreparedRequest: Sendable {
         settingsVersion = other.settingsVersion
     }
 
-    /// - Parameter engine: supplies rules, partitions, policy and mode.
-    fileprivate static func of(_ presented: consuming CacheRequest, _ engine: CacheEngine) -> PreparedRequest? {
-        // Read before any of the decisions.
-        let version = engine.settingsVersion
+    /// The state of an engine with which requests are prepared.
+    struct Snapshot {
+        let policy: CachePolicy
+        let partitions: CredentialPartition
+        let mode: OfflineMode
+        /// See ``CacheEngine/settingsVersion``.
+        let settingsVersion: UInt64
+    }
+
+    /// - Parameters:
+    ///   - rules: the rules for the request; `nil` without rules.
+    ///   - snapshot: its version is read before everything else.
+    convenience init?(_ presented: consuming CacheRequest, rules: RequestRules?, _ snapshot: Snapshot) {
         guard let target = presented.target ?? TargetURI(request: presented.head) else { return nil }
-        if let rules = engine.rules(for: presented) {
-            return PreparedRequest(presented, target, under: rules, engine, version)
+        if let rules {
+            self.init(presented, target, under: rules, snapshot)
+        } else {
+            self.init(presented, target, snapshot)
         }
-        return PreparedRequest(presented, target, engine, version)
     }
 
     /// Without rules.
-    private init(_ request: CacheRequest, _ target: TargetURI, _ engine: CacheEngine, _ version: UInt64) {
-        settingsVersion = version
+    private init(_ request: CacheRequest, _ target: TargetURI, _ snapshot: Snapshot) {
+        settingsVersion = snapshot.settingsVersion
         presentedTarget = target
         self.request = request
         method = self.request.head.method
@@ -161,8 +171,8 @@ package final class PreparedRequest: Sendable {
         rewritten = withheld.map { (target, $0) }
         isPerPrincipal = false
         hasCredentialFields = CredentialPartition.hasCredentials(self.request.head.headerFields)
-        policy = engine.policy
-        mode = engine.mode
+        policy = snapshot.policy
+        mode = snapshot.mode
         if self.request.storage == .never || !self.request.isKeyed {
             key = nil
             selectingHead = nil
@@ -170,8 +180,8 @@ package final class PreparedRequest: Sendable {
             key = CacheKey(method: method, target: target, content: self.request.keyContent)
             selectingHead = nil
         } else {
-            key = engine.partitions.key(for: self.request, target: withheld ?? target)
-            selectingHead = engine.partitions.selecting(self.request.head, secrets: secrets)
+            key = snapshot.partitions.key(for: self.request, target: withheld ?? target)
+            selectingHead = snapshot.partitions.selecting(self.request.head, secrets: secrets)
         }
     }
 
@@ -179,10 +189,9 @@ package final class PreparedRequest: Sendable {
         _ presented: CacheRequest,
         _ presentedTarget: TargetURI,
         under rules: RequestRules,
-        _ engine: CacheEngine,
-        _ version: UInt64
+        _ snapshot: Snapshot
     ) {
-        settingsVersion = version
+        settingsVersion = snapshot.settingsVersion
         self.presentedTarget = presentedTarget
         method = presented.head.method
         let secrets = presented.secrets
@@ -194,13 +203,13 @@ package final class PreparedRequest: Sendable {
         self.request = request
         original = presented
         self.rules = rules
-        mode = OfflineMode.leastNetwork(engine.mode, settings.mode)
+        mode = OfflineMode.leastNetwork(snapshot.mode, settings.mode)
         let principal = settings.principal.flatMap {
-            engine.partitions.partition(of: presented, by: $0)
+            snapshot.partitions.partition(of: presented, by: $0)
         }
         isPerPrincipal = principal != nil
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
-        var policy = engine.policy
+        var policy = snapshot.policy
         if rules.hasOverrides { policy.overriding = rules }
         if principal != nil { policy.kind = .private }
         self.policy = policy
@@ -212,12 +221,12 @@ package final class PreparedRequest: Sendable {
             return
         }
         key = CacheKey(
-            partition: principal ?? engine.partitions.partition(of: request, ignoring: settings.ignoredFields),
+            partition: principal ?? snapshot.partitions.partition(of: request, ignoring: settings.ignoredFields),
             method: method,
             target: keyedTarget,
             content: request.keyContent
         )
-        selectingHead = engine.partitions.selecting(
+        selectingHead = snapshot.partitions.selecting(
             request.head,
             principal: isPerPrincipal ? settings.principal?.field : nil,
             secrets: secrets
@@ -277,7 +286,17 @@ extension CacheEngine {
     ///
     /// This is the one place in which rules change a request: exchanges, keys, invalidation and
     /// explanations all use it.
-    package func prepare(_ request: consuming CacheRequest) -> PreparedRequest? { PreparedRequest.of(request, self) }
+    package func prepare(_ request: consuming CacheRequest) -> PreparedRequest? {
+        let version = settingsVersion
+        let rules = rules(for: request)
+        let snapshot = PreparedRequest.Snapshot(
+            policy: policy,
+            partitions: partitions,
+            mode: mode,
+            settingsVersion: version
+        )
+        return PreparedRequest(request, rules: rules, snapshot)
+    }
 
     /// The rules for a request, with its own settings over them; `nil` without either.
     func rules(for request: CacheRequest) -> RequestRules? {

@@ -3,7 +3,7 @@ import Metrics
 
 /// Counts exchanges by how they ended. Made once; its one dimension is bounded.
 struct ExchangeMetrics: Sendable {
-    private enum Ending: String, CaseIterable {
+    enum Ending: String, CaseIterable {
         case hit, staleHit = "stale-hit", validated, fetched, collapsed, bypass, refused, failed
     }
 
@@ -26,23 +26,12 @@ struct ExchangeMetrics: Sendable {
         refusedContents = Counter(label: "holdfast_refused_contents_total")
     }
 
-    func record(_ response: CacheResponse) {
-        let ending: Ending =
-            if response.outcome.isHit {
-                response.isStale ? .staleHit : .hit
-            } else if response.isStaleOnError || response.outcome.detail == .staleIfError {
-                .staleHit
-            } else if response.outcome.isCollapsed {
-                .collapsed
-            } else if response.isValidated {
-                .validated
-            } else {
-                switch response.outcome.forward {
-                case .bypass, .method: .bypass
-                case .uriMiss, .varyMiss, .miss, .request, .stale, .partial, nil: .fetched
-                }
-            }
-        if ending == .fetched { fetched.increment() } else { counters[ending]?.increment() }
+    func record(_ ending: Ending) {
+        switch ending {
+        case .hit: hits.increment()
+        case .fetched: fetched.increment()
+        case .staleHit, .validated, .collapsed, .bypass, .refused, .failed: counters[ending]?.increment()
+        }
     }
 
     func record(_ error: any Error) {
@@ -52,16 +41,29 @@ struct ExchangeMetrics: Sendable {
         }
     }
 
-    /// Counts a fresh stored response that was served.
-    func recordHit() { hits.increment() }
-
-    /// Counts a response of the origin that was not stored.
-    func recordFetched() { fetched.increment() }
-
     func recordStoreFailure() { storeFailures.increment() }
 
     /// Counts a response that a caller's check kept out of the store.
     func recordRefusedContent() { refusedContents.increment() }
+}
+
+extension ExchangeMetrics.Ending {
+    init(_ response: CacheResponse) {
+        if response.outcome.isHit {
+            self = response.isStale ? .staleHit : .hit
+        } else if response.isStaleOnError || response.outcome.detail == .staleIfError {
+            self = .staleHit
+        } else if response.outcome.isCollapsed {
+            self = .collapsed
+        } else if response.isValidated {
+            self = .validated
+        } else {
+            switch response.outcome.forward {
+            case .bypass, .method: self = .bypass
+            case .uriMiss, .varyMiss, .miss, .request, .stale, .partial, nil: self = .fetched
+            }
+        }
+    }
 }
 
 extension CacheResponse {

@@ -30,7 +30,7 @@ extension CachingClient {
         let recall = reading.mayRecall ? call.recall : nil
         guard mayRead || recall != nil else { return nil }
         // If this fails, the slow path repeats it, reports errors and tries other sources.
-        return try? engine.answerAtOnce(to: request, mayRead: mayRead) { response in
+        return try? engine.attempt(on: request, mayRead: mayRead) { response in
             if let recall, let known = reading.recallValue(response, recall) { return known }
             return mayRead ? try reading.readAtOnce(response, call.interpret) : nil
         }

@@ -11,12 +11,18 @@ final class ClientDeadline {
         case closing
     }
 
-    private let times: ClientTimes
+    // As NIO's type, made once: every request needs them.
+    private let request, head, content, closing: TimeAmount
     private let deadline = Deadline()
     /// The step that must happen before the deadline.
     private(set) var awaited: Step?
 
-    init(_ times: ClientTimes) { self.times = times }
+    init(_ timeouts: GatewayConfiguration.Timeouts) {
+        request = timeouts.request.timeAmount
+        head = timeouts.head.timeAmount
+        content = timeouts.content.timeAmount
+        closing = timeouts.closing.timeAmount
+    }
 
     /// Sets the action for a deadline that passes. Call it before ``begin(_:within:on:)``;
     /// ``release()`` releases the action.
@@ -29,10 +35,10 @@ final class ClientDeadline {
         awaited = step
         let time =
             switch step {
-            case .request: times.request
-            case .head: times.head
-            case .content: times.content
-            case .closing: times.closing
+            case .request: request
+            case .head: head
+            case .content: content
+            case .closing: closing
             }
         deadline.set(.now() + min(time, limit ?? time), on: eventLoop)
     }

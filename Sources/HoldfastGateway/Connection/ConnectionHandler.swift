@@ -38,11 +38,11 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         self.service = service
         self.executor = executor
         self.lookups = lookups
-        let times = ClientTimes(service.configuration.timeouts)
-        deadline = ClientDeadline(times)
-        output = ConnectionOutput(round: round, patience: times.write)
+        let timeouts = service.configuration.timeouts
+        deadline = ClientDeadline(timeouts)
+        output = ConnectionOutput(round: round, patience: timeouts.write.timeAmount)
         writer = HTTP1ResponseWriter(service: service, executor: executor, hot: hot, output: output)
-        pace = UploadPace(rate: service.configuration.uploadRate, patience: times.slowContent)
+        pace = UploadPace(rate: service.configuration.uploadRate, patience: timeouts.slowContent.timeAmount)
         machine = ConnectionMachine(
             limits: service.configuration.messageLimits,
             discardLimit: service.configuration.discardedContentLimit

@@ -93,7 +93,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         case .stream(let head, let length):
             output.put(beginContent(head.response.status.code, length: length).bytes(of: head))
         case .relayed(let response, let context):
-            // The engine knows no HTTP/1. So the type shows here whether there are bytes to pass on.
+            // The engine knows no HTTP/1: the type says whether there are bytes to pass on.
             if let message = response as? RelayedMessage {
                 relay(message, context)
             } else {
@@ -159,18 +159,11 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     /// The bytes of a stored response's head. The response is kept for equal requests if they get
     /// the same.
     private func storedHead(_ head: GatewayResponseHead, _ hit: ResidentHit, _ framing: ResponseFraming) -> ByteBuffer {
-        guard let (request, hash) = requestBytes.take(), let method, minorVersion > 0, !framing.closes,
+        guard let (request, hash) = requestBytes.take(), minorVersion > 0, !framing.closes, hit.conditions != nil,
             service.suitsEveryClient(hit), hot.markSeen(hash: hash)
         else { return framing.bytes(of: head) }
         let (bytes, places) = framing.bytesAndPlaces(of: head)
-        let response = HotResponse(
-            request: request,
-            hash: hash,
-            head: bytes,
-            places: places,
-            hit: hit,
-            method: method
-        )
+        let response = HotResponse(request: request, hash: hash, head: bytes, places: places, hit: hit)
         if let response { hot.keep(response) }
         return bytes
     }

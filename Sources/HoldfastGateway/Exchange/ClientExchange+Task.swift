@@ -7,10 +7,10 @@ import NIOCore
 extension ClientExchange {
     /// Where the response comes from.
     enum ResponseSource: Sendable {
-        /// The engine; `nil` for a request that is not prepared.
-        case request(PreparedRequest?)
-        /// A fetch that was begun on the event loop.
-        case fetch(DirectFetch)
+        /// The engine, for a request that is not prepared.
+        case request
+        /// The engine, from where the event loop had to stop.
+        case attempt(ExchangeAttempt)
         /// A response that exists already.
         case response(CacheResponse)
     }
@@ -42,10 +42,9 @@ extension ClientExchange {
     ) async throws -> CacheResponse {
         let engine = session.service.engine
         switch source {
-        case .request(let prepared?): return try await engine.respond(to: prepared)
-        case .request(nil):
+        case .request:
             return try await engine.respond(to: session.service.cacheRequest(for: self, context.inForce))
-        case .fetch(let fetch): return try await engine.respond(to: fetch)
+        case .attempt(let attempt): return try await engine.respond(to: attempt)
         case .response(let response): return response
         }
     }

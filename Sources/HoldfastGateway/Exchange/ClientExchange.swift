@@ -28,8 +28,8 @@ final class ClientExchange: @unchecked Sendable {
     let writer: any ClientResponseWriter
     private var state = State.waiting
     private var task: Task<Void, Never>?
-    /// The fetch that this exchange leads, as long as it needs no task.
-    private var fetch: DirectFetch?
+    /// The engine's part of the exchange, on the event loop; `nil` if the request is not prepared.
+    private var attempt: ExchangeAttempt?
     /// Interim responses that are not written yet.
     ///
     /// From another thread, an interim response and the final one come to the event loop by
@@ -64,35 +64,31 @@ final class ClientExchange: @unchecked Sendable {
     ///   for byte.
     func begin(repeatsFields: Bool = false) {
         if !repeatsFields { session.known = nil }
-        guard let prepared = session.service.prepare(self) else { return startTask(for: .request(nil)) }
-        switch search(prepared) {
-        case .hit(let hit):
+        guard let prepared = session.service.prepare(self) else { return startTask(for: .request) }
+        let attempt = session.service.engine.attempt(on: prepared)
+        self.attempt = attempt
+        switch attempt.begin() {
+        case .serve(let hit):
             respond(with: hit)
-        case .unknown(let lookup):
-            let isBegun = session.lookups.begin(lookup) { self.receive($0, for: prepared, since: lookup.start) }
-            if !isBegun { startTask(for: .request(prepared)) }
-        case .nothing(let start):
+        case .lookUp(let lookup):
+            let isBegun = session.lookups.begin(lookup) { self.receive($0, for: attempt) }
+            if !isBegun { startTask(for: .attempt(attempt)) }
+        case .fetch:
             // In its turn: requests that are served at once come first.
-            session.executor.perform { self.fetch(prepared, since: start) }
-        case .none:
-            startTask(for: .request(prepared))
+            session.executor.perform { self.fetch(attempt) }
+        case .continueInTask:
+            startTask(for: .attempt(attempt))
         }
-    }
-
-    /// Searches memory for a response to a GET or HEAD. It never blocks.
-    private func search(_ prepared: PreparedRequest) -> ResidentSearch {
-        guard prepared.method == .get || prepared.method == .head else { return .none }
-        return session.service.engine.residentSearch(for: prepared)
     }
 
     /// Serves the request from what a lookup on the disk found; `nil` if the store failed.
-    private func receive(_ found: FoundResponses?, for prepared: PreparedRequest, since start: LookupStart) {
+    private func receive(_ found: FoundResponses?, for attempt: ExchangeAttempt) {
         guard !isOver else { return }
-        if found?.isNothing == true { return fetch(prepared, since: start) }
-        guard let found, let hit = session.service.engine.storedHit(for: prepared, found) else {
-            return startTask(for: .request(prepared))
+        switch attempt.lookedUp(found) {
+        case .serve(let hit): respond(with: hit)
+        case .fetch: fetch(attempt)
+        case .lookUp, .continueInTask: startTask(for: .attempt(attempt))
         }
-        respond(with: hit)
     }
 
     private func respond(with hit: ResidentHit) {
@@ -101,28 +97,23 @@ final class ClientExchange: @unchecked Sendable {
     }
 
     /// Fetches what is not stored from the origin: on the event loop, or else in a task.
-    private func fetch(_ prepared: PreparedRequest, since start: LookupStart) {
+    private func fetch(_ attempt: ExchangeAttempt) {
         guard !isOver else { return }
-        let inTurn: DirectFetch.InTurn = { [executor = session.executor] in executor.perform($0) }
-        let fetch = session.service.engine.fetchDirectly(prepared, since: start, mayRelay: true, inTurn: inTurn) {
-            self.receive($0)
-        }
-        guard let fetch else { return startTask(for: .request(prepared)) }
-        // Its outcome may have come already.
-        if !isOver, task == nil { self.fetch = fetch }
+        let inTurn: ExchangeAttempt.InTurn = { [executor = session.executor] in executor.perform($0) }
+        let isBegun = attempt.fetch(mayRelay: true, inTurn: inTurn) { self.receive($0, of: attempt) }
+        if !isBegun { startTask(for: .attempt(attempt)) }
     }
 
-    private func receive(_ outcome: DirectFetch.Outcome) {
+    private func receive(_ outcome: ExchangeAttempt.Outcome, of attempt: ExchangeAttempt) {
         guard !isOver else { return }
-        fetch = nil
         switch outcome {
-        case .answered(let response):
+        case .response(let response):
             guard let whole = response.body.whole else { return startTask(for: .response(response)) }
             finish(with: .whole(session.service.responseHead(response, session.responseContext), whole))
         case .relayed(let response):
             finish(with: .relayed(response, session.responseContext))
-        case .goesOn(let fetch):
-            startTask(for: .fetch(fetch))
+        case .continueInTask:
+            startTask(for: .attempt(attempt))
         }
     }
 
@@ -171,16 +162,16 @@ final class ClientExchange: @unchecked Sendable {
     /// Ends the exchange because the client has gone. A fetch that others wait for goes on.
     func cancel() {
         guard !isOver else { return }
-        let (task, fetch) = (task, fetch)
+        let (task, attempt) = (task, attempt)
         end()
         task?.cancel()
-        fetch?.abandon()
+        attempt?.abandon()
     }
 
     private func end() {
         state = .over
         task = nil
-        fetch = nil
+        attempt = nil
     }
 
     // MARK: The request's content

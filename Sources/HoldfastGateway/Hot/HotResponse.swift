@@ -1,6 +1,5 @@
 import HTTPCache
 import HTTPCacheSemantics
-import HTTPTypes
 import NIOCore
 
 /// The bytes of a response from memory, kept for the next request with the same bytes.
@@ -13,8 +12,6 @@ final class HotResponse {
     let request: ByteBuffer
     let hash: Int
     private let conditions: ResidentHit.Conditions
-    private let status: Int
-    private let method: HTTPRequest.Method
     private let template: HeadTemplate
     private let content: ByteBuffer
     private let isContentInline: Bool
@@ -30,22 +27,13 @@ final class HotResponse {
     ///   - head: the response's head as it was written for `hit`.
     ///   - places: the places in it of the values that depend on the time.
     /// - Returns: `nil` if the response cannot be written for another time.
-    init?(
-        request: ByteBuffer,
-        hash: Int,
-        head: ByteBuffer,
-        places: TimePlaces,
-        hit: ResidentHit,
-        method: HTTPRequest.Method
-    ) {
+    init?(request: ByteBuffer, hash: Int, head: ByteBuffer, places: TimePlaces, hit: ResidentHit) {
         guard let conditions = hit.conditions, let template = HeadTemplate(head, places) else { return nil }
         // A copy: the request is a slice of the connection's buffer, which is much larger.
         self.request = ByteBuffer(bytes: request.readableBytesView)
         self.hash = hash
         self.conditions = conditions
         self.template = template
-        self.method = method
-        status = hit.response.head.status.code
         content = hit.content
         isContentInline = content.readableBytes <= Self.inlineLimit
         bytes = ByteBuffer()
@@ -62,7 +50,7 @@ final class HotResponse {
     ///
     /// - Returns: `nil` if the response is no longer valid.
     func bytes(at now: Timestamp, _ engine: CacheEngine) -> ByteBuffer? {
-        guard let age = engine.hitAgain(conditions, status: status, method: method, at: now) else { return nil }
+        guard let age = engine.revalidateHit(conditions, at: now) else { return nil }
         if !ages.contains(age) { write(age) }
         return bytes
     }

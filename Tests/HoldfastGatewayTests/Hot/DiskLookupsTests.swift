@@ -22,7 +22,8 @@ struct DiskLookupsTests {
             logger: Logger(label: "engine") { _ in SwiftLogNoOpLogHandler() }
         )
         let request = CacheRequest(head: HTTPRequest(method: .get, scheme: "http", authority: "a.example", path: "/a"))
-        guard case .unknown(let lookup) = engine.residentSearch(for: try #require(engine.prepare(request))) else {
+        let attempt = engine.attempt(on: try #require(engine.prepare(request)))
+        guard case .lookUp(let lookup) = attempt.begin() else {
             throw DiskStore.Failure()
         }
         return lookup

@@ -9,8 +9,8 @@ import Testing
 /// Hits that an event loop serves from its hot table. Each condition that ends one is tested on one
 /// connection, and thus on one loop.
 ///
-/// Mutants: `ResidentHit.Conditions.hold` and `age` that always return true, `hitAgain` without the
-/// settings' version, `HotTable.response` without comparing bytes.
+/// Mutants: `ResidentHit.Conditions.hold` and `age` that always return true, `revalidateHit`
+/// without the settings' version, `HotTable.response` without comparing bytes.
 @Suite("Hits served on the loop")
 struct HotResponseTests {
     private static let plain = "GET /a HTTP/1.1\r\nHost: g\r\n\r\n"

@@ -61,6 +61,8 @@ struct Resource: Sendable {
     // The mutable state.
     var version = 1
     var lastModified: Int64?
+    /// The last of all modification dates, whether or not the present version has one.
+    var latestDate: Int64 = 0
     var length = 0
     var cacheControl: String?
     var targeted: String?
@@ -94,16 +96,16 @@ extension Resource {
 
     /// Another state of the resource: another version, described anew.
     mutating func change(at now: Int64, _ generator: inout SeededGenerator) {
-        let earlier = lastModified
         if length > 0 || lastModified != nil { version += 1 }
         length =
             generator.chance(0.1)
             ? 0 : generator.chance(0.8) ? generator.int(1...3000) : generator.int(1...maximumLength)
-        // A date cannot distinguish two versions of one second: then the origin sends none.
+        // A date cannot distinguish versions of one second: then the origin sends none.
         let second = now / 1000
         lastModified =
-            hasLastModified && second > (earlier ?? 0)
+            hasLastModified && second > latestDate
             ? second - Int64(version == 1 ? generator.int(0...5000) : 0) : nil
+        latestDate = lastModified ?? latestDate
         cacheControl = generator.pick(isPersonal ? Self.personalPolicies : Self.policies)
         targeted = isPersonal ? nil : generator.pick(Self.targetedPolicies)
         expires = generator.chance(0.15) ? Int64(generator.int(-5...90)) : nil

@@ -8,10 +8,10 @@ import Testing
 
 @testable import HTTPCache
 
-/// Fetches that callbacks drive, and how a task takes over.
-@Suite(.timeLimit(.minutes(20))) struct DirectFetchTests {
+/// Exchanges that an event loop drives by callbacks, and how a task takes over.
+@Suite(.timeLimit(.minutes(20))) struct ExchangeAttemptTests {
     @Test func passedResponseReturnsWithItsHead() async throws {
-        let fixture = DirectFixture()
+        let fixture = AttemptFixture()
         let outcome = Outcomes()
         let direct = try fixture.begin(outcome)
         #expect(direct != nil)
@@ -29,11 +29,11 @@ import Testing
 
     /// Mutant: `.store` is treated as a response that passes through.
     @Test func storedResponseIsFinishedByTask() async throws {
-        let fixture = DirectFixture()
+        let fixture = AttemptFixture()
         let outcome = Outcomes()
-        _ = try fixture.begin(outcome)
+        let direct = try #require(try fixture.begin(outcome))
         fixture.origin.respond(0, "one", [.cacheControl: "max-age=60"])
-        let direct = try #require(outcome.goesOn)
+        try #require(outcome.needsTask)
         let response = try await fixture.engine.respond(to: direct)
         #expect(response.outcome.isStored)
         #expect(try await response.text() == "one")
@@ -45,12 +45,12 @@ import Testing
 
     /// Mutant: a direct failure is not reported to a breaker.
     @Test func failureAndResponseAreDistinguished() async throws {
-        let fixture = DirectFixture { $0.breaker.failureThreshold = 2 }
+        let fixture = AttemptFixture { $0.breaker.failureThreshold = 2 }
         for number in 0..<2 {
             let outcome = Outcomes()
-            _ = try fixture.begin(outcome, path: "/\(number)")
+            let direct = try #require(try fixture.begin(outcome, path: "/\(number)"))
             fixture.origin.fail(number)
-            let direct = try #require(outcome.goesOn)
+            try #require(outcome.needsTask)
             let error = await #expect(throws: ExchangeError.self) { try await fixture.engine.respond(to: direct) }
             #expect(error?.code == .originUnreachable)
             await fixture.untilIdle()
@@ -63,7 +63,7 @@ import Testing
 
     /// Mutant: `abandon` that leaves no fill.
     @Test func leavingCallerEndsRequestOnNetwork() async throws {
-        let fixture = DirectFixture()
+        let fixture = AttemptFixture()
         let outcome = Outcomes()
         let direct = try #require(try fixture.begin(outcome))
         direct.abandon()
@@ -78,7 +78,7 @@ import Testing
     @Test(arguments: ["no-store", "max-age=60"]) func callerMayLeaveBeforeResponseIsHandled(control: String)
         async throws
     {
-        let fixture = DirectFixture()
+        let fixture = AttemptFixture()
         let outcome = Outcomes()
         let turns = Mutex<[@Sendable () -> Void]>([])
         let direct = try #require(
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func joinedCallersGetResponseAfterLeaderLeft() async throws {
-        let fixture = DirectFixture()
+        let fixture = AttemptFixture()
         let direct = try #require(try fixture.begin(Outcomes()))
         let request = try fixture.request()
         let follower = Task { [engine = fixture.engine] in try await engine.respond(to: request).text() }
@@ -108,7 +108,7 @@ import Testing
 
     /// Mutant: what passes through is published after its caller has taken it.
     @Test func joinedCallersFetchAgainIfResponsePassesThrough() async throws {
-        let fixture = DirectFixture { $0.inFlightLimit = 2 }
+        let fixture = AttemptFixture { $0.inFlightLimit = 2 }
         let outcome = Outcomes()
         _ = try fixture.begin(outcome)
         let request = try fixture.request()
@@ -126,7 +126,7 @@ import Testing
     @Test(arguments: ["no-store", "max-age=60", nil]) func finishedFetchLeavesNothingBehind(control: String?)
         async throws
     {
-        let fixture = DirectFixture()
+        let fixture = AttemptFixture()
         let outcome = Outcomes()
         // The closure for interim responses knows the fetch, and the fetch knows the call that it
         // must end.
@@ -136,7 +136,7 @@ import Testing
         let observed = fixture.origin.observed(0)
         if let control {
             fixture.origin.respond(0, "one", [.cacheControl: control])
-            if let direct = outcome.goesOn { _ = try await fixture.engine.respond(to: direct).text() }
+            if outcome.needsTask, let direct { _ = try await fixture.engine.respond(to: direct).text() }
         } else {
             direct?.abandon()
         }
@@ -150,8 +150,8 @@ import Testing
     }
 
     @Test(arguments: ["a HEAD", "If-None-Match", "Range", "only-if-cached"])
-    func complexRequestsAreNotSentDirectly(what: String) async throws {
-        let fixture = DirectFixture()
+    func complexRequestsAreLeftToTasks(what: String) async throws {
+        let fixture = AttemptFixture()
         let fields: HTTPFields =
             switch what {
             case "If-None-Match": [.ifNoneMatch: "\"1\""]
@@ -169,21 +169,25 @@ import Testing
     /// Mutants: a fill that is under way is not looked for; one that has ended since the lookup is
     /// not noticed.
     @Test func fetchUnderWayIsJoinedNotDoubled() async throws {
-        let fixture = DirectFixture { $0.inFlightLimit = 2 }
-        let start = try fixture.start()
+        let fixture = AttemptFixture { $0.inFlightLimit = 2 }
+        let early = fixture.engine.attempt(on: try #require(fixture.engine.prepare(fixture.request())))
+        guard case .fetch = early.begin() else { throw UnexpectedStep() }
         let outcome = Outcomes()
-        _ = try fixture.begin(outcome)
+        let direct = try #require(try fixture.begin(outcome))
         #expect(try fixture.begin(Outcomes()) == nil)
         fixture.origin.respond(0, "one", [.cacheControl: "max-age=60"])
-        _ = try await fixture.engine.respond(to: try #require(outcome.goesOn)).text()
+        try #require(outcome.needsTask)
+        _ = try await fixture.engine.respond(to: direct).text()
         await fixture.untilIdle()
         // A caller whose lookup was before the storing looks up again.
-        #expect(try fixture.begin(Outcomes(), since: start) == nil)
+        #expect(!early.fetch { _ in })
+        let response = try await fixture.engine.respond(to: early)
+        #expect(response.outcome.isHit)
         #expect(fixture.origin.count == 1)
     }
 
     @Test func interimResponsesReachCaller() async throws {
-        let fixture = DirectFixture()
+        let fixture = AttemptFixture()
         let heard = Mutex<[Int]>([])
         var request = try fixture.request()
         request.onInformational = { head in heard.withLock { $0.append(head.status.code) } }
@@ -196,12 +200,12 @@ import Testing
     }
 
     /// Mutant: rules do not edit what passes through.
-    @Test func rulesApplyToDirectFetch() async throws {
+    @Test func rulesApplyToPassingResponse() async throws {
         let rules = TestRules { settings in
             settings.responseFields.removed = [.server]
             settings.hardTimeout = .value(.seconds(7))
         }
-        let fixture = DirectFixture(rules: rules)
+        let fixture = AttemptFixture(rules: rules)
         let outcome = Outcomes()
         _ = try fixture.begin(outcome)
         #expect(fixture.origin.headTimeout(0) == .seconds(7))
@@ -213,7 +217,7 @@ import Testing
     /// Mutants: the fill of what is relayed is not ended, or its place not left; the origin's
     /// failure is forgotten.
     @Test(arguments: [200, 503]) func relayedResponseEndsFetch(status: Int) async throws {
-        let fixture = DirectFixture()
+        let fixture = AttemptFixture()
         let outcome = Outcomes()
         _ = try fixture.begin(outcome, fixture.request(), mayRelay: true)
         #expect(fixture.origin.mayBeRelayed(0))
@@ -227,7 +231,7 @@ import Testing
 
     /// Mutant: joined callers are not released.
     @Test func joinedCallersFetchAgainIfResponseIsRelayed() async throws {
-        let fixture = DirectFixture { $0.inFlightLimit = 2 }
+        let fixture = AttemptFixture { $0.inFlightLimit = 2 }
         let direct = try #require(try fixture.begin(Outcomes(), fixture.request(), mayRelay: true))
         let request = try fixture.request()
         let follower = Task { [engine = fixture.engine] in try await engine.respond(to: request).text() }
@@ -244,18 +248,18 @@ import Testing
 
     /// A caller that inspects fields, or decides by other fields, gets them.
     @Test func onlyUninspectedResponsesAreRelayed() async throws {
-        let plain = DirectFixture()
+        let plain = AttemptFixture()
         _ = try plain.begin(Outcomes(), plain.request())
         #expect(!plain.origin.mayBeRelayed(0))
-        let ruled = DirectFixture(rules: TestRules { $0.responseFields.removed = [.server] })
+        let ruled = AttemptFixture(rules: TestRules { $0.responseFields.removed = [.server] })
         _ = try ruled.begin(Outcomes(), ruled.request(), mayRelay: true)
         #expect(!ruled.origin.mayBeRelayed(0))
-        let targeted = DirectFixture(policy: CachePolicy(kind: .shared, targetedFields: ["Surrogate-Control"]))
+        let targeted = AttemptFixture(policy: CachePolicy(kind: .shared, targetedFields: ["Surrogate-Control"]))
         _ = try targeted.begin(Outcomes(), targeted.request(), mayRelay: true)
         #expect(!targeted.origin.mayBeRelayed(0))
         var policy = CachePolicy(kind: .shared)
         policy.overriding = IgnoringNoStore()
-        let overridden = DirectFixture(policy: policy)
+        let overridden = AttemptFixture(policy: policy)
         _ = try overridden.begin(Outcomes(), overridden.request(), mayRelay: true)
         #expect(!overridden.origin.mayBeRelayed(0))
     }
@@ -282,31 +286,31 @@ private final class UnparsedResponse: RelayedResponse {
     func parsedHead() -> HTTPResponse { fatalError("The engine parses no relayed head.") }
 }
 
+private struct UnexpectedStep: Error {}
+
 /// The results that a fetch passed to its caller.
 private final class Outcomes: Sendable {
-    private let outcomes = Mutex<[DirectFetch.Outcome]>([])
+    private let outcomes = Mutex<[ExchangeAttempt.Outcome]>([])
 
-    func add(_ outcome: DirectFetch.Outcome) { outcomes.withLock { $0.append(outcome) } }
+    func add(_ outcome: ExchangeAttempt.Outcome) { outcomes.withLock { $0.append(outcome) } }
 
     var isEmpty: Bool { outcomes.withLock(\.isEmpty) }
     /// The response, if it was the only result.
     var response: CacheResponse? {
-        outcomes.withLock { if $0.count == 1, case .answered(let response) = $0[0] { response } else { nil } }
+        outcomes.withLock { if $0.count == 1, case .response(let response) = $0[0] { response } else { nil } }
     }
     var relayed: (any RelayedResponse)? {
         outcomes.withLock { if $0.count == 1, case .relayed(let response) = $0[0] { response } else { nil } }
     }
-    var goesOn: DirectFetch? {
-        outcomes.withLock { outcomes in
-            guard outcomes.count == 1, case .goesOn(let direct) = outcomes[0] else { return nil }
-            return direct
-        }
+    /// Whether a task is to go on, and nothing else came.
+    var needsTask: Bool {
+        outcomes.withLock { if $0.count == 1, case .continueInTask = $0[0] { true } else { false } }
     }
 }
 
 /// An engine whose transport is driven by callbacks. It has one place for a request under way
 /// unless options set more.
-private struct DirectFixture {
+private struct AttemptFixture {
     let origin = CallbackOrigin()
     let engine: CacheEngine
 
@@ -348,28 +352,26 @@ private struct DirectFixture {
         )
     }
 
-    func start() throws -> LookupStart { engine.lookupStart(try #require(engine.key(for: request()))) }
-
     func begin(
         _ outcomes: Outcomes,
         path: String = "/feed",
         method: HTTPRequest.Method = .get,
-        _ fields: HTTPFields = [:],
-        since start: LookupStart? = nil
-    ) throws -> DirectFetch? {
-        try begin(outcomes, request(path: path, method: method, fields), since: start)
+        _ fields: HTTPFields = [:]
+    ) throws -> ExchangeAttempt? {
+        try begin(outcomes, request(path: path, method: method, fields))
     }
 
     func begin(
         _ outcomes: Outcomes,
         _ request: CacheRequest,
-        since start: LookupStart? = nil,
         mayRelay: Bool = false,
-        inTurn: @escaping DirectFetch.InTurn = { $0() }
-    ) throws -> DirectFetch? {
-        let prepared = try #require(engine.prepare(request))
-        let start = try start ?? engine.lookupStart(#require(prepared.key))
-        return engine.fetchDirectly(prepared, since: start, mayRelay: mayRelay, inTurn: inTurn) { outcomes.add($0) }
+        inTurn: @escaping ExchangeAttempt.InTurn = { $0() }
+    ) throws -> ExchangeAttempt? {
+        let attempt = engine.attempt(on: try #require(engine.prepare(request)))
+        guard case .fetch = attempt.begin(),
+            attempt.fetch(mayRelay: mayRelay, inTurn: inTurn, { outcomes.add($0) })
+        else { return nil }
+        return attempt
     }
 
     func untilIdle() async {

@@ -1,0 +1,78 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Logging
+import Tracing
+
+/// Counting, tracing and logging. Every exchange ends here, whatever drove it.
+extension CacheEngine {
+    func record(_ response: CacheResponse, to method: HTTPRequest.Method, inSpan: Bool = false) {
+        record(ExchangeMetrics.Ending(response), response.head.status.code, method, inSpan: inSpan) {
+            response.outcome.cacheStatus()
+        }
+    }
+
+    /// - Parameters:
+    ///   - inSpan: whether the exchange has a span; if not, it gets one here.
+    ///   - cacheStatus: called only if it is recorded.
+    func record(
+        _ ending: ExchangeMetrics.Ending,
+        _ status: Int,
+        _ method: HTTPRequest.Method,
+        inSpan: Bool = false,
+        _ cacheStatus: () -> String
+    ) {
+        metrics.record(ending)
+        if isTraced, !inSpan { withSpan(Self.spanName) { $0.describe(method, status, cacheStatus) } }
+        guard logger.logLevel <= .debug else { return }
+        logger.debug(
+            "Exchange ended",
+            metadata: [
+                "http.method": "\(method)", "http.status": "\(status)", "cache.status": "\(cacheStatus())",
+            ]
+        )
+    }
+
+    func record(_ error: any Error, of request: CacheRequest) {
+        metrics.record(error)
+        logger.debug("Exchange failed", metadata: ["http.method": "\(request.head.method)", "error": "\(error)"])
+    }
+
+    /// Runs an exchange in a task, in a span if a tracer is installed, and records how it ended.
+    func recording(
+        _ request: CacheRequest,
+        _ exchange: () async throws -> CacheResponse
+    ) async throws -> CacheResponse {
+        do {
+            guard !fills.isClosed else { throw ExchangeError.shutDown(request) }
+            let response = try await isTraced ? traced(request.head.method, exchange) : exchange()
+            record(response, to: request.head.method, inSpan: true)
+            return response
+        } catch {
+            record(error, of: request)
+            throw error
+        }
+    }
+
+    private func traced(
+        _ method: HTTPRequest.Method,
+        _ exchange: () async throws -> CacheResponse
+    ) async throws -> CacheResponse {
+        try await withSpan(Self.spanName) { span in
+            let response = try await exchange()
+            span.describe(method, response.head.status.code) { response.outcome.cacheStatus() }
+            return response
+        }
+    }
+
+    private static let spanName = "cache exchange"
+}
+
+extension Span {
+    /// - Parameter cacheStatus: called only if the span records it.
+    fileprivate func describe(_ method: HTTPRequest.Method, _ status: Int, _ cacheStatus: () -> String) {
+        attributes["http.request.method"] = method.rawValue
+        guard isRecording else { return }
+        attributes["http.response.status_code"] = status
+        attributes["cache.status"] = cacheStatus()
+    }
+}

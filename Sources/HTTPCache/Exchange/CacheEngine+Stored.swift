@@ -1,0 +1,187 @@
+package import HTTPCacheSemantics
+import HTTPTypes
+import Logging
+import NIOCore
+
+/// Stored responses: looking them up, and opening one that the flow serves.
+extension CacheEngine {
+    /// To be called before a lookup, so that what happens after it is noticed.
+    package func lookupStart(_ key: CacheKey) -> LookupStart {
+        LookupStart(endedFills: fills.endedCount(key), fence: store.invalidationSequence)
+    }
+
+    /// The principal's stored responses, then the shared ones, and whether these are all.
+    ///
+    /// It never throws: a store that fails has nothing to serve.
+    package func storedResponses(for prepared: PreparedRequest) async -> (found: [StoredResponse], isWhole: Bool) {
+        guard let key = prepared.key else { return ([], true) }
+        let shared = prepared.sharedKey(key)
+        let own = await lookup(key, for: prepared.request)
+        let others = shared == key ? [] : await lookup(shared, for: prepared.request)
+        var found = (own ?? []) + prepared.forPrincipal(others ?? [])
+        if options.usesNoVarySearch {
+            for (equivalent, rule) in await NoVarySearchRules(engine: self).equivalents(of: key, sharedKey: shared) {
+                let stored = (await lookup(equivalent, for: prepared.request) ?? []).filter {
+                    NoVarySearch($0.head.fields) == rule
+                }
+                let isOthers = shared != key && equivalent.components.partition == .shared
+                found += isOthers ? prepared.forPrincipal(stored) : stored
+            }
+        }
+        return (found, own != nil && others != nil)
+    }
+
+    private func lookup(_ key: CacheKey, for request: CacheRequest) async -> [StoredResponse]? {
+        if let resident = store.resident(key) { return resident }
+        return await recovering("lookup", at: request.place) { [store] in try await store.lookup(key) }
+    }
+
+    /// Opens a stored response: the whole representation, a 304 to the caller's own condition, or
+    /// the ranges that it asks for.
+    ///
+    /// - Returns: `nil` if the body is gone.
+    package func open(
+        _ serve: ExchangeMachine.Serve,
+        for prepared: PreparedRequest,
+        isValidated: Bool = false
+    ) async -> CacheResponse? {
+        let boundary = prepared.request.head.headerFields.contains(.range) ? makeBoundary() : ""
+        let (head, selection) = prepared.head(for: serve, isValidated: isValidated, boundary: boundary)
+        var body = BodyStream.empty
+        if let selection, prepared.method != .head {
+            guard let opened = await open(selection, of: serve.stored, for: prepared, boundary: boundary) else {
+                return nil
+            }
+            body = opened
+        }
+        return response(serve, head, body, for: prepared, isValidated: isValidated)
+    }
+
+    /// The response of a stored response that is served.
+    func response(
+        _ serve: ExchangeMachine.Serve,
+        _ head: HTTPResponse,
+        _ body: BodyStream,
+        for prepared: PreparedRequest,
+        isValidated: Bool = false
+    ) -> CacheResponse {
+        if let directive = serve.liftedDirective {
+            logger.debug(
+                "Stale response answers although a directive forbids it, because a rule says so",
+                metadata: ["http.method": "\(prepared.method)", "cache.directive": "\(directive)"]
+            )
+        }
+        return CacheResponse(
+            head: head,
+            body: body,
+            source: isValidated ? .network : .store,
+            age: serve.freshness.age.milliseconds,
+            isStale: !isValidated && (!serve.freshness.isFresh || serve.stored.head.isInvalidated),
+            isValidated: isValidated,
+            stored: serve.stored,
+            outcome: serve.outcome
+        )
+    }
+
+    /// The bytes of a selection; `nil` if they are gone.
+    private func open(
+        _ selection: StoredSelection,
+        of stored: StoredResponse,
+        for prepared: PreparedRequest,
+        boundary: String
+    ) async -> BodyStream? {
+        let offset = stored.head.partialRange?.range.lowerBound ?? 0
+        let place = prepared.request.place
+        switch selection {
+        case .complete: return await open(stored, nil, at: place)
+        case .range(let range, _):
+            return await open(stored, (range.lowerBound - offset)..<(range.upperBound - offset), at: place)
+        case .ranges:
+            guard let plan = prepared.policy.multipartPlan(for: selection, of: stored.head, boundary: boundary) else {
+                return nil
+            }
+            return await open(plan, of: stored, at: place)
+        case .unsatisfiable: return .empty
+        case .missing: return nil
+        }
+    }
+
+    /// Every slice is opened now, so that none can be gone when its turn comes.
+    private func open(_ plan: MultipartPlan, of stored: StoredResponse, at place: ExchangePlace) async -> BodyStream? {
+        var parts: [BodyStream.Part] = []
+        for piece in plan.pieces {
+            switch piece {
+            case .literal(let bytes): parts.append(.buffer(bytes))
+            case .body(let range):
+                guard let body = await open(stored, range, at: place) else { return nil }
+                parts.append(.stream(body))
+            }
+        }
+        return .concatenating(parts, length: plan.length)
+    }
+
+    private func open(_ stored: StoredResponse, _ range: Range<Int64>?, at place: ExchangePlace) async -> BodyStream? {
+        if let body = stored.content?.body {
+            guard let range else { return BodyStream(body) }
+            // A part of a body in memory is cut here, without a change of threads.
+            guard range.lowerBound >= 0, range.upperBound <= Int64(body.readableBytes) else { return nil }
+            return body.getSlice(at: body.readerIndex + Int(range.lowerBound), length: range.count).map {
+                BodyStream($0)
+            }
+        }
+        let runsOnLoop = place.isShared
+        return await recovering("openBody", at: place) { [store] in
+            let body = try await store.openBody(of: stored, range: range)
+            return runsOnLoop ? try await body?.begunAwayFromLoops() : body
+        } ?? nil
+    }
+
+    /// Text that no body has by chance: 104 random bits.
+    private func makeBoundary() -> String {
+        let parts = (0..<2).map { _ in String(UInt64(jitter() * 0x1p52), radix: 16) }
+        return "holdfast-" + parts.joined(separator: "-")
+    }
+}
+
+extension PreparedRequest {
+    /// Of the shared stored responses those that may be served to a principal. One that is
+    /// `private` and came to a request of no principal is a guest's, and no user is shown it.
+    func forPrincipal(_ shared: [StoredResponse]) -> [StoredResponse] {
+        shared.contains { policy.isForOneUser($0.head) } ? shared.filter { !policy.isForOneUser($0.head) } : shared
+    }
+
+    /// The head with which a stored response is served, and the part of its body that follows;
+    /// `nil` if none does, because the caller has it already.
+    ///
+    /// - Parameter boundary: between the parts, if several are asked for.
+    func head(
+        for serve: ExchangeMachine.Serve,
+        isValidated: Bool = false,
+        boundary: String = ""
+    ) -> (head: HTTPResponse, selection: StoredSelection?) {
+        let stored = serve.stored
+        // A response that was validated for another caller's request is a stored response to this
+        // one.
+        let fields = policy.servedFields(
+            of: stored.head,
+            age: serve.freshness.age,
+            isValidated: isValidated && !serve.outcome.isCollapsed
+        )
+        // Conditions are evaluated before ranges. RFC 9110 §13.2.2
+        if policy.isConditional(request.head), policy.isNotModified(stored.head, for: request.head) {
+            var head = HTTPResponse(status: .notModified, headerFields: fields)
+            head.headerFields[.contentLength] = nil
+            head.headerFields[.contentRange] = nil
+            return (head, nil)
+        }
+        let selection = policy.selection(of: stored.head, bodyLength: stored.bodyLength, for: request.head)
+        let head = policy.head(
+            for: selection,
+            of: stored.head,
+            servedFields: fields,
+            bodyLength: stored.bodyLength,
+            boundary: boundary
+        )
+        return (head, selection)
+    }
+}

@@ -1,0 +1,355 @@
+package import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+import Synchronization
+
+/// Drives one exchange on an event loop, by calls and callbacks: performs what ``ExchangeFlow``
+/// decides, for as long as nothing has to be waited for in another way.
+///
+/// A task costs as much as the rest of a response that passes through. So a hit and such a response
+/// need none; whatever needs more goes on in a task, from where this driver had to stop:
+/// ``CacheEngine/respond(to:)-(ExchangeAttempt)``.
+///
+/// All functions but that one are called on one event loop.
+package final class ExchangeAttempt: Sendable {
+    /// What the caller does next.
+    package enum Step: Sendable {
+        /// Send this. The exchange is over.
+        case serve(ResidentHit)
+        /// Memory does not know: perform this on a thread that may wait for a disk, then call
+        /// ``lookedUp(_:)``.
+        case lookUp(StoredLookup)
+        /// Nothing is stored: call ``fetch(mayRelay:inTurn:_:)``.
+        case fetch
+        /// Let a task go on.
+        case continueInTask
+    }
+
+    /// The end of a fetch on the loop.
+    package enum Outcome: Sendable {
+        case response(CacheResponse)
+        /// The same with an unparsed head, if the caller of ``fetch(mayRelay:inTurn:_:)`` allowed
+        /// that.
+        case relayed(any RelayedResponse)
+        /// Let a task go on.
+        case continueInTask
+    }
+
+    /// Does something on the loop, in its turn.
+    package typealias InTurn = @Sendable (@escaping @Sendable () -> Void) -> Void
+    package typealias Completion = @Sendable (Outcome) -> Void
+
+    private struct State {
+        var flow: ExchangeFlow
+        var beginning = Exchange.Beginning.nothing
+        var start: LookupStart?
+        /// Whether the caller has its outcome, or has gone.
+        var isOver = false
+    }
+
+    /// A fetch that this exchange leads.
+    private struct Fetch {
+        let fetcher: Fetcher
+        let fill: Fill
+        let origin: Origin
+        let requestTime: Timestamp
+        let completion: Completion
+    }
+
+    private let engine: CacheEngine
+    let prepared: PreparedRequest
+    private let state: Mutex<State>
+
+    fileprivate init(_ engine: CacheEngine, _ prepared: PreparedRequest) {
+        self.engine = engine
+        self.prepared = prepared
+        state = Mutex(State(flow: ExchangeFlow(prepared, options: engine.options, now: engine.clock.now())))
+    }
+
+    // MARK: Lookup
+
+    /// Looks up in memory.
+    package func begin() -> Step {
+        guard engine.mayAttempt(prepared), let key = prepared.key else { return .continueInTask }
+        let start = engine.lookupStart(key)
+        if let found = prepared.found({ engine.store.resident($0) }) { return decide(found, start, isResident: true) }
+        // A part of a body is opened for its own sake.
+        guard let store = engine.blockingStore, !prepared.request.head.headerFields.contains(.range) else {
+            return .continueInTask
+        }
+        state.withLock { $0.start = start }
+        return .lookUp(StoredLookup(prepared: prepared, store: store))
+    }
+
+    /// - Parameter found: the lookup's result; `nil` if the store failed. A task finds that out
+    ///   again, and reports it.
+    package func lookedUp(_ found: FoundResponses?) -> Step {
+        guard engine.mayAttempt(prepared), let found, let start = state.withLock({ $0.start }) else {
+            return .continueInTask
+        }
+        return decide(found, start, isResident: false)
+    }
+
+    private func decide(_ found: FoundResponses, _ start: LookupStart, isResident: Bool) -> Step {
+        let step = state.withLock { state -> Step in
+            switch engine.serveAtOnce(&state.flow, found, since: start) {
+            case .served(let serve, let response, let content):
+                let conditions = isResident ? state.flow.conditions(of: serve, response, found, start.fence) : nil
+                return .serve(ResidentHit(response: response, content: content, conditions: conditions))
+            case .notServed(let action):
+                state.beginning = .decided(action)
+                if case .ask = action, found.isNothing { return .fetch }
+                return .continueInTask
+            }
+        }
+        if case .serve(let hit) = step { engine.record(hit.response, to: prepared.method) }
+        return step
+    }
+
+    // MARK: Fetching
+
+    /// Sends the request to its origin.
+    ///
+    /// - Parameters:
+    ///   - mayRelay: whether a response that no cache may store may be passed on with an unparsed
+    ///     head.
+    ///   - inTurn: does what is to be done with the response, so that the loop's other work is not
+    ///     kept waiting by many of them.
+    ///   - completion: called once on this loop, unless the exchange is abandoned before; maybe
+    ///     before this returns. The request's ``CacheRequest/onInformational`` is called until then.
+    /// - Returns: `false` if that cannot be done on the loop. Then nothing was done, and a task goes
+    ///   on.
+    package func fetch(
+        mayRelay: Bool = false,
+        inTurn: @escaping InTurn = { $0() },
+        _ completion: @escaping Completion
+    ) -> Bool {
+        guard let transport = engine.callbackTransport, let key = prepared.key, engine.mayAttempt(prepared),
+            !engine.isTraced, prepared.method == .get, prepared.request.isCollapsible, !prepared.request.isProbe
+        else { return false }
+        let origin = Origin(prepared.target)
+        let (client, engine, prepared) = (prepared.request.client, engine, prepared)
+        guard engine.origins.enterIfReachable(origin, client, { prepared.asked }, at: { engine.clock.now() }) else {
+            return false
+        }
+        let fetch = state.withLock { state -> Fetch? in
+            // A copy: a task asks anew if no fetch can be led here.
+            var flow = state.flow
+            guard case .decided(.ask) = state.beginning, let plan = flow.plan, let seen = flow.seenFills,
+                case .admit = flow.considered(recent: nil, verdict: .reachable),
+                let fill = engine.fills.leadAtOnce(
+                    key,
+                    seen: seen,
+                    fence: plan.fence,
+                    rules: prepared.rulesIdentity
+                ), case .lead = flow.admitted(.lead(fill))
+            else { return nil }
+            state.flow = flow
+            state.beginning = .waiting(fill)
+            return Fetch(
+                fetcher: Fetcher(engine: engine, prepared: prepared, key: key, plan: plan),
+                fill: fill,
+                origin: origin,
+                requestTime: engine.clock.now(),
+                completion: completion
+            )
+        }
+        guard let fetch else {
+            engine.origins.leave(origin, client)
+            return false
+        }
+        send(fetch, by: transport, mayRelay: mayRelay, inTurn)
+        return true
+    }
+
+    private func send(
+        _ fetch: Fetch,
+        by transport: any CallbackTransport,
+        mayRelay: Bool,
+        _ inTurn: @escaping InTurn
+    ) {
+        var sending = fetch.fill.sending(prepared.sending(), for: prepared.request)
+        sending.headTimeout = prepared.hardTimeout(engine.options)
+        sending.mayBeRelayed = mayRelay && prepared.rules == nil && prepared.policy.obeysCacheControlAlone
+        let call = transport.begin(sending) { result in inTurn { self.receive(result, fetch) } }
+        guard let call else { return goOn(fetch, from: .entered) }
+        fetch.fill.isCarried(by: call)
+    }
+
+    private func receive(_ result: Result<CallbackResponse, any Error>, _ fetch: Fetch) {
+        switch result {
+        case .success(.relayed(let response)):
+            let status = HTTPResponse.Status(code: response.status)
+            engine.noteResponse(of: fetch.origin, to: prepared)
+            fetch.fetcher.note(status, at: engine.clock.now())
+            guard end(fetch, status) else { return }
+            engine.record(.fetched, response.status, prepared.method) { CacheOutcome.uriMiss.cacheStatus() }
+            fetch.completion(.relayed(response))
+        case .success(.response(let response)):
+            engine.noteResponse(of: fetch.origin, to: prepared)
+            let judged = fetch.fetcher.judge(response, requestedAt: fetch.requestTime)
+            guard case .passThrough(let refusal) = judged.decision else { return goOn(fetch, from: .answered(judged)) }
+            guard end(fetch, response.head.status) else { return }
+            deliver(.exclusive(response, responseTime: judged.responseTime, notStored: refusal), fetch)
+        case .failure(let error):
+            let error = prepared.request.secrets?.redacted(error, of: prepared.sending().head) ?? error
+            if !fetch.fill.isCancelled || error.isSilence {
+                engine.note(error, of: fetch.origin, for: prepared, isProbed: prepared.request.isReplayable)
+            }
+            goOn(fetch, from: .failed(error))
+        }
+    }
+
+    /// Ends a fetch whose response is not stored.
+    ///
+    /// - Returns: whether the caller still waits for it.
+    private func end(_ fetch: Fetch, _ status: HTTPResponse.Status) -> Bool {
+        engine.fills.end(fetch.fill, fetch.fetcher.key, changedNothing: true)
+        engine.origins.leave(fetch.origin, prepared.request.client)
+        return fetch.fill.release(status) && becomeOver()
+    }
+
+    private func deliver(_ answer: Fill.Answer, _ fetch: Fetch) {
+        let delivered = state.withLock { state -> CacheResponse? in
+            let action = state.flow.received(answer)
+            if case .deliver(let response) = action { return response }
+            state.beginning = .received(action, fetch.fill)
+            return nil
+        }
+        guard var response = delivered else { return fetch.completion(.continueInTask) }
+        prepared.rules?.edit(&response)
+        engine.record(response, to: prepared.method)
+        fetch.completion(.response(response))
+    }
+
+    /// Leaves the rest to tasks: one for the fetch, and the caller's own if it still waits.
+    private func goOn(_ fetch: Fetch, from beginning: Fetcher.Beginning) {
+        let fetcher = fetch.fetcher
+        fetch.fill.start(on: prepared.request.place.executor) { await fetcher.run($0, from: beginning) }
+        if becomeOver() { fetch.completion(.continueInTask) }
+    }
+
+    /// - Returns: whether it was not over before.
+    private func becomeOver() -> Bool {
+        state.withLock { state in
+            defer { state.isOver = true }
+            return !state.isOver
+        }
+    }
+
+    /// Ends an exchange whose caller has gone. It does nothing once the caller has an outcome.
+    package func abandon() {
+        guard case .waiting(let fill) = state.withLock({ $0.beginning }), becomeOver() else { return }
+        fill.leave(isLeader: true)
+        engine.record(CancellationError(), of: prepared.presented)
+    }
+
+    // MARK: In a task
+
+    /// The flow, and how far it has come. If the engine is closed, the caller does not wait for its
+    /// fetch.
+    fileprivate func handOver() -> (flow: ExchangeFlow, beginning: Exchange.Beginning) {
+        let (flow, beginning) = state.withLock { ($0.flow, $0.beginning) }
+        if engine.fills.isClosed, case .waiting(let fill) = beginning { fill.leave(isLeader: true) }
+        return (flow, beginning)
+    }
+}
+
+extension CacheEngine {
+    /// Begins an exchange on the calling event loop: see ``ExchangeAttempt``.
+    package func attempt(on prepared: PreparedRequest) -> ExchangeAttempt { ExchangeAttempt(self, prepared) }
+
+    /// Goes on with an exchange that an event loop could not complete.
+    @concurrent
+    package func respond(to attempt: ExchangeAttempt) async throws -> CacheResponse {
+        let (flow, beginning) = attempt.handOver()
+        return try await respond(flow, from: beginning)
+    }
+
+    /// Serves a request on the calling thread, by its preference and however stale the response is,
+    /// if nothing has to be waited for or done afterwards. It takes some microseconds.
+    ///
+    /// - Parameters:
+    ///   - mayRead: whether it may read from the store's disk if memory does not know, as long as
+    ///     that is quick (``ReadingPace``).
+    ///   - take: makes of the response what the caller wants. If it returns `nil`, no response was
+    ///     served, and none is recorded.
+    /// - Returns: `nil` for everything else; then call ``respond(to:)-(CacheRequest)``.
+    package func attempt<Value>(
+        on request: CacheRequest,
+        mayRead: Bool,
+        _ take: (CacheResponse) throws -> Value?
+    ) rethrows -> Value? {
+        guard request.head.method == .get, request.isCollapsible, let prepared = prepare(request),
+            mayAttempt(prepared), let key = prepared.key
+        else { return nil }
+        let start = lookupStart(key)
+        var found = prepared.found { store.resident($0) }
+        if found == nil, mayRead, let store = blockingStore {
+            found = readingPace.read { StoredLookup(prepared: prepared, store: store).read() }
+        }
+        guard let found else { return nil }
+        var flow = ExchangeFlow(prepared, options: options, now: clock.now())
+        guard case .served(_, let response, _) = serveAtOnce(&flow, found, since: start),
+            let value = try take(response)
+        else { return nil }
+        record(response, to: prepared.method)
+        return value
+    }
+
+    /// Whether a hit's conditions hold at an instant. If so, that is an exchange that ended in this
+    /// hit, and it is recorded as one.
+    ///
+    /// - Returns: the present age in milliseconds, RFC 9111 §4.2.3; `nil` if they do not hold.
+    package func revalidateHit(_ hit: ResidentHit.Conditions, at now: Timestamp) -> Int64? {
+        guard hit.settings == settingsVersion, let age = hit.age(at: now), hit.hold(in: store) else { return nil }
+        record(.hit, hit.status, hit.method) {
+            CacheOutcome(isHit: true, timeToLive: (hit.lifetime - age) / 1000).cacheStatus()
+        }
+        return age
+    }
+
+    /// The present instant, by the engine's clock.
+    package var now: Timestamp { clock.now() }
+
+    /// Whether a request may be served without a task: it has no content, and all its keys are
+    /// known.
+    fileprivate func mayAttempt(_ prepared: PreparedRequest) -> Bool {
+        prepared.request.body == nil && (prepared.method == .get || prepared.method == .head)
+            && !prepared.request.ignoresStored && !options.usesNoVarySearch && !fills.isClosed
+    }
+
+    /// What a driver that cannot wait makes of a lookup.
+    fileprivate enum AtOnce {
+        case served(ExchangeFlow.Serve, CacheResponse, content: ByteBuffer)
+        case notServed(ExchangeFlow.LookupAction)
+    }
+
+    /// Lets the flow decide about a lookup, and serves its choice if its content is in memory and
+    /// nothing is to be done afterwards.
+    fileprivate func serveAtOnce(
+        _ flow: inout ExchangeFlow,
+        _ found: FoundResponses,
+        since start: LookupStart
+    ) -> AtOnce {
+        let prepared = flow.prepared
+        let candidates =
+            found.shared.map { found.own.responses + prepared.forPrincipal($0.responses) } ?? found.own.responses
+        let action = flow.lookedUp(candidates, isWhole: true, since: start) { clock.now() }
+        guard case .serve(let serve) = action, !serve.isToBeRefreshed else { return .notServed(action) }
+        let (head, selection) = prepared.head(for: serve)
+        var content = ByteBuffer()
+        switch selection {
+        case nil: break
+        case .complete where prepared.method == .head: break
+        case .complete:
+            guard let body = serve.stored.content?.body else { return .notServed(action) }
+            content = body
+        case .range, .ranges, .unsatisfiable, .missing: return .notServed(action)
+        }
+        let body = selection == nil || prepared.method == .head ? BodyStream.empty : BodyStream(content)
+        var response = response(serve, head, body, for: prepared)
+        prepared.rules?.edit(&response)
+        return .served(serve, response, content: content)
+    }
+}

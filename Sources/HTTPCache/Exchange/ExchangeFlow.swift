@@ -1,0 +1,452 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// One exchange from its request to its response, as a value: events in, one action out. It
+/// performs nothing.
+///
+/// Look up → decide → ask the origin → lead a fetch or join one → deliver, or let a stored response
+/// stand in. Every exchange takes this way, whatever drives it: ``Exchange`` in a task,
+/// ``ExchangeAttempt`` on an event loop. Which stored response may be served is
+/// ``ExchangeMachine``'s decision, what happens to the origin's response is ``FillDecision``.
+///
+/// Each event is legal in one state, and its method says so with a precondition.
+struct ExchangeFlow: Sendable {
+    typealias Serve = ExchangeMachine.Serve
+
+    /// What follows a lookup, or a body that turned out to be gone.
+    enum LookupAction: Sendable {
+        /// Open the body and serve it; ``bodyGone()`` if that fails.
+        case serve(Serve)
+        /// Ask the origin, if it can be asked: ``considered(recent:verdict:)``.
+        case ask
+        case refuse(ExchangeError)
+    }
+
+    /// What follows a look at the origin's health.
+    enum OriginAction: Sendable {
+        case admit
+        /// Asking would be in vain. Serve this; if its body is gone, ask all the same.
+        case serve(Serve)
+        /// Asking would be in vain, and no stored response may be served: refuse, unless the breaker
+        /// lets this request through as a trial.
+        case refuse(ExchangeError)
+    }
+
+    /// What follows the admission to a fetch.
+    enum AdmissionAction: Sendable {
+        case lookUp
+        /// Start the fetch of ``plan``, then wait for it.
+        case lead(Fill)
+        /// Wait for another caller's fetch.
+        case join(Fill)
+        case refuse(ExchangeError)
+    }
+
+    /// What follows the end of waiting for a fetch.
+    enum FetchAction: Sendable {
+        case deliver(CacheResponse)
+        /// Open and serve the validated response; ``validatedGone()`` if its body is gone.
+        case serveValidated(Serve)
+        /// Serve this in place of the origin's response. If its body is gone, look up again:
+        /// ``standInGone(_:at:)``.
+        case standIn(Serve)
+        /// Fetch ``plan`` for this caller alone.
+        case fetchAlone
+        case refuse(any Error)
+    }
+
+    /// What follows a stand-in whose body is gone.
+    enum StandInAction: Sendable {
+        /// Serve this; ``secondStandInGone()`` if its body is gone too.
+        case serve(Serve)
+        case deliver(CacheResponse)
+        case fetchAlone
+        case refuse(any Error)
+    }
+
+    /// Why a stored response stands in, and what follows if none can.
+    private enum StandIn {
+        /// The origin takes longer than the caller waits.
+        case slow
+        /// The origin responded with an error: this response is for this caller…
+        case failed(CacheResponse)
+        /// …or not, so that the caller has to ask on its own.
+        case failedForOthers(HTTPResponse.Status)
+        case looksWrong
+        case unreachable(any Error)
+    }
+
+    private struct Lookup {
+        var found: [StoredResponse] = []
+        var isWhole = true
+        var start = LookupStart(endedFills: 0, fence: InvalidationSequence(0))
+    }
+
+    private enum State {
+        case lookingUp
+        case serving(Serve, among: [StoredResponse])
+        case asking
+        case admitting
+        case waiting
+        case validated
+        case standingIn(StandIn)
+        case ended
+    }
+
+    /// Lookups of one exchange before it stops waiting for other fetches' results and asks the
+    /// origin.
+    private static let lookupLimit = 4
+
+    let prepared: PreparedRequest
+    /// When the exchange began.
+    let now: Timestamp
+    /// The engine's, where no rule says otherwise.
+    private let softTimeout: Duration?
+    private(set) var machine: ExchangeMachine
+    private var state = State.lookingUp
+    private var lookups = 0
+    /// The last lookup.
+    private var lookup = Lookup()
+    /// The fetch that was decided on; `nil` before that.
+    private(set) var plan: FetchPlan?
+    /// Whether it waits for a fetch that another caller leads.
+    private(set) var isCollapsed = false
+
+    /// - Parameters:
+    ///   - prepared: the request, with its policy, mode and rules.
+    ///   - options: the engine's soft timeout and eager refresh.
+    init(_ prepared: PreparedRequest, options: EngineOptions, now: Timestamp) {
+        self.prepared = prepared
+        self.now = now
+        softTimeout = prepared.softTimeout(options)
+        machine = ExchangeMachine(prepared, now: now, eagerRefresh: options.eagerRefresh)
+    }
+
+    private var request: CacheRequest { prepared.request }
+    private var policy: CachePolicy { prepared.policy }
+
+    // MARK: Lookup
+
+    /// The store was looked up.
+    ///
+    /// - Parameters:
+    ///   - found: everything stored under the request's keys, the principal's own first.
+    ///   - isWhole: whether the store could be asked for all of it.
+    ///   - start: taken before the lookup.
+    ///   - now: called for every lookup but the first.
+    mutating func lookedUp(
+        _ found: [StoredResponse],
+        isWhole: Bool,
+        since start: LookupStart,
+        at now: () -> Timestamp
+    ) -> LookupAction {
+        guard case .lookingUp = state else { preconditionFailure("A lookup that was not asked for.") }
+        if lookups > 0 { machine.advance(to: now()) }
+        lookups += 1
+        lookup = Lookup(found: found, isWhole: isWhole, start: start)
+        return decide(request.ignoresStored ? [] : found)
+    }
+
+    /// The body of the stored response that was to be served is gone.
+    mutating func bodyGone() -> LookupAction {
+        guard case .serving(let serve, let candidates) = state else {
+            preconditionFailure("No stored response was to be served.")
+        }
+        return decide(candidates.filter { $0.id != serve.stored.id })
+    }
+
+    private mutating func decide(_ candidates: [StoredResponse]) -> LookupAction {
+        switch machine.lookedUp(candidates) {
+        case .serve(let serve):
+            state = .serving(serve, among: candidates)
+            return .serve(serve)
+        case .fetch(let fetch):
+            plan = FetchPlan(fetch, lookup.found, isWhole: lookup.isWhole, fence: lookup.start.fence, for: prepared)
+            state = .asking
+            return .ask
+        case .refuse(let refusal):
+            state = .ended
+            return .refuse(refusal)
+        }
+    }
+
+    /// The fetch that renews a stored response after it was served, for no caller.
+    ///
+    /// - Parameters:
+    ///   - recent: how the origin failed for the key a moment ago.
+    ///   - isOriginUnreachable: whether its breaker is open.
+    /// - Returns: the request as that fetch's caller would present it, and the fetch; `nil` if it
+    ///   is not to be renewed now.
+    func renewal(
+        of serve: Serve,
+        recent: FailureThrottle.Failure?,
+        isOriginUnreachable: Bool
+    ) -> (prepared: PreparedRequest, plan: FetchPlan)? {
+        let isDue = machine.isRefreshed(
+            serve,
+            recent: recent,
+            isOriginUnreachable: isOriginUnreachable,
+            isReplayable: request.isReplayable
+        )
+        guard isDue else { return nil }
+        let (presented, fetch) = machine.refresh(of: serve.stored)
+        return (
+            prepared.renewing(presented),
+            FetchPlan(fetch, fence: lookup.start.fence, storedSuccess: serve.stored)
+        )
+    }
+
+    // MARK: The origin
+
+    /// The origin's health is known.
+    ///
+    /// - Parameters:
+    ///   - recent: how the origin failed for the key a moment ago.
+    ///   - verdict: what its breaker says about this request.
+    mutating func considered(recent: FailureThrottle.Failure?, verdict: Breaker.Verdict) -> OriginAction {
+        guard case .asking = state else { preconditionFailure("The origin was not to be asked.") }
+        state = .admitting
+        guard !request.isProbe else { return .admit }
+        switch machine.insteadOfAsking(recent, isOriginUnreachable: verdict != .reachable) {
+        case .ask: return .admit
+        case .serve(let serve, _): return .serve(serve)
+        case .refuse(var refusal):
+            if verdict == .failing {
+                refusal.message =
+                    "'\(request.redactedTarget)' failed again and again of late and was not asked for again; "
+                    + "the next try comes within \(FailingTargets.longestPause)."
+            }
+            return .refuse(refusal)
+        }
+    }
+
+    /// Whether another caller's fetch can be this one's.
+    var mayCollapse: Bool { request.isCollapsible }
+
+    /// See ``FillRegistry/admit(_:seen:fence:rules:check:mayReuse:)``; `nil` if this exchange has
+    /// looked up often enough.
+    var seenFills: UInt32? { lookups < Self.lookupLimit ? lookup.start.endedFills : nil }
+
+    /// The fetch was admitted, or not.
+    mutating func admitted(_ admission: FillRegistry.Admission) -> AdmissionAction {
+        guard case .admitting = state else { preconditionFailure("No fetch was to be admitted.") }
+        switch admission {
+        case .lookAgain:
+            state = .lookingUp
+            return .lookUp
+        case .closed:
+            state = .ended
+            return .refuse(.shutDown(request))
+        case .lead(let fill):
+            isCollapsed = false
+            state = .waiting
+            return .lead(fill)
+        case .joined(let fill):
+            isCollapsed = true
+            state = .waiting
+            return .join(fill)
+        }
+    }
+
+    // MARK: The fetch
+
+    /// How long the caller waits for the response's head before a stored response stands in; `nil`
+    /// if none may.
+    var waitLimit: Duration? { machine.originIsSlow() == nil ? nil : softTimeout }
+
+    /// The fetch has a result.
+    mutating func received(_ answer: Fill.Answer) -> FetchAction {
+        guard case .waiting = state else { preconditionFailure("No fetch was waited for.") }
+        switch answer {
+        case .shared(let head, let response, let reader, let notStored):
+            guard isFitting(head), !isCollapsed || policy.mayServeCollapsed(head) else { return fetchAlone() }
+            state = .ended
+            var outcome = outcome
+            outcome.isStored = notStored == nil && !isCollapsed
+            outcome.notStored = notStored
+            return .deliver(
+                isCollapsed
+                    ? collapsed(response, reader.stream, head, outcome)
+                    : network(response, reader.stream, head, outcome)
+            )
+        case .exclusive(let response, let responseTime, let notStored):
+            return standIn(.failed(exclusive(response, responseTime, notStored)))
+        case .released(let status):
+            return standIn(.failedForOthers(status))
+        case .validated(let stored):
+            guard isFitting(stored.head) else { return fetchAlone() }
+            state = .validated
+            let freshness = policy.freshness(of: stored.head, at: stored.head.responseTime)
+            var outcome = outcome
+            outcome.forwardStatus = 304
+            outcome.timeToLive = freshness.secondsToLive
+            return .serveValidated(Serve(stored: stored, freshness: freshness, outcome: outcome))
+        case .refused:
+            return standIn(.looksWrong)
+        }
+    }
+
+    /// The fetch failed. A caller that has been cancelled does not ask.
+    mutating func failed(_ error: any Error) -> FetchAction {
+        guard case .waiting = state else { preconditionFailure("No fetch was waited for.") }
+        guard error is CancellationError else { return standIn(.unreachable(error)) }
+        // Cancelled by others before this caller joined: that is not this caller's end.
+        if isCollapsed { return fetchAlone() }
+        state = .ended
+        return .refuse(ExchangeError.shutDown(request))
+    }
+
+    /// ``waitLimit`` has passed. The fetch goes on without this caller.
+    mutating func waitedTooLong() -> FetchAction {
+        guard case .waiting = state else { preconditionFailure("No fetch was waited for.") }
+        return standIn(.slow)
+    }
+
+    /// The body of the validated response is gone: ``plan`` is to be fetched for this caller alone.
+    mutating func validatedGone() {
+        guard case .validated = state else { preconditionFailure("No response was validated.") }
+        _ = fetchAlone(plan?.unconditional(request.head))
+    }
+
+    /// Whether a shared fetch's response has this request's variant.
+    private func isFitting(_ head: StoredResponseHead) -> Bool {
+        !isCollapsed || policy.matchesVariant(head, prepared.selecting)
+    }
+
+    private var outcome: CacheOutcome { CacheOutcome(forward: plan?.fetch.reason, isCollapsed: isCollapsed) }
+
+    private mutating func fetchAlone(_ other: FetchPlan? = nil) -> FetchAction {
+        if let other { plan = other }
+        isCollapsed = false
+        state = .waiting
+        return .fetchAlone
+    }
+
+    // MARK: Standing in
+
+    private mutating func standIn(_ reason: StandIn) -> FetchAction {
+        if let serve = serve(reason, machine) {
+            state = .standingIn(reason)
+            return .standIn(serve)
+        }
+        switch withoutStandIn(reason) {
+        case .serve(let serve): return .standIn(serve)
+        case .deliver(let response): return .deliver(response)
+        case .fetchAlone: return .fetchAlone
+        case .refuse(let error): return .refuse(error)
+        }
+    }
+
+    /// The body of the stored response that was to stand in is gone. It may have been replaced
+    /// since it was looked up; then its replacement stands in.
+    mutating func standInGone(_ found: [StoredResponse], at now: Timestamp) -> StandInAction {
+        guard case .standingIn(let reason) = state else { preconditionFailure("Nothing was to stand in.") }
+        var again = machine
+        again.advance(to: now)
+        _ = again.lookedUp(found)
+        return serve(reason, again).map { .serve($0) } ?? withoutStandIn(reason)
+    }
+
+    /// The body of its replacement is gone too.
+    mutating func secondStandInGone() -> StandInAction {
+        guard case .standingIn(let reason) = state else { preconditionFailure("Nothing was to stand in.") }
+        return withoutStandIn(reason)
+    }
+
+    private func serve(_ reason: StandIn, _ machine: ExchangeMachine) -> Serve? {
+        switch reason {
+        case .slow: return machine.originIsSlow()
+        case .failed(let response): return machine.originAnswered(status: response.head.status)
+        case .failedForOthers(let status): return machine.originAnswered(status: status)
+        case .looksWrong: return machine.originLooksWrong()
+        case .unreachable(let error):
+            if case .serve(let serve) = machine.originFailed(error) { return serve }
+            return nil
+        }
+    }
+
+    private mutating func withoutStandIn(_ reason: StandIn) -> StandInAction {
+        switch reason {
+        case .slow:
+            _ = fetchAlone(plan?.unconditional(request.head))
+            return .fetchAlone
+        case .failed(let response):
+            state = .ended
+            return .deliver(response)
+        case .failedForOthers:
+            _ = fetchAlone()
+            return .fetchAlone
+        case .looksWrong:
+            // Once more, and then the response is this caller's whatever it looks like.
+            _ = fetchAlone(plan?.unconditional(request.head, mayStandIn: false))
+            return .fetchAlone
+        case .unreachable(let error):
+            state = .ended
+            switch machine.originFailed(error) {
+            case .refuse(let refusal): return .refuse(refusal)
+            case .serve: return .refuse(ExchangeError.bodyGone(error))
+            case .fetch: return .refuse(error)
+            }
+        }
+    }
+
+    // MARK: Responses
+
+    /// A response for this caller and no other, as it came.
+    private func exclusive(
+        _ response: TransportResponse,
+        _ responseTime: Timestamp,
+        _ notStored: StorageRefusal?
+    ) -> CacheResponse {
+        var outcome = outcome
+        outcome.notStored = notStored
+        let head = StoredResponseHead(
+            status: response.head.status,
+            fields: response.head.headerFields,
+            requestTime: now,
+            responseTime: responseTime
+        )
+        return network(response.head, response.body, head, outcome)
+    }
+
+    private func network(
+        _ response: HTTPResponse,
+        _ body: BodyStream,
+        _ head: StoredResponseHead,
+        _ outcome: CacheOutcome
+    ) -> CacheResponse {
+        CacheResponse(
+            head: response,
+            body: body,
+            source: .network,
+            age: policy.currentAge(of: head, at: max(now, head.responseTime)).milliseconds,
+            isStale: false,
+            isValidated: false,
+            stored: nil,
+            outcome: outcome
+        )
+    }
+
+    /// The response to another caller's request, as from store: with its age, and without the
+    /// fields that are for that caller alone. RFC 9111 §4
+    private func collapsed(
+        _ response: HTTPResponse,
+        _ body: BodyStream,
+        _ head: StoredResponseHead,
+        _ outcome: CacheOutcome
+    ) -> CacheResponse {
+        // It may have come long after this caller did.
+        let freshness = policy.freshness(of: head, at: max(now, head.responseTime))
+        var shared = response
+        shared.headerFields = policy.servedFields(of: head, age: freshness.age)
+        shared.headerFields[.contentLength] = response.headerFields[.contentLength]
+        var collapsed = network(shared, body, head, outcome)
+        // A caller that waited for the head gets a new response; one that came later gets a stored
+        // one.
+        if head.responseTime < now {
+            collapsed.isStale = !freshness.isFresh
+            collapsed.outcome.timeToLive = freshness.secondsToLive
+        }
+        return collapsed
+    }
+}

@@ -1,0 +1,400 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+import Testing
+
+@testable import HTTPCache
+
+/// The flow of one exchange, walked step by step without an engine, a store, a socket or a clock.
+struct ExchangeFlowTests {
+    private static let now = Timestamp(seconds: 1_000)
+    private static let start = LookupStart(endedFills: 7, fence: InvalidationSequence(3))
+
+    /// Why a walk left its path.
+    private struct UnexpectedAction: Error {}
+
+    // MARK: Lookup
+
+    @Test func freshResponseIsServed() throws {
+        var flow = try flow()
+        let serve = try serve(flow.lookUp([try stored(age: 10)]))
+        #expect(serve.outcome.isHit && serve.outcome.timeToLive == 50)
+        #expect(flow.plan == nil)
+    }
+
+    @Test func missIsFetchedUnderTheFenceOfItsLookup() throws {
+        var flow = try flow()
+        try ask(flow.lookUp([]))
+        #expect(flow.plan?.fence == InvalidationSequence(3))
+        #expect(flow.plan?.fetch.reason == .uriMiss && flow.plan?.storedSuccess == nil && flow.plan?.knowsStored == true)
+        #expect(flow.seenFills == 7 && flow.mayCollapse)
+    }
+
+    @Test func staleResponseIsValidated() throws {
+        var flow = try flow()
+        let stale = try stored(age: 100)
+        try ask(flow.lookUp([stale]))
+        #expect(flow.plan?.fetch.validating?.id == stale.id && flow.plan?.storedSuccess?.id == stale.id)
+    }
+
+    @Test func partialLookupIsRemembered() throws {
+        var flow = try flow()
+        try ask(flow.lookUp([], isWhole: false))
+        #expect(flow.plan?.knowsStored == false)
+    }
+
+    /// Mutant: `bodyGone` that considers the gone response again.
+    @Test func responseWithoutBodyIsPassedOver() throws {
+        var flow = try flow()
+        let gone = try stored(id: 1, age: 10)
+        let other = try stored(id: 2, age: 20, fields: [.cacheControl: "max-age=60", .vary: "Accept"])
+        let first = try serve(flow.lookUp([gone, other])).stored.id
+        #expect(try serve(flow.bodyGone()).stored.id == 3 - first)
+        try ask(flow.bodyGone())
+        // Both were stored when the origin was asked, so an error must not replace them.
+        #expect(flow.plan?.storedVariants.count == 2)
+    }
+
+    @Test(arguments: [CacheRequest.Preference.storedOnly, .standard]) func missWithoutOriginIsRefused(
+        preference: CacheRequest.Preference
+    ) throws {
+        var flow = try flow(mode: preference == .standard ? .offline : .automatic) { $0.preference = preference }
+        guard case .refuse(let refusal) = flow.lookUp([]) else { throw UnexpectedAction() }
+        #expect(refusal.code == .offlineMiss && refusal.status == 504)
+    }
+
+    @Test func requestThatIgnoresStoredResponsesAsksTheOrigin() throws {
+        var flow = try flow { $0.ignoresStored = true }
+        try ask(flow.lookUp([try stored(age: 1)]))
+        #expect(flow.plan?.fetch.validating == nil && !flow.mayCollapse)
+        // It is no answer, but still a success that an error must not replace.
+        #expect(flow.plan?.storedVariants.count == 1)
+    }
+
+    /// Mutant: `advance` is not called, so that the second lookup's response is from the future.
+    @Test func laterLookupsAreJudgedAtTheirTime() throws {
+        var flow = try flow()
+        try ask(flow.lookUp([]))
+        guard case .admit = flow.considered(recent: nil, verdict: .reachable),
+            case .lookUp = flow.admitted(.lookAgain)
+        else { throw UnexpectedAction() }
+        let came = try stored(age: -5)
+        let action = flow.lookedUp([came], isWhole: true, since: Self.start) { Self.now.adding(.seconds(6)) }
+        #expect(try serve(action).outcome.timeToLive == 60)
+    }
+
+    /// Mutant: no limit of lookups, so that a busy key keeps its callers looking.
+    @Test func fourthLookupWaitsForNoOtherFetch() throws {
+        var flow = try flow()
+        for number in 1...4 {
+            try ask(flow.lookUp([]))
+            #expect((flow.seenFills == nil) == (number == 4))
+            _ = flow.considered(recent: nil, verdict: .reachable)
+            if number < 4 { _ = flow.admitted(.lookAgain) }
+        }
+    }
+
+    // MARK: Renewal
+
+    @Test func servedResponseIsRenewedOnlyIfTheOriginIsWell() throws {
+        var flow = try flow()
+        let revalidated = try stored(age: 70, fields: [.cacheControl: "max-age=60, stale-while-revalidate=60"])
+        let serve = try serve(flow.lookUp([revalidated]))
+        #expect(serve.isToBeRefreshed)
+        let renewal = try #require(flow.renewal(of: serve, recent: nil, isOriginUnreachable: false))
+        #expect(renewal.plan.fetch.validating?.id == revalidated.id && renewal.plan.fence == InvalidationSequence(3))
+        #expect(flow.renewal(of: serve, recent: .unreachable, isOriginUnreachable: false) == nil)
+        #expect(flow.renewal(of: serve, recent: nil, isOriginUnreachable: true) == nil)
+    }
+
+    // MARK: The origin's health
+
+    @Test func missIsRefusedWhileTheBreakerIsOpen() throws {
+        var flow = try flow()
+        try ask(flow.lookUp([]))
+        guard case .refuse(let refusal) = flow.considered(recent: nil, verdict: .unreachable) else {
+            throw UnexpectedAction()
+        }
+        #expect(refusal.code == .originUnreachable && refusal.status == 504)
+        // The breaker may let it through as a trial all the same.
+        guard case .lead = flow.admitted(.lead(fill())) else { throw UnexpectedAction() }
+    }
+
+    @Test func failingTargetIsNamedAsSuch() throws {
+        var flow = try flow()
+        try ask(flow.lookUp([]))
+        guard case .refuse(let refusal) = flow.considered(recent: nil, verdict: .failing) else {
+            throw UnexpectedAction()
+        }
+        #expect(refusal.message.contains("failed again and again"))
+    }
+
+    @Test func staleResponseIsServedWhileTheBreakerIsOpen() throws {
+        var flow = try flow()
+        try ask(flow.lookUp([try stored(age: 100)]))
+        guard case .serve(let serve) = flow.considered(recent: nil, verdict: .unreachable) else {
+            throw UnexpectedAction()
+        }
+        #expect(serve.outcome.detail == .offline)
+        // Its body is gone: the origin is asked all the same.
+        guard case .lead = flow.admitted(.lead(fill())) else { throw UnexpectedAction() }
+    }
+
+    @Test func probeIsSentWhateverTheBreakerSays() throws {
+        var flow = try flow { $0.isProbe = true }
+        try ask(flow.lookUp([]))
+        guard case .admit = flow.considered(recent: .unreachable, verdict: .unreachable) else {
+            throw UnexpectedAction()
+        }
+    }
+
+    @Test func closedCacheRefuses() throws {
+        var flow = try flow()
+        try ask(flow.lookUp([]))
+        _ = flow.considered(recent: nil, verdict: .reachable)
+        guard case .refuse(let refusal) = flow.admitted(.closed) else { throw UnexpectedAction() }
+        #expect(refusal.code == .shutDown)
+    }
+
+    // MARK: The fetch
+
+    @Test(arguments: [false, true]) func sharedResponseIsDelivered(isCollapsed: Bool) throws {
+        var flow = try waiting([], isCollapsed: isCollapsed)
+        let response = try delivered(flow.received(shared(at: Self.now)))
+        #expect(response.outcome.isCollapsed == isCollapsed && response.outcome.isStored == !isCollapsed)
+        #expect(response.source == .network)
+        // Another caller's response comes with its age, as from store.
+        #expect((response.head.headerFields[.age] != nil) == isCollapsed)
+    }
+
+    /// Mutant: the variant of a collapsed response is not compared.
+    @Test func anotherVariantIsFetchedAlone() throws {
+        var flow = try waiting([], isCollapsed: true)
+        let other: HTTPFields = [.cacheControl: "max-age=60", .vary: "Accept-Language"]
+        try fetchAlone(
+            flow.received(shared(at: Self.now, fields: other, selecting: [.acceptLanguage: "fr"]))
+        )
+        #expect(!flow.isCollapsed)
+        // The leader of that fetch gets whatever comes.
+        _ = try delivered(flow.received(shared(at: Self.now, fields: other, selecting: [.acceptLanguage: "fr"])))
+    }
+
+    @Test func passedResponseIsForItsCaller() throws {
+        var flow = try waiting([])
+        let response = try delivered(flow.received(exclusive(200)))
+        #expect(response.outcome.notStored == .responseNoStore && !response.outcome.isStored)
+    }
+
+    @Test func callerWhoseResponseIsForAnotherAsksAlone() throws {
+        var flow = try waiting([], isCollapsed: true)
+        try fetchAlone(flow.received(.released(.ok)))
+        _ = try delivered(flow.received(exclusive(200)))
+    }
+
+    @Test func validatedResponseIsServed() throws {
+        let stale = try stored(age: 100)
+        var flow = try waiting([stale])
+        guard case .serveValidated(let serve) = flow.received(.validated(stale)) else { throw UnexpectedAction() }
+        #expect(serve.outcome.forward == .stale && serve.outcome.forwardStatus == 304)
+        // Its body is gone: the whole is fetched.
+        flow.validatedGone()
+        #expect(flow.plan?.fetch.validating == nil)
+        _ = try delivered(flow.received(shared(at: Self.now)))
+    }
+
+    @Test func cancelledFetchOfAnotherIsNoEndForItsFollower() throws {
+        var follower = try waiting([], isCollapsed: true)
+        try fetchAlone(follower.failed(CancellationError()))
+        var leader = try waiting([])
+        guard case .refuse(let error) = leader.failed(CancellationError()) else { throw UnexpectedAction() }
+        #expect((error as? ExchangeError)?.code == .shutDown)
+    }
+
+    // MARK: Standing in
+
+    /// The reasons for which a stored response stands in for the origin's.
+    enum Trouble: CaseIterable {
+        case slow, status, statusForOthers, looksWrong, unreachable
+    }
+
+    private func met(_ trouble: Trouble, _ flow: inout ExchangeFlow, _ stored: StoredResponse) throws
+        -> ExchangeFlow.FetchAction
+    {
+        switch trouble {
+        case .slow:
+            #expect(flow.waitLimit == .seconds(1))
+            return flow.waitedTooLong()
+        case .status: return flow.received(exclusive(503))
+        case .statusForOthers: return flow.received(.released(.serviceUnavailable))
+        case .looksWrong: return flow.received(.refused(stored))
+        case .unreachable: return flow.failed(TransportError(code: .connect, message: "unreachable"))
+        }
+    }
+
+    @Test(arguments: Trouble.allCases) func storedResponseStandsIn(trouble: Trouble) throws {
+        let stale = try stored(age: 100, fields: Self.lenient)
+        var flow = try waiting([stale])
+        guard case .standIn(let serve) = try met(trouble, &flow, stale) else { throw UnexpectedAction() }
+        let details: [Trouble: CacheOutcome.Detail] = [
+            .slow: .slow, .status: .staleIfError, .statusForOthers: .staleIfError, .looksWrong: .guarded,
+            .unreachable: .offline,
+        ]
+        #expect(serve.stored.id == stale.id && serve.outcome.detail == details[trouble])
+    }
+
+    /// Mutant: `standInGone` that chooses among the first lookup's responses.
+    @Test(arguments: Trouble.allCases) func replacementStandsInIfTheBodyIsGone(trouble: Trouble) throws {
+        let stale = try stored(age: 100, fields: Self.lenient)
+        var flow = try waiting([stale])
+        guard case .standIn = try met(trouble, &flow, stale) else { throw UnexpectedAction() }
+        let newer = try stored(id: 2, age: 90, fields: Self.lenient)
+        guard case .serve(let serve) = flow.standInGone([newer], at: Self.now) else { throw UnexpectedAction() }
+        #expect(serve.stored.id == 2)
+        try expectEnd(of: trouble, flow.secondStandInGone(), flow)
+    }
+
+    @Test(arguments: Trouble.allCases) func nothingStandsInIfTheStoreIsEmpty(trouble: Trouble) throws {
+        let stale = try stored(age: 100, fields: Self.lenient)
+        var flow = try waiting([stale])
+        guard case .standIn = try met(trouble, &flow, stale) else { throw UnexpectedAction() }
+        try expectEnd(of: trouble, flow.standInGone([], at: Self.now), flow)
+    }
+
+    /// The end without a stand-in: the origin's own response if there is one for this caller, else
+    /// another fetch, and an error if the origin is unreachable.
+    private func expectEnd(of trouble: Trouble, _ action: ExchangeFlow.StandInAction, _ flow: ExchangeFlow) throws {
+        switch (trouble, action) {
+        case (.status, .deliver(let response)):
+            #expect(response.head.status == .serviceUnavailable)
+        case (.slow, .fetchAlone):
+            #expect(flow.plan?.fetch.validating == nil)
+        case (.statusForOthers, .fetchAlone):
+            #expect(flow.plan?.fetch.validating != nil)
+        case (.looksWrong, .fetchAlone):
+            #expect(flow.plan?.fetch.validating == nil && flow.plan?.fetch.mayStandIn == false)
+        case (.unreachable, .refuse(let error)):
+            #expect((error as? ExchangeError)?.code == .originUnreachable)
+        default: throw UnexpectedAction()
+        }
+    }
+
+    @Test func errorWithoutStoredResponseIsDelivered() throws {
+        var flow = try waiting([])
+        #expect(try delivered(flow.received(exclusive(503))).head.status == .serviceUnavailable)
+    }
+
+    @Test func callerWaitsAsLongAsNothingCanStandIn() throws {
+        #expect(try waiting([]).waitLimit == nil)
+        let strict = try stored(age: 100, fields: [.cacheControl: "max-age=60, must-revalidate"])
+        #expect(try waiting([strict]).waitLimit == nil)
+    }
+
+    // MARK: Steps
+
+    private static let lenient: HTTPFields = [.cacheControl: "max-age=60, stale-if-error=600"]
+
+    private func fill() -> Fill { Fill(fence: InvalidationSequence(3)) }
+
+    private func flow(
+        mode: OfflineMode = .automatic,
+        _ change: (inout CacheRequest) -> Void = { _ in }
+    ) throws -> ExchangeFlow {
+        var request = CacheRequest(
+            head: HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/feed")
+        )
+        change(&request)
+        let snapshot = PreparedRequest.Snapshot(
+            policy: CachePolicy(kind: .shared),
+            partitions: CredentialPartition(secret: [UInt8](repeating: 7, count: 32)),
+            mode: mode,
+            settingsVersion: 0
+        )
+        var options = EngineOptions()
+        options.softTimeout = .seconds(1)
+        let prepared = try #require(PreparedRequest(request, rules: nil, snapshot))
+        return ExchangeFlow(prepared, options: options, now: Self.now)
+    }
+
+    /// A flow that waits for a fetch.
+    private func waiting(_ found: [StoredResponse], isCollapsed: Bool = false) throws -> ExchangeFlow {
+        var flow = try flow()
+        try ask(flow.lookUp(found))
+        guard case .admit = flow.considered(recent: nil, verdict: .reachable) else { throw UnexpectedAction() }
+        _ = flow.admitted(isCollapsed ? .joined(fill()) : .lead(fill()))
+        #expect(flow.isCollapsed == isCollapsed)
+        return flow
+    }
+
+    private func stored(
+        id: StoredResponse.ID = 1,
+        age: Int64,
+        fields: HTTPFields = [.cacheControl: "max-age=60"]
+    ) throws -> StoredResponse {
+        var fields = fields
+        fields[.eTag] = "\"\(id)\""
+        let time = Self.now.adding(.seconds(-age))
+        return StoredResponse(
+            id: id,
+            key: CacheKey(target: try TargetURI("https://a.example/feed")),
+            head: StoredResponseHead(status: .ok, fields: fields, requestTime: time, responseTime: time),
+            bodyID: id,
+            bodyLength: 0,
+            storedAt: time
+        )
+    }
+
+    private func shared(
+        at time: Timestamp,
+        fields: HTTPFields = [.cacheControl: "max-age=60"],
+        selecting: HTTPFields = [:]
+    ) throws -> Fill.Answer {
+        let head = StoredResponseHead(
+            selectingFields: selecting,
+            status: .ok,
+            fields: fields,
+            requestTime: time,
+            responseTime: time
+        )
+        let body = SharedBody(length: nil, writer: nil, unread: UnreadLimit(length: nil, isBackground: true)) {}
+        let reader = try #require(body.makeReader())
+        return .shared(head, HTTPResponse(status: .ok, headerFields: fields), reader, notStored: nil)
+    }
+
+    private func exclusive(_ status: Int) -> Fill.Answer {
+        let head = HTTPResponse(status: .init(code: status), headerFields: [.cacheControl: "no-store"])
+        return .exclusive(
+            TransportResponse(head: head, body: .empty),
+            responseTime: Self.now,
+            notStored: .responseNoStore
+        )
+    }
+
+    private func ask(_ action: ExchangeFlow.LookupAction) throws {
+        guard case .ask = action else { throw UnexpectedAction() }
+    }
+
+    private func serve(_ action: ExchangeFlow.LookupAction) throws -> ExchangeFlow.Serve {
+        guard case .serve(let serve) = action else { throw UnexpectedAction() }
+        return serve
+    }
+
+    private func delivered(_ action: ExchangeFlow.FetchAction) throws -> CacheResponse {
+        guard case .deliver(let response) = action else { throw UnexpectedAction() }
+        return response
+    }
+
+    private func fetchAlone(_ action: ExchangeFlow.FetchAction) throws {
+        guard case .fetchAlone = action else { throw UnexpectedAction() }
+    }
+}
+
+extension ExchangeFlow {
+    fileprivate mutating func lookUp(_ found: [StoredResponse], isWhole: Bool = true) -> LookupAction {
+        let now = now
+        return lookedUp(
+            found,
+            isWhole: isWhole,
+            since: LookupStart(endedFills: 7, fence: InvalidationSequence(3))
+        ) { now }
+    }
+}
