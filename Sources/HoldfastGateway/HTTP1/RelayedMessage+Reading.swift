@@ -4,34 +4,8 @@ import HTTPTypes
 import NIOCore
 
 extension RelayedMessage {
-    /// Makes a relayed response of the bytes that have arrived for a GET. It returns `nil` unless
-    /// they are one complete, plain response: the content's length is stated, its `Cache-Control`
-    /// forbids storing, and no field must be changed, only lines left out.
-    ///
-    /// All other responses are for ``ResponseDecoder``, which also states why a response is
-    /// rejected.
-    convenience init?(_ bytes: ByteBuffer, limits: MessageLimits) {
-        var reading = Reading()
-        let headLength = bytes.withUnsafeReadableBytes { bytes -> Int? in
-            guard let length = HeadEnd.length(of: bytes), length <= min(limits.startLine, limits.fieldBlock, 0xFFFF),
-                reading.read(bytes.part(0..<(length - 2)), count: limits.fieldCount),
-                reading.length == Int64(bytes.count - length)
-            else { return nil }
-            return length
-        }
-        guard let headLength else { return nil }
-        self.init(
-            bytes,
-            status: reading.status,
-            runs: reading.runs,
-            headLength: headLength,
-            hasDate: reading.hasDate,
-            isKeptAlive: !reading.connection.closes
-        )
-    }
-
     /// The facts collected while reading the lines of a head.
-    private struct Reading {
+    struct Reading {
         var status = 0
         var length: Int64?
         var hasDate = false

@@ -19,47 +19,52 @@ final class RelayedMessage: RelayedResponse {
     /// Whether the response's connection may take another request.
     let isKeptAlive: Bool
 
-    init(_ bytes: ByteBuffer, status: Int, runs: Runs, headLength: Int, hasDate: Bool, isKeptAlive: Bool) {
+    /// Makes a relayed response of the bytes that have arrived for a GET. It returns `nil` unless
+    /// they are one complete, plain response: the content's length is stated, its `Cache-Control`
+    /// forbids storing, and no field must be changed, only lines left out.
+    ///
+    /// All other responses are for ``ResponseDecoder``, which also states why a response is
+    /// rejected.
+    init?(_ bytes: ByteBuffer, limits: MessageLimits) {
+        var reading = Reading()
+        let headLength = bytes.withUnsafeReadableBytes { bytes -> Int? in
+            guard let length = HeadEnd.length(of: bytes), length <= min(limits.startLine, limits.fieldBlock, 0xFFFF),
+                reading.read(bytes.part(0..<(length - 2)), count: limits.fieldCount),
+                reading.length == Int64(bytes.count - length)
+            else { return nil }
+            return length
+        }
+        guard let headLength else { return nil }
         self.bytes = bytes
-        self.status = status
-        self.runs = runs
         self.headLength = headLength
-        self.hasDate = hasDate
-        self.isKeptAlive = isKeptAlive
+        status = reading.status
+        runs = reading.runs
+        hasDate = reading.hasDate
+        isKeptAlive = !reading.connection.closes
     }
 
     /// Parts of a head, without an allocation: at most four, in order, as offsets in bytes from the
     /// message's first.
     struct Runs {
-        /// The bounds of each part, in 16 bits each.
-        private var (low, high): (UInt64, UInt64) = (0, 0)
+        /// The lower and the upper bound of each part.
+        private var bounds = SIMD8<UInt16>()
         private(set) var count = 0
 
-        subscript(_ index: Int) -> Range<Int> {
-            let bounds = (index < 2 ? low : high) >> (UInt64(index & 1) * 32)
-            return Int(bounds & 0xFFFF)..<Int(bounds >> 16 & 0xFFFF)
-        }
+        subscript(_ index: Int) -> Range<Int> { Int(bounds[2 * index])..<Int(bounds[2 * index + 1]) }
 
         /// Adds a range after the present ones.
         ///
         /// - Parameter run: up to 65,535.
         /// - Returns: `false` if there is no room for it.
         mutating func append(_ run: Range<Int>) -> Bool {
-            if count > 0, self[count - 1].upperBound == run.lowerBound {
-                set(count - 1, self[count - 1].lowerBound..<run.upperBound)
-                return true
+            let isConnected = count > 0 && self[count - 1].upperBound == run.lowerBound
+            if !isConnected {
+                guard count < 4 else { return false }
+                bounds[2 * count] = UInt16(run.lowerBound)
+                count += 1
             }
-            guard count < 4 else { return false }
-            set(count, run)
-            count += 1
+            bounds[2 * count - 1] = UInt16(run.upperBound)
             return true
-        }
-
-        private mutating func set(_ index: Int, _ run: Range<Int>) {
-            let shift = UInt64(index & 1) * 32
-            let bounds = (UInt64(run.lowerBound) | UInt64(run.upperBound) << 16) << shift
-            let others = ~(UInt64(0xFFFF_FFFF) << shift)
-            if index < 2 { low = low & others | bounds } else { high = high & others | bounds }
         }
     }
 

@@ -296,15 +296,12 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         case .closed: boundary.take()?.seal()
         case .close: close()
         case .awaitClose: waitForClose()
-        case .keep: keep()
+        case .keep:
+            guard connectionError == nil, let connection, pool.keep(connection, endpoint) else { return close() }
+            isKept = true
+            timeLimits.beginIdle()
+            read()
         }
-    }
-
-    private func keep() {
-        guard connectionError == nil, let connection, pool.keep(connection, endpoint) else { return close() }
-        isKept = true
-        timeLimits.beginIdle()
-        read()
     }
 
     /// Closes the connection after a response. Bytes that have come after the response are read

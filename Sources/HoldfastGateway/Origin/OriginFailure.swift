@@ -41,6 +41,7 @@ extension TransportError {
         self.init(code: .timeout, message: "'\(endpoint)' \(fault).")
     }
 
+    /// The error for a connection that was not opened.
     init(connecting endpoint: OriginEndpoint, _ error: any Error) {
         switch error {
         case _ where Self.isDescriptorShortage(error):
@@ -50,26 +51,22 @@ extension TransportError {
             self.init(code: .outOfDescriptors, message: message, cause: error)
         case let error as NIOConnectionError where error.connectionErrors.isEmpty:
             self.init(code: .nameResolution, message: "The name in '\(endpoint)' does not resolve.", cause: error)
-        case ChannelError.connectTimeout:
-            self.init(
-                code: .connectTimeout,
-                message: "'\(endpoint)' did not accept a connection in time.",
-                cause: error
-            )
-        case let error as NIOConnectionError
-        where error.connectionErrors.allSatisfy {
-            if case ChannelError.connectTimeout = $0.error { true } else { false }
-        }:
-            self.init(
-                code: .connectTimeout,
-                message: "'\(endpoint)' did not accept a connection in time.",
-                cause: error
-            )
+        case _ where Self.isConnectTimeout(error):
+            let message = "'\(endpoint)' did not accept a connection in time."
+            self.init(code: .connectTimeout, message: message, cause: error)
         case is NIOSSLError, is BoringSSLError:
             self.init(code: .tls, message: "TLS cannot be used with '\(endpoint)'.", cause: error)
         default:
             self.init(code: .connect, message: "'\(endpoint)' could not be reached.", cause: error)
         }
+    }
+
+    private static func isConnectTimeout(_ error: any Error) -> Bool {
+        if let error = error as? NIOConnectionError {
+            return error.connectionErrors.allSatisfy { isConnectTimeout($0.error) }
+        }
+        if case ChannelError.connectTimeout = error { return true }
+        return false
     }
 
     private static func isDescriptorShortage(_ error: any Error) -> Bool {

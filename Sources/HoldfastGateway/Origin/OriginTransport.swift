@@ -78,14 +78,12 @@ public final class OriginTransport: Transport {
     /// - Throws: `TransportError`
     @concurrent
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
-        var request = request
-        request.mayBeRelayed = false
         var message = try OriginRequest.make(request, routes: routes(for: request.head))
         try await message.collectContent()
         let call = OriginCall(self, message, onInterim: request.onInformational)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                call.begin { result in continuation.resume(with: Result { try result.get().message() }) }
+                call.begin { result in continuation.resume(with: result.map { $0.parsed }) }
             }
         } onCancel: {
             call.cancel()
@@ -155,9 +153,10 @@ extension OriginRequest {
 }
 
 extension CallbackResponse {
-    /// - Throws: `TransportError` for a relayed response, which only requests that allow it get.
-    fileprivate func message() throws -> TransportResponse {
-        if case .response(let response) = self { return response }
-        throw TransportError(code: .other, message: "A relayed response reached a caller that cannot handle it.")
+    fileprivate var parsed: TransportResponse {
+        switch self {
+        case .response(let response): response
+        case .relayed(let relayed): TransportResponse(head: relayed.parsedHead(), body: BodyStream(relayed.content))
+        }
     }
 }

@@ -40,14 +40,8 @@ struct SocketPeek {
     /// as far as the system reports it.
     func untakenCount() -> Int {
         let buffered = (try? channel?.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-        return buffered + unsentCount()
-    }
-
-    /// The bytes that were written to the socket and that the peer's system has not confirmed. 0 if
-    /// the system does not report it.
-    private func unsentCount() -> Int {
-        guard let socket else { return 0 }
-        let count = try? socket.withUnsafeTransport { handle -> Int in
+        guard let socket else { return buffered }
+        let unsent = try? socket.withUnsafeTransport { handle -> Int in
             var count: Int32 = 0
             #if canImport(Darwin)
                 var length = socklen_t(MemoryLayout<Int32>.size)
@@ -56,7 +50,7 @@ struct SocketPeek {
                 return ioctl(handle, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
             #endif
         }
-        return count ?? 0
+        return buffered + (unsent ?? 0)
     }
 
     func peek() -> Input {

@@ -71,6 +71,7 @@ private final class InterimExchanges: Sendable {
     /// For each target a gate that opens when a client has its interim response.
     private let gates = Gates()
     private let finishedCount = Counter()
+    private let hasFailed = Atomic(false)
     private let gateway = Mutex<RunningGateway?>(nil)
     /// Shared targets that the origin has seen.
     private let seen = Mutex<Set<String>>([])
@@ -114,8 +115,13 @@ private final class InterimExchanges: Sendable {
             for round in 0..<roundCount {
                 let target = self.target(number, round)
                 try await client.send("\(way.method) \(target) HTTP/1.1\r\nHost: g\r\n\(content)")
-                try await self.expectInterim(target, client)
-                self.finishedCount.add(1)
+                do {
+                    try await self.expectInterim(target, client)
+                    self.finishedCount.add(1)
+                } catch {
+                    self.hasFailed.store(true, ordering: .relaxed)
+                    throw error
+                }
             }
         }
     }
@@ -155,6 +161,8 @@ private final class InterimExchanges: Sendable {
     private func waitForAll(round: Int) async {
         guard let gateway = gateway.withLock({ $0 }) else { return }
         while finishedCount.value < round * Self.clientCount || gateway.engine.memberCount < Self.clientCount {
+            // The clients that failed do not come again.
+            if hasFailed.load(ordering: .relaxed) { return }
             await Task.yield()
         }
     }

@@ -46,7 +46,7 @@ struct ResponseReceptionTests {
     /// and the recorded inputs of the fuzzer.
     static let samples: [Sample] = {
         var texts = responses + untilClose + malformed + [""]
-        texts += texts.flatMap { [hint + $0, hint + "HTTP/1.1 102 Processing\r\n\r\n" + hint + $0] }
+        texts += texts.map { hint + "HTTP/1.1 102\r\n\r\n" + $0 }
         texts += responses.flatMap { [$0 + "x", $0 + ok, $0 + hint] }
         texts += responses.map { String($0.dropLast()) }
         texts.append(String(repeating: "HTTP/1.1 100\r\n\r\n", count: 17))
@@ -94,8 +94,8 @@ struct ResponseReceptionTests {
     func cutsEverywhere(_ sample: Sample) throws {
         let bytes = sample.bytes
         for request in try Self.requests() {
-            // Without content there is no reader.
-            for plan in Plan.all where request.method == .get || plan.reading == .early {
+            // Without content there is no reader; one kind of reader sees each way to close.
+            for plan in Plan.all where plan.reading == .early || request.method == .get && plan.closing == .open {
                 let whole = try Self.outcome(request, [bytes[...]], plan)
                 for place in bytes.indices {
                     let cut = try Self.outcome(request, [bytes[..<place], bytes[place...]], plan)
