@@ -14,22 +14,35 @@
 # --peers NAMES    some of nginx,haproxy,varnish,trafficserver
 # --binary FILE    measures this 'holdfast', instead of this folder's release build
 #
+# With '--binary OLD --binary NEW' it measures two programs and no peers, in seven rounds in which
+# they take turns, and fails if the new one takes more than 1.05 of the old one's CPU for a hit or a
+# miss (the median of the rounds' ratios), or more than 1.03 of its instructions for a hit
+# (callgrind). Cases: instructions, hit_1k, miss.
+#
 # The server runs on the first core, wrk and the origin on the second. For Linux. Installs missing
 # programs on Debian and Ubuntu.
 set -eu
 . "$(dirname "$0")/../scripts/lib.sh"
 
-usage="Usage: Benchmarks/gateway.sh [--check] [--write DATE] [--quick] [--only REGEX] [--rounds N] [--seconds N]"
-binary=
+usage="Usage: Benchmarks/gateway.sh [--check] [--write DATE] [--quick] [--only REGEX] [--rounds N] [--seconds N] [--connections N] [--peers NAMES] [--binary FILE [--binary NEWER]]"
+binaries=()
 peers=nginx,haproxy,varnish,trafficserver
 arguments=()
 while [ $# -gt 0 ]; do
     case $1 in
+    --help | -h)
+        sed -n '2,/^set /s/^# \{0,1\}//p' Benchmarks/gateway.sh
+        exit 0
+        ;;
     --check | --quick) arguments+=("$1") ;;
     --write | --only | --rounds | --seconds | --connections | --peers | --binary)
         [ $# -gt 1 ] || fail "'$1' needs a value."
         case $1 in
-        --binary) binary=$2 ;;
+        --binary)
+            [ -x "$2" ] || fail "'$2' is no program."
+            [ ${#binaries[@]} -lt 2 ] || fail "'--binary' names at most two programs: the old one, then the new one."
+            binaries+=("$2")
+            ;;
         --peers) peers=$2 ;;
         *) arguments+=("$1" "$2") ;;
         esac
@@ -55,6 +68,11 @@ need wrk wrk
 need taskset util-linux
 # The origin is nginx too.
 need nginx nginx-light
+if [ ${#binaries[@]} -eq 2 ]; then
+    peers=
+    need valgrind valgrind
+    need objcopy binutils
+fi
 case $peers in *haproxy*) need haproxy haproxy ;; esac
 case $peers in *varnish*) need varnishd varnish ;; esac
 case $peers in *trafficserver*) need traffic_server trafficserver ;; esac
@@ -71,17 +89,19 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 make_temporary_folder
 
-if [ -z "$binary" ]; then
+if [ ${#binaries[@]} -eq 0 ]; then
     say "Building (the first build takes some minutes)"
     # Split on purpose: a list of options, the same as for 'make install'.
     # shellcheck disable=SC2086
     swift_ build $release_options --product holdfast
     # shellcheck disable=SC2086
-    binary=$(swift_ build $release_options --show-bin-path)/holdfast
+    binaries=("$(swift_ build $release_options --show-bin-path)/holdfast")
 fi
+for binary in "${binaries[@]}"; do
+    arguments+=(--binary "$binary")
+done
 
 # No compiled files beside the sources.
 export PYTHONDONTWRITEBYTECODE=1
 say "Measuring"
-python3 Benchmarks/Gateway/compare.py --binary "$binary" --folder "$temporary" --peers "$peers" \
-    ${arguments[@]+"${arguments[@]}"}
+python3 Benchmarks/Gateway/compare.py --folder "$temporary" --peers "$peers" "${arguments[@]}"

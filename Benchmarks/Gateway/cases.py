@@ -51,7 +51,7 @@ class Cases:
         return [self.start(servers.MAKERS[name](self.folder, origin.port)) for name in names]
 
     def ours(self, origin, **options):
-        return self.start(servers.holdfast(self.folder, self.options.binary, origin.port, **options))
+        return self.start(servers.holdfast(self.folder, self.options.binary[0], origin.port, **options))
 
     # MARK: Throughput
 
@@ -64,8 +64,9 @@ class Cases:
         # Warm up: sockets, threads and tiers.
         for server in all_servers:
             load.wrk(server, **options_of(1))
-        for _ in range(self.options.rounds):
-            for server in all_servers:
+        for number in range(self.options.rounds):
+            # In turn first and last, so that no server profits from its place.
+            for server in all_servers if number % 2 == 0 else reversed(all_servers):
                 before = load.count_at(origin)
                 report = load.wrk(server, **options_of(self.options.seconds))
                 reports[server.name].append(report)
@@ -85,7 +86,7 @@ class Cases:
             status, fields, body = load.get(server.port, target)
         if status != 200 or not body.startswith(f"{target} holdfast".encode()) or not length * 0.98 <= len(body) <= length * 1.02:
             raise Failure(f"'{server.name}' responds to {target} with {status} and {len(body)} bytes, {body[:40]!r}.")
-        if server.name == "holdfast" and not fields["Cache-Status"].startswith("holdfast; hit"):
+        if server.name in ("holdfast", "old", "new") and not fields["Cache-Status"].startswith("holdfast; hit"):
             raise Failure(f"'{server.name}' sends 'Cache-Status: {fields['Cache-Status']}' for a request that must be a hit.")
 
     def hit(self, section, target, length, peer, limit):
@@ -151,22 +152,28 @@ class Cases:
         origin = self.start(servers.origin(self.folder))
         mine = self.ours(origin)
         others = [server for server in self.peers(origin) if server.name != "trafficserver"]
-        self.misses("Miss passing through, 1 KiB", "/pass/", origin, mine, others, 1.5)
-        self.misses("Miss that is stored, 1 KiB", "/1k/", origin, mine, [other for other in others if other.name == "nginx"], None)
+        for section, prefix, names, limit in [
+            ("Miss passing through, 1 KiB", "/pass/", servers.PEERS, 1.5),
+            ("Miss that is stored, 1 KiB", "/1k/", ["nginx"], None),
+        ]:
+            beside = [other for other in others if other.name in names]
+            reports = self.misses(section, prefix, origin, [mine, *beside])
+            for other in beside:
+                bound = ("at most", limit) if limit and other.name == "nginx" else None
+                self.results.limit(f"{section}: CPU of {other.name}'s", ratio(reports[mine.name], reports[other.name], "processor"), bound)
 
-    def misses(self, section, prefix, origin, mine, others, limit):
+    def misses(self, section, prefix, origin, all_servers):
+        """Runs rounds of distinct targets, of which each must reach the origin."""
         def options_of(seconds):
             self.prefixes += 1
             return self.load_options(seconds, script="unique.lua", arguments=(f"{prefix}{self.prefixes}-", 0))
 
         before = load.count_at(origin)
-        reports = self.in_turn(section, [mine, *others], options_of, origin, 1024, hits=False)
+        reports = self.in_turn(section, all_servers, options_of, origin, 1024, hits=False)
         received = sum(report["requests"] for some in reports.values() for report in some)
         if load.count_at(origin) - before < received:
             raise Failure("Some requests that must be misses did not reach the origin.")
-        for other in others:
-            bound = ("at most", limit) if limit and other.name == "nginx" else None
-            self.results.limit(f"{section}: CPU of {other.name}'s", ratio(reports[mine.name], reports[other.name], "processor"), bound)
+        return reports
 
     # MARK: Pressure
 

@@ -10,6 +10,7 @@ import results
 import servers
 from cases import Cases
 from load import Failure
+from programs import Programs
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import sections  # noqa: E402
@@ -17,7 +18,7 @@ import sections  # noqa: E402
 
 def arguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--binary", required=True)
+    parser.add_argument("--binary", action="append", required=True)
     parser.add_argument("--folder", required=True)
     parser.add_argument("--only", default=".")
     parser.add_argument("--peers", default=",".join(servers.PEERS))
@@ -28,7 +29,10 @@ def arguments():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--write", metavar="DATE")
     options = parser.parse_args()
-    options.rounds = options.rounds or (1 if options.quick else 5)
+    options.compares = len(options.binary) == 2
+    if options.compares and options.write:
+        parser.error("A comparison of two programs is not written to RESULTS.md.")
+    options.rounds = options.rounds or (1 if options.quick else 7 if options.compares else 5)
     options.seconds = options.seconds or (1 if options.quick else 3)
     options.peers = options.peers.split(",")
     return options
@@ -39,8 +43,9 @@ def main():
     # So that every started process is stopped, however this ends.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     found = results.Results()
-    cases, loads, failures = Cases(options, found), [os.getloadavg()[0]], []
-    for name in Cases.NAMES:
+    cases = Programs(options, found) if options.compares else Cases(options, found)
+    loads, failures = [os.getloadavg()[0]], []
+    for name in cases.NAMES:
         if not re.search(options.only, name):
             continue
         print(f"{name} (load average {os.getloadavg()[0]:.1f})", flush=True)
@@ -61,7 +66,7 @@ def main():
             print(f"  {name}: {measured}; {limit}", file=sys.stderr)
     for failure in failures:
         print(f"error: {failure}", file=sys.stderr)
-    sys.exit(1 if failures or (options.check and found.missed) else 0)
+    sys.exit(1 if failures or ((options.check or options.compares) and found.missed) else 0)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,8 @@ class Server:
         self.name, self.port, self.core = name, port, core
         self.command, self.log, self.environment = command, log, environment
         self.process = None
+        # Seconds until it has to listen.
+        self.patience = 30
 
     def start(self):
         if accepts(self.port):
@@ -49,7 +51,7 @@ class Server:
                 env={**os.environ, **(self.environment or {})},
                 start_new_session=True,
             )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + self.patience
         while not accepts(self.port):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 with open(self.log, errors="replace") as log:

@@ -28,13 +28,13 @@ class Results:
             ]
         )
 
-    def limit(self, name, value, bound=None, unit=""):
+    def limit(self, name, value, bound=None, unit="", digits=2):
         """Adds a row that may have a limit: `("at most", 1.5)`."""
         verdict = ""
         if bound:
             held = value <= bound[1] if bound[0] == "at most" else value >= bound[1]
             verdict = "ok" if held else "MISSED"
-        figure = f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.2f}"
+        figure = f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.{digits}f}"
         self.limits.append([name, f"{figure} {unit}".strip(), f"{bound[0]} {bound[1]:g}" if bound else "", verdict])
 
     def held(self, name, fact, is_so):

@@ -8,11 +8,13 @@ struct Options: Sendable {
     var clients = 64
     var gateway = ""
     var dump = ""
+    /// The file into which the run is written down; empty for none.
+    var record = ""
     /// Prints only findings, and a line at the end.
     var isQuiet = false
 
     static let usage = """
-        usage: soak [SECONDS] [SEED] [--only PARTS] [--without PARTS] [--clients N] [--gateway FILE] [--dump FILE] [--quiet]
+        usage: soak [SECONDS] [SEED] [--only PARTS] [--without PARTS] [--clients N] [--gateway FILE] [--dump FILE] [--record FILE] [--quiet]
 
         PARTS, joined with commas: \(Part.allCases.map(\.rawValue).joined(separator: ", "))
         """
@@ -43,6 +45,7 @@ struct Options: Sendable {
             case "--clients": clients = try Self.number(value)
             case "--gateway": gateway = value
             case "--dump": dump = value
+            case "--record": record = value
             default: throw Wrong(what: "'\(word)' is not an option")
             }
         }

@@ -28,9 +28,10 @@ struct Soak {
     private let options: Options
     private let world: World
 
-    private init(_ options: Options) {
+    private init(_ options: Options) throws {
         self.options = options
-        world = World(seed: options.seed)
+        let recorder = options.record.isEmpty ? nil : try Recorder(file: options.record)
+        world = World(seed: options.seed, recorder: recorder)
     }
 
     /// - Returns: whether there are no findings.

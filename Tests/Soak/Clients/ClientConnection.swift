@@ -4,6 +4,8 @@ final class ClientConnection {
     private let world: World
     private let connectedAt: Moment
     private var place = 0
+    /// Its number in a recording.
+    private let number: Int
     /// The requests that were sent and have no response yet.
     private var waiting: [(request: ClientRequest, sentAt: Moment)] = []
     /// Whether the gateway announced that it closes, or closed.
@@ -16,6 +18,7 @@ final class ClientConnection {
     init(_ world: World, receiveBuffer: Int32? = nil) throws {
         self.world = world
         connectedAt = Clock.now()
+        number = world.recorder?.addConnection() ?? 0
         socket = try Socket(port: world.gatewayPort, patience: Self.patience, receiveBuffer: receiveBuffer)
     }
 
@@ -23,6 +26,7 @@ final class ClientConnection {
     func send(_ pieces: [[UInt8]], _ requests: [ClientRequest], pauses: [Double] = []) throws {
         let now = Clock.now()
         waiting += requests.map { ($0, now) }
+        world.recorder?.record(requests, pieces, on: number)
         for (index, piece) in pieces.enumerated() {
             if index > 0 { Clock.pause(index <= pauses.count ? pauses[index - 1] : 0) }
             do {

@@ -64,6 +64,7 @@ struct OriginConnection {
         response.framing = framing(response)
         let isClosing = response.framing == .close || random.chance(0.05)
         if isClosing { response.fields.append(("Connection", "close")) }
+        world.recorder?.record(response.written + response.bytes, to: request, closes: isClosing)
         try write(response, request)
         return !isClosing
     }
@@ -85,7 +86,8 @@ struct OriginConnection {
         if random.chance(0.5) {
             response.before = Array(hint.utf8)
         } else {
-            try socket.write(Array(hint.utf8))
+            response.written = Array(hint.utf8)
+            try socket.write(response.written)
             if random.chance(0.5) { Clock.pause(Double(random.number(1...10)) / 1_000) }
         }
     }

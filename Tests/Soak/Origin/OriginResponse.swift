@@ -10,6 +10,8 @@ struct OriginResponse {
     var framing = Framing.length
     /// Interim responses in the same segment.
     var before: [UInt8] = []
+    /// Interim responses that were written already.
+    var written: [UInt8] = []
     /// By how much the length is less than the content.
     var missing = 0
     private let isHead: Bool

@@ -6,6 +6,8 @@ final class World: Sendable {
     let seed: UInt64
     let noise: Noise
     let statistics = Statistics()
+    /// Writes the run down, if that is wanted.
+    let recorder: Recorder?
     private let oracle: Mutex<Oracle>
     private let state = Mutex(State())
 
@@ -17,8 +19,9 @@ final class World: Sendable {
         var numbers = 0
     }
 
-    init(seed: UInt64) {
+    init(seed: UInt64, recorder: Recorder? = nil) {
         self.seed = seed
+        self.recorder = recorder
         let oracle = Oracle(seed: seed)
         noise = oracle.noise
         self.oracle = Mutex(oracle)

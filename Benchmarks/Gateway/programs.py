@@ -1,0 +1,108 @@
+"""An old and a new program side by side: the cost of hits and misses, and its limits."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+
+import servers
+from cases import Cases
+from load import Failure
+from results import ratio
+
+PROCESSOR_LIMIT, INSTRUCTION_LIMIT = 1.05, 1.03
+
+
+class Programs(Cases):
+    """The cases of Cases that compare, with the old program in place of the peers."""
+
+    NAMES = ["instructions", "hit_1k", "miss"]
+
+    def pair(self, origin):
+        """Starts both programs, each with a store of its own."""
+        pair = []
+        for name, binary in zip(("old", "new"), self.options.binary):
+            server = servers.holdfast(servers.made(self.folder, name), binary, origin.port)
+            server.name = name
+            pair.append(self.start(server))
+        return pair
+
+    def compare(self, section, reports):
+        value = ratio(reports["new"], reports["old"], "processor")
+        self.results.limit(f"{section}: CPU of the old program's", value, ("at most", PROCESSOR_LIMIT), digits=3)
+
+    def hit_1k(self):
+        section, target = "Hit, 1 KiB, from memory", "/1k/a"
+        origin = self.start(servers.origin(self.folder))
+        pair = self.pair(origin)
+        for server in pair:
+            self.check_hit(server, target, 1024)
+        self.compare(section, self.in_turn(section, pair, lambda seconds: self.load_options(seconds, target=target), origin, 1024, hits=True))
+
+    def miss(self):
+        origin = self.start(servers.origin(self.folder))
+        pair = self.pair(origin)
+        for section, prefix in [("Miss passing through, 1 KiB", "/pass/"), ("Miss that is stored, 1 KiB", "/1k/")]:
+            self.compare(section, self.misses(section, prefix, origin, pair))
+
+    # MARK: Instructions
+
+    def instructions(self):
+        """Instructions of a hit, which other load on the machine does not change."""
+        origin = self.start(servers.origin(self.folder))
+        old, new = (self.instructions_of_a_hit(name, binary, origin) for name, binary in zip(("old", "new"), self.options.binary))
+        name = "Hit, 1 KiB, from memory: instructions"
+        self.results.limit(f"{name}, old", old)
+        self.results.limit(f"{name}, new", new)
+        self.results.limit(f"{name}, of the old program's", new / old, ("at most", INSTRUCTION_LIMIT), digits=3)
+
+    def instructions_of_a_hit(self, name, binary, origin):
+        """The difference between a long run and a short one, for each request.
+
+        Both begin and end in the same way, so the difference is that of the requests.
+        """
+        few, many = (1000, 3000) if self.options.quick else (2000, 12_000)
+        counted = [self.counted(os.path.join(self.folder, f"{name}-{count}"), binary, origin, count) for count in (few, many)]
+        return (counted[1] - counted[0]) / (many - few)
+
+    def counted(self, folder, binary, origin, count):
+        """The instructions of a whole run with that number of hits, counted by callgrind."""
+        os.makedirs(folder)
+        # valgrind reads all debug information before it begins, which takes minutes.
+        stripped = os.path.join(folder, "stripped")
+        subprocess.run(["objcopy", "--strip-debug", binary, stripped], check=True)
+        server = servers.holdfast(folder, stripped, origin.port)
+        server.command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *server.command]
+        # Hashes differ from process to process otherwise, and their collisions with them.
+        server.environment = {"SWIFT_DETERMINISTIC_HASHING": "1"}
+        server.patience = 300
+        self.start(server)
+        ask_again_and_again(server.port, "/1k/a", count)
+        server.process.send_signal(signal.SIGTERM)
+        server.process.wait(server.patience)
+        os.remove(stripped)
+        with open(server.log, errors="replace") as log:
+            text = log.read()
+        found = re.search(r"Collected : (\d+)", text)
+        if not found:
+            raise Failure(f"callgrind counted nothing:\n{text[-2000:]}")
+        return int(found[1])
+
+
+def ask_again_and_again(port, target, count):
+    """Sends requests on one connection, each when the response to the one before has come."""
+    request = f"GET {target} HTTP/1.1\r\nHost: count.test\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        received = connection.makefile("rb")
+        for number in range(count):
+            connection.sendall(request)
+            head = b""
+            while line := received.readline().rstrip(b"\r\n"):
+                head += line + b"\n"
+            length = int(re.search(rb"(?i)^content-length: (\d+)$", head, re.MULTILINE)[1])
+            if len(received.read(length)) != length or not head.startswith(b"HTTP/1.1 200"):
+                raise Failure(f"Request {number} got {head[:60]!r}.")
+            if number and b"cache-status: holdfast; hit" not in head.lower():
+                raise Failure(f"Request {number} is no hit: {head!r}")

@@ -1,0 +1,155 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+import Testing
+
+@testable import HTTPCache
+
+/// A response to a fill's request, and what becomes of it.
+struct FillCase: Sendable, CustomTestStringConvertible {
+    /// A decision without the responses in it.
+    enum Decision: Sendable, Hashable {
+        case freshens, confirms, asksAgain, completes, combines, refuses
+        /// Stored for all.
+        case stores
+        /// Stored for the request's principal.
+        case storesForPrincipal
+        case passes(StorageRefusal)
+
+        init(_ decision: FillDecision) {
+            switch decision {
+            case .freshen: self = .freshens
+            case .confirm: self = .confirms
+            case .askAgain: self = .asksAgain
+            case .store(let draft): self = draft.key == draft.key.inPartition(.shared) ? .stores : .storesForPrincipal
+            case .complete: self = .completes
+            case .combine: self = .combines
+            case .passThrough(let refusal): self = .passes(refusal)
+            case .refuse: self = .refuses
+            }
+        }
+    }
+
+    let testDescription: String
+    private let kind: CacheKind
+    private let method: HTTPRequest.Method
+    private let fields: HTTPFields
+    private let settings: ExchangeSettings?
+    private let change: @Sendable (inout CacheRequest) -> Void
+    private let know: @Sendable (inout FillContext) -> Void
+    let response: HTTPResponse
+    let decision: Decision
+
+    /// - Parameters:
+    ///   - fields: of the request.
+    ///   - rules: the settings that apply to the request; none by default.
+    ///   - change: changes the request.
+    ///   - know: gives the fill what is stored.
+    init(
+        _ name: String,
+        _ decision: Decision,
+        _ status: HTTPResponse.Status = .ok,
+        _ responseFields: HTTPFields = [:],
+        kind: CacheKind = .private,
+        method: HTTPRequest.Method = .get,
+        to fields: HTTPFields = [:],
+        rules: ((inout ExchangeSettings) -> Void)? = nil,
+        change: @escaping @Sendable (inout CacheRequest) -> Void = { _ in },
+        beside know: @escaping @Sendable (inout FillContext) -> Void = { _ in }
+    ) {
+        testDescription = name
+        self.kind = kind
+        self.method = method
+        self.fields = fields
+        settings = rules.map { change in
+            var settings = ExchangeSettings()
+            change(&settings)
+            return settings
+        }
+        self.change = change
+        self.know = know
+        response = HTTPResponse(status: status, headerFields: responseFields)
+        self.decision = decision
+    }
+
+    static let requestTime = Timestamp(seconds: 1_700_000_000)
+    static let responseTime = requestTime.adding(.seconds(2))
+
+    /// The fill's knowledge of its request, without an engine.
+    func context() throws -> FillContext {
+        var request = CacheRequest(
+            head: HTTPRequest(
+                method: method,
+                scheme: "https",
+                authority: "a.example",
+                path: "/feed?page=1&token=opensesame",
+                headerFields: fields
+            )
+        )
+        if method == .post || method.rawValue == "QUERY" { request.body = .buffer(ByteBuffer(string: "{}")) }
+        change(&request)
+        let target = try #require(TargetURI(request: request.head))
+        let policy = CachePolicy(kind: kind)
+        let partitions = CredentialPartition(secret: [UInt8](repeating: 7, count: 32))
+        let prepared: PreparedRequest
+        if let settings {
+            let rules = RequestRules(settings: settings)
+            prepared = PreparedRequest(
+                request,
+                target,
+                under: rules,
+                policy: policy,
+                mode: .automatic,
+                partitions,
+                version: 0
+            )
+        } else {
+            prepared = PreparedRequest(request, target, policy: policy, mode: .automatic, partitions, version: 0)
+        }
+        var context = FillContext(
+            prepared,
+            // Requests without a key of their own never get this far, but for HEAD and POST.
+            key: prepared.key ?? CacheKey(target: target),
+            requestTime: Self.requestTime,
+            options: EngineOptions()
+        )
+        know(&context)
+        return context
+    }
+
+    func decide() throws -> FillDecision { try context().decide(response, at: Self.responseTime) }
+}
+
+extension FillContext {
+    /// A response that is stored for the request.
+    ///
+    /// - Parameter isShared: it is stored for all, and not for the request's principal.
+    func stored(
+        _ fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\"", .contentType: "application/json"],
+        _ status: HTTPResponse.Status = .ok,
+        length: Int64 = 10,
+        isShared: Bool = true
+    ) -> StoredResponse {
+        StoredResponse(
+            id: 1,
+            key: isShared ? key.inPartition(.shared) : key,
+            head: StoredResponseHead(
+                status: status,
+                fields: fields,
+                requestTime: Timestamp(seconds: 1_699_999_000),
+                responseTime: Timestamp(seconds: 1_699_999_001)
+            ),
+            bodyID: 1,
+            bodyLength: length,
+            storedAt: Timestamp(seconds: 1_699_990_000)
+        )
+    }
+
+    /// The first five bytes of ten, stored.
+    func storedPart(isShared: Bool = true) -> StoredResponse {
+        let fields: HTTPFields = [
+            .cacheControl: "public, max-age=60", .eTag: "\"1\"", .contentRange: "bytes 0-4/10", .contentLength: "5",
+        ]
+        return stored(fields, .partialContent, length: 5, isShared: isShared)
+    }
+}

@@ -1,0 +1,94 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Testing
+
+@testable import HTTPCache
+
+/// A registry of fills without an engine, a store or a socket.
+struct FillRegistryFixture {
+    /// How a caller is admitted.
+    enum Way: Sendable, Hashable {
+        case leads, joins, looksAgain, isRejected
+    }
+
+    let registry = FillRegistry()
+    let key: CacheKey
+    let otherKey: CacheKey
+
+    init() throws {
+        key = CacheKey(target: try TargetURI("https://a.example/feed"))
+        otherKey = CacheKey(target: try TargetURI("https://a.example/other"))
+    }
+
+    /// Admits a caller who waits for another's fill, if there is one.
+    @discardableResult
+    func admit(
+        _ key: CacheKey? = nil,
+        seen: UInt32? = nil,
+        fence: Int64 = 0,
+        rules: RequestRules? = nil,
+        check: ContentCheck? = nil,
+        mayReuse: (StoredResponseHead) -> Bool = { _ in true }
+    ) -> (way: Way, fill: Fill?) {
+        let admission = registry.admit(
+            key ?? self.key,
+            seen: seen,
+            fence: InvalidationSequence(fence),
+            rules: rules.map { ObjectIdentifier($0) },
+            check: check,
+            mayReuse: mayReuse
+        )
+        switch admission {
+        case .lead(let fill): return (.leads, fill)
+        case .joined(let fill): return (.joins, fill)
+        case .lookAgain: return (.looksAgain, nil)
+        case .closed: return (.isRejected, nil)
+        }
+    }
+
+    /// Admits a caller who has to lead.
+    func lead(
+        _ key: CacheKey? = nil,
+        fence: Int64 = 0,
+        rules: RequestRules? = nil,
+        check: ContentCheck? = nil
+    ) throws -> Fill {
+        let (way, fill) = admit(key, fence: fence, rules: rules, check: check)
+        #expect(way == .leads)
+        return try #require(fill)
+    }
+
+    /// Admits a caller who leads, or does without a fill.
+    func leadAtOnce(seen: UInt32? = nil) -> Fill? {
+        registry.leadAtOnce(key, seen: seen ?? registry.endedCount(key), fence: InvalidationSequence(0), rules: nil)
+    }
+
+    /// Admits a caller whose fill no other may join.
+    func admitAlone(_ key: CacheKey? = nil) -> Fill? {
+        registry.admitAlone(key ?? self.key, fence: InvalidationSequence(0))
+    }
+
+    /// Makes a fill for which no caller waits.
+    func admitInBackground(fence: Int64 = 0, rules: RequestRules? = nil, check: ContentCheck? = nil) -> Fill? {
+        registry.admitInBackground(
+            key,
+            fence: InvalidationSequence(fence),
+            rules: rules.map { ObjectIdentifier($0) },
+            check: check
+        )
+    }
+
+    /// Claims the right to store a response that is selected by a language.
+    func claim(_ fill: Fill, _ language: String = "", isPart: Bool = false, key: CacheKey? = nil) -> Bool {
+        var head = Self.head
+        if !language.isEmpty { head.selectingFields[.acceptLanguage] = language }
+        return registry.claimStoring(fill, key ?? self.key, head, isPart: isPart)
+    }
+
+    static let head = StoredResponseHead(
+        status: .ok,
+        fields: [:],
+        requestTime: Timestamp(seconds: 0),
+        responseTime: Timestamp(seconds: 0)
+    )
+}

@@ -1,0 +1,304 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import Testing
+
+@testable import HTTPCache
+
+/// Which origins are treated as unreachable, and how they are probed, without an engine.
+/// ``BreakerTests`` shows when one origin is.
+@Suite(.timeLimit(.minutes(20))) struct OriginRegistryReachabilityTests {
+    private let registry = OriginRegistry(options: EngineOptions())
+    private let origin: Origin
+    private let start = Timestamp(seconds: 1000)
+
+    init() throws { origin = try Self.origin("a") }
+
+    private static func origin(_ name: String) throws -> Origin { Origin(try TargetURI("https://\(name).example/")) }
+
+    private static func target(_ number: Int) -> AskedTarget { AskedTarget(target: number, request: number) }
+
+    private func request(_ path: String) -> CacheRequest {
+        CacheRequest(head: HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: path))
+    }
+
+    @discardableResult
+    private func fail(
+        _ origin: Origin? = nil,
+        _ target: Int = 1,
+        by failure: Breaker.Failure = .connection,
+        probe: CacheRequest? = nil,
+        startProbing: () -> Task<Void, Never> = { Task {} }
+    ) -> Bool {
+        let origin = origin ?? self.origin
+        return registry.failed(
+            origin,
+            Self.target(target),
+            failure,
+            probe: probe,
+            at: start,
+            startProbing: startProbing
+        )
+    }
+
+    private func verdict(_ target: Int = 1, _ origin: Origin? = nil) -> Breaker.Verdict {
+        registry.verdict(origin ?? self.origin, { Self.target(target) }, at: start)
+    }
+
+    private func answer(_ target: Int = 1, _ origin: Origin? = nil, at now: Timestamp? = nil) -> Bool {
+        let now = now ?? start
+        return registry.answered(origin ?? self.origin, { Self.target(target) }, at: { now })
+    }
+
+    private func enterIfReachable(_ target: Int, at now: Timestamp? = nil) -> Bool {
+        let now = now ?? start
+        return registry.enterIfReachable(origin, .none, { Self.target(target) }, at: { now })
+    }
+
+    // MARK: Verdicts
+
+    /// Nothing is computed for an origin without failures, which is the usual case.
+    @Test func unknownOriginIsReachable() {
+        let asked: @Sendable () -> AskedTarget = {
+            Issue.record("The target's hash is not needed.")
+            return Self.target(1)
+        }
+        let verdict = registry.verdict(origin, asked, at: start)
+        let wasUnreachable = registry.answered(origin, asked, at: { start })
+        let hasEntered = registry.enterIfReachable(origin, .none, asked, at: { start })
+        #expect(verdict == .reachable && !wasUnreachable && hasEntered)
+        #expect(!registry.isOpen(origin) && registry.nextProbe(origin, jitter: 1) == nil)
+        #expect(registry.admits(origin, Self.target(1), at: start))
+        #expect(registry.wouldAdmit(origin, Self.target(1), at: start))
+        #expect(!registry.probeFailed(origin, at: start) && !registry.forget(origin))
+        #expect(registry.probe(origin, among: [(request("/"), 1)]) == nil)
+    }
+
+    @Test func onlyTheFailureThatOpensTheBreakerSaysSo() throws {
+        #expect(fail())
+        #expect(!fail() && !fail(nil, 2))
+        #expect(registry.isOpen(origin) && verdict() == .unreachable && verdict(2) == .unreachable)
+        #expect(verdict(1, try Self.origin("b")) == .reachable)
+    }
+
+    @Test func openBreakerKeepsPlacesFree() {
+        fail()
+        #expect(!enterIfReachable(1) && !enterIfReachable(2))
+        #expect(registry.enterIfFree(origin, .none), "a request that is let through all the same gets a place")
+        #expect(answer())
+        #expect(enterIfReachable(1))
+    }
+
+    @Test func failingTargetIsRejectedAndOthersAreSent() {
+        for _ in 0..<3 { #expect(!fail(by: .hangUp)) }
+        #expect(verdict(1) == .failing && verdict(2) == .reachable)
+        #expect(!enterIfReachable(1) && enterIfReachable(2))
+        #expect(enterIfReachable(1, at: start.adding(.seconds(1))))
+    }
+
+    /// An open breaker lets one request in a second through that nothing stored can answer.
+    @Test func thirtyCallersShareOneTry() async {
+        fail()
+        func admitted(at now: Timestamp) async -> Int {
+            await withTaskGroup { group in
+                for number in 0..<30 {
+                    group.addTask { registry.admits(origin, Self.target(100 + number), at: now) }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+        }
+        #expect(registry.wouldAdmit(origin, Self.target(100), at: start))
+        #expect(await admitted(at: start) == 1)
+        #expect(!registry.wouldAdmit(origin, Self.target(100), at: start.adding(.milliseconds(999))))
+        #expect(await admitted(at: start.adding(.seconds(1))) == 1)
+    }
+
+    @Test func oneOfThirtyResponsesEndsTheOutage() async {
+        fail()
+        let ended = await withTaskGroup { group in
+            for number in 0..<30 { group.addTask { answer(number) } }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(ended == 1)
+        #expect(!registry.isOpen(origin))
+    }
+
+    @Test func forgottenOriginIsReachable() {
+        fail()
+        #expect(registry.forget(origin))
+        #expect(!registry.forget(origin))
+        #expect(verdict() == .reachable && registry.nextProbe(origin, jitter: 1) == nil)
+    }
+
+    /// Places are given back to the same record after its failures are forgotten.
+    @Test func forgettingKeepsRequestsUnderWay() {
+        #expect(registry.enterIfFree(origin, .none))
+        fail()
+        #expect(registry.forget(origin))
+        let others = (0..<300).count { _ in registry.enterIfFree(origin, .none) }
+        #expect(others == EngineOptions().inFlightLimit - 1)
+    }
+
+    @Test func failuresOfTooManyOriginsAreNotRemembered() throws {
+        for number in 0..<OriginRegistry.breakerLimit { #expect(fail(try Self.origin("o\(number)"))) }
+        let further = try Self.origin("further")
+        #expect(!fail(further) && !registry.isOpen(further))
+        let known = try Self.origin("o7")
+        #expect(!fail(known) && registry.isOpen(known))
+        #expect(registry.forget(known))
+        #expect(fail(further) && registry.isOpen(further))
+    }
+
+    /// Whatever an origin was asked for, nothing of it stays behind once it has responded.
+    @Test func idleOriginsLeaveRoomForFailuresOfOthers() throws {
+        for number in 0..<OriginRegistry.breakerLimit {
+            let origin = try Self.origin("o\(number)")
+            switch number % 4 {
+            case 0:
+                #expect(registry.enterIfFree(origin, .none))
+                registry.leave(origin, .none)
+            case 1:
+                fail(origin)
+                #expect(answer(1, origin, at: start.adding(.seconds(10))))
+            case 2:
+                let body = try #require(registry.addUnread(origin) {})
+                registry.removeUnread(body, origin)
+            default:
+                fail(origin, 1, by: .hangUp)
+                #expect(!registry.forget(origin))
+            }
+        }
+        #expect(fail())
+    }
+
+    // MARK: Probes
+
+    @Test func thirtyFailuresStartOneProbe() async {
+        let started = Tally()
+        let opened = await withTaskGroup { group in
+            for number in 0..<30 {
+                group.addTask {
+                    fail(nil, number) {
+                        started.add()
+                        return Task {}
+                    }
+                }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(opened == 1 && started.count == 1)
+    }
+
+    @Test func failuresBelowTheThresholdStartNoProbe() {
+        for _ in 0..<2 {
+            fail(by: .silence) {
+                Issue.record("There is nothing to confirm yet.")
+                return Task {}
+            }
+        }
+        #expect(registry.nextProbe(origin, jitter: 1) == nil)
+        let started = Tally()
+        fail(by: .silence) {
+            started.add()
+            return Task {}
+        }
+        #expect(started.count == 1)
+        #expect(registry.nextProbe(origin, jitter: 1) == .zero && !registry.isOpen(origin))
+    }
+
+    @Test func confirmationThatFailsOpensTheBreaker() {
+        for _ in 0..<3 { fail(by: .hangUp) }
+        #expect(!registry.probeFailed(origin, at: start))
+        #expect(registry.probeFailed(origin, at: start))
+        #expect(!registry.probeFailed(origin, at: start), "it is open already")
+        #expect(registry.isOpen(origin))
+    }
+
+    @Test func probesComeLessAndLessOften() {
+        fail()
+        var pauses: [Duration?] = []
+        for _ in 0..<3 {
+            pauses.append(registry.nextProbe(origin, jitter: 1))
+            #expect(!registry.probeFailed(origin, at: start))
+        }
+        #expect(pauses == [.milliseconds(500), .seconds(1), .seconds(2)])
+        #expect(registry.nextProbe(origin, jitter: 0) == .seconds(2))
+    }
+
+    @Test(arguments: [true, false]) func responseOrMissingRouteEndsProbing(isResponse: Bool) async {
+        let never = Gate()
+        let wasCancelled = Tally()
+        let probing = Task {
+            do { try await never.wait() } catch { wasCancelled.add() }
+        }
+        fail { probing }
+        #expect(isResponse ? answer() : registry.forget(origin))
+        await probing.value
+        #expect(wasCancelled.count == 1)
+        let isNew = Tally()
+        fail {
+            isNew.add()
+            return Task {}
+        }
+        // In doubt, one failed connection is not enough to open the breaker again.
+        #expect(isNew.count == (isResponse ? 0 : 1))
+    }
+
+    @Test func closingEndsProbesAndWaitsForThem() async throws {
+        let ended = Tally()
+        for name in ["a", "b", "c"] {
+            fail(try Self.origin(name)) {
+                Task {
+                    try? await Gate().wait()
+                    for _ in 0..<20 { await Task.yield() }
+                    ended.add()
+                }
+            }
+        }
+        await registry.close()
+        #expect(ended.count == 3)
+        let late = try Self.origin("late")
+        let opened = fail(late) {
+            Issue.record("A closed registry starts no probe.")
+            return Task {}
+        }
+        #expect(!opened && !registry.isOpen(late))
+    }
+
+    // MARK: The request of a probe
+
+    @Test func probeRepeatsRequestThatFoundNoConnection() throws {
+        var sent = request("/feed")
+        sent.client = RequestClient("192.0.2.1")
+        sent.onInformational = { _ in }
+        fail(probe: sent)
+        let probe = try #require(registry.probe(origin, among: [(request("/other"), 2)]))
+        #expect(probe.head.path == "/feed")
+        #expect(probe.client == .none && probe.onInformational == nil, "no client has anything of it")
+        fail(nil, 2, probe: request("/later"))
+        #expect(registry.probe(origin, among: [])?.head.path == "/later")
+        fail(nil, 3, probe: nil)
+        #expect(registry.probe(origin, among: [])?.head.path == "/later", "a POST is not repeated")
+    }
+
+    /// After a silent connection the target may be the cause.
+    @Test func probeAsksForAnotherTargetIfConnectionWasMade() throws {
+        for _ in 0..<3 { fail(nil, 1, by: .hangUp, probe: request("/1")) }
+        let others = [(request("/1"), 1), (request("/2"), 2), (request("/3"), 3)]
+        #expect(registry.probe(origin, among: others)?.head.path == "/2")
+        #expect(registry.probe(origin, among: []) == nil, "a request that was sent is not repeated")
+        fail(nil, 2, by: .hangUp)
+        fail(nil, 3, by: .hangUp)
+        let paths = (0..<4).map { _ in
+            let path = registry.probe(origin, among: others)?.head.path
+            _ = registry.probeFailed(origin, at: start)
+            return path
+        }
+        #expect(paths == ["/1", "/1", "/1", "/2"], "all have failed, so that they take turns once it is open")
+    }
+
+    @Test func reachableOriginIsNotProbed() {
+        fail(by: .hangUp, probe: request("/1"))
+        #expect(registry.probe(origin, among: [(request("/2"), 2)]) == nil)
+    }
+}
