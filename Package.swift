@@ -47,8 +47,10 @@ let package = Package(
     products: [
         .library(name: "Holdfast", targets: ["Holdfast"]),
         .library(name: "HTTPCache", targets: ["HTTPCache"]),
+        .library(name: "HTTPCacheExplaining", targets: ["HTTPCacheExplaining"]),
         .library(name: "HoldfastGateway", targets: ["HoldfastGateway"]),
         .library(name: "HoldfastTesting", targets: ["HoldfastTesting"]),
+        .library(name: "OfflineStoreRecovery", targets: ["OfflineStoreRecovery"]),
         .executable(name: "holdfast", targets: ["holdfast-cli"]),
         .executable(name: "cache-dump", targets: ["cache-dump"]),
         .executable(name: "sample-origin", targets: ["sample-origin"]),
@@ -95,6 +97,12 @@ let package = Package(
             dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
             swiftSettings: settings
         ),
+        // For 'holdfast explain'. The engine does not import it.
+        .target(
+            name: "HTTPCacheExplaining",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes],
+            swiftSettings: settings
+        ),
         .target(
             name: "HoldfastMigrations",
             path: "Migrations",
@@ -109,6 +117,12 @@ let package = Package(
                 httpTypes,
                 nioCore, logging,
             ],
+            swiftSettings: settings
+        ),
+        // No server links it.
+        .target(
+            name: "OfflineStoreRecovery",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "OfflineStore"],
             swiftSettings: settings
         ),
         .target(
@@ -154,31 +168,34 @@ let package = Package(
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [
-                "CommandLineSupport", "Holdfast", "HoldfastConfiguration", "HoldfastGateway", argumentParser, crypto,
-                logging, nioCore, nioPosix, serviceLifecycle, unixSignals,
+                "CommandLineSupport", "Holdfast", "HoldfastConfiguration", "HoldfastGateway", "HTTPCacheExplaining",
+                argumentParser, crypto, logging, nioCore, nioPosix, serviceLifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "cache-dump",
             dependencies: [
-                "CommandLineSupport", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", argumentParser, httpTypes,
-                nioCore,
+                "CommandLineSupport", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "OfflineStoreRecovery",
+                argumentParser, httpTypes, nioCore,
             ],
             swiftSettings: settings
         ),
+
+        // Examples: an origin for tests and demos, a repository on protocols, and a service that
+        // uses it.
         .target(
             name: "SampleOrigin",
             dependencies: ["CZlib", hummingbird, crypto, httpTypes, logging, nioCore, nioHTTP1, nioPosix],
+            path: "Examples/SampleOrigin",
             swiftSettings: settings
         ),
         .executableTarget(
             name: "sample-origin",
             dependencies: ["SampleOrigin", argumentParser, logging],
+            path: "Examples/sample-origin",
             swiftSettings: settings
         ),
-
-        // Examples: a repository on protocols, and a service that uses it.
         .target(
             name: "MomentsExample",
             dependencies: ["Holdfast"],
@@ -228,7 +245,7 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "SampleOrigin", "OfflineStore", "holdfast-cli", "cache-dump", "sample-origin", "key-probe",
+                "SampleOrigin", "OfflineStore", "HTTPCacheExplaining", "holdfast-cli", "cache-dump", "sample-origin", "key-probe",
                 "moments-service",
             ],
             swiftSettings: settings
@@ -248,8 +265,8 @@ let package = Package(
         .testTarget(
             name: "OfflineStoreTests",
             dependencies: [
-                "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore", grdb,
-                grdbSQLite, httpTypes, nioCore, logging,
+                "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
+                "OfflineStoreRecovery", grdb, grdbSQLite, httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
         ),
@@ -323,7 +340,7 @@ let package = Package(
         .testTarget(
             name: "HTTPCacheTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging, metricsTestKit,
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheExplaining", "HoldfastTesting", httpTypes, nioCore, logging, metricsTestKit,
             ],
             swiftSettings: settings
         ),

@@ -34,15 +34,15 @@ public final class CacheEngine: Sendable {
     let transport: any Transport
     /// The transport, if an event loop can use it without a task.
     let callbackTransport: (any CallbackTransport)?
-    let policy: CachePolicy
-    let clock: any WallClock
+    package let policy: CachePolicy
+    package let clock: any WallClock
     let logger: Logger
     let metrics = ExchangeMetrics()
     let fills = FillRegistry()
     let partitions: CredentialPartition
     let overrides = OverriddenRulesCache()
-    let origins: OriginRegistry
-    let throttle: FailureThrottle
+    package let origins: OriginRegistry
+    package let throttle: FailureThrottle
     let health = OriginHealthMetrics()
     let sleeper: any Clock<Duration>
     let deadlines: Deadlines
@@ -114,8 +114,8 @@ public final class CacheEngine: Sendable {
     /// See ``ExchangeRules/havePaths``.
     package var rulesHavePaths: Bool { hasRulesWithPaths.load(ordering: .acquiring) }
 
-    var options: EngineOptions { settings.options }
-    var rules: (any ExchangeRules)? { settings.rules }
+    package var options: EngineOptions { settings.options }
+    package var rules: (any ExchangeRules)? { settings.rules }
 
     private var settings: EngineSettings { currentSettings.withLock { $0 } }
 

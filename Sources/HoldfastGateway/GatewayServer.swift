@@ -84,6 +84,7 @@ public final class GatewayServer: Service {
         )
         self.group = group
         self.connections = ConnectionRegistry(limits: .init(configuration))
+        EnvironmentSwitch.socketWriter.report(to: logger)
     }
 
     /// Starts to listen.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import OfflineStore
+import OfflineStoreRecovery
 
 /// `cache-dump recover STORE NEW`.
 struct Recover: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCache
+import HTTPCacheExplaining
 import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore

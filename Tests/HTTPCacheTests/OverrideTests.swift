@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheExplaining
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting

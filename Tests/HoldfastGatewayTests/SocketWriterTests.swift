@@ -1,3 +1,4 @@
+import HTTPCache
 import HoldfastTesting
 import NIOCore
 import NIOPosix
@@ -45,6 +46,29 @@ import Testing
             #expect(received.count == expected.count)
             #expect(received == expected)
         }
+        try await server.close()
+    }
+
+    /// The channel gets bytes that the system takes at once only where the writer is turned off.
+    @Test func bytesPassTheChannelOnlyWhenSwitchedOff() async throws {
+        let passed = Mutex(0)
+        let flushes = (0..<30).map { [ByteBuffer(string: "piece \($0)"), ByteBuffer(string: ".")] }
+        let expected = flushes.flatMap { $0 }.flatMap { Array($0.readableBytesView) }
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let counting = CountingHandler { count in passed.withLock { $0 += count } }
+                    let writing = WritingHandler(flushes, isDirect: true)
+                    try channel.pipeline.syncOperations.addHandlers(counting, writing)
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(server.localAddress?.port)
+        try await RawClient.with(port: port) { client in
+            try await client.send("x")
+            #expect(await client.readToEnd() == expected)
+        }
+        #expect(passed.withLock { $0 } == (EnvironmentSwitch.socketWriter.isOn ? 0 : expected.count))
         try await server.close()
     }
 
@@ -124,6 +148,19 @@ private final class WritingHandler: ChannelInboundHandler {
         writer.flush(context)
         writer.flush(context)
         context.eventLoop.assumeIsolated().execute { self.step(context) }
+    }
+}
+
+/// Counts the bytes that pass the channel.
+private final class CountingHandler: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    private let count: (Int) -> Void
+
+    init(_ count: @escaping (Int) -> Void) { self.count = count }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        count(unwrapOutboundIn(data).readableBytes)
+        context.write(data, promise: promise)
     }
 }
 

@@ -46,7 +46,7 @@ import Testing
     @Test func readmeNamesEveryModule() throws {
         let readme = try text("README.md")
         for module in try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path)
-        where !["CommandLineSupport", "SampleOrigin", "holdfast-cli"].contains(module) {
+        where !["CommandLineSupport", "holdfast-cli"].contains(module) {
             #expect(readme.contains("`\(module)`"), "\(module)")
         }
     }

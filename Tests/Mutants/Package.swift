@@ -69,6 +69,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "OfflineStoreRecovery",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "OfflineStore"],
+            swiftSettings: settings
+        ),
+        .target(
             name: "FaultWorkload",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "OfflineStore", grdbSQLite, httpTypes, nioCore, logging,
@@ -80,6 +85,11 @@ let package = Package(
         .target(
             name: "HTTPCache",
             dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPCacheExplaining",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes],
             swiftSettings: settings
         ),
         .target(
@@ -110,7 +120,9 @@ let package = Package(
         .testTarget(
             name: "HTTPCacheTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging, metricsTestKit,
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheExplaining", "HoldfastTesting", httpTypes, nioCore,
+                logging,
+                metricsTestKit,
             ],
             swiftSettings: settings
         ),
@@ -127,8 +139,8 @@ let package = Package(
         .testTarget(
             name: "OfflineStoreTests",
             dependencies: [
-                "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore", grdb,
-                grdbSQLite, httpTypes, nioCore, logging,
+                "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
+                "OfflineStoreRecovery", grdb, grdbSQLite, httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
         ),

@@ -2,6 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import OfflineStore
+import OfflineStoreRecovery
 import Testing
 
 /// The cause of an invalidation: on disk and in memory, before and after the sweep, and after a

@@ -4,6 +4,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 import OfflineStore
+import OfflineStoreRecovery
 import Testing
 
 #if canImport(Glibc)

@@ -4,6 +4,7 @@ import HTTPTypes
 import Logging
 import NIOCore
 import OfflineStore
+import OfflineStoreRecovery
 import Testing
 
 #if canImport(Glibc)

@@ -1,4 +1,4 @@
-import HTTPCacheSemantics
+package import HTTPCacheSemantics
 import HTTPTypes
 import Logging
 
@@ -143,7 +143,7 @@ extension PreparedRequest {
 
     /// Why a request that only the origin may answer is not sent to it in a mode; `nil` where it
     /// is.
-    func refusalToForward(mode: OfflineMode) -> ExchangeError? {
+    package func refusalToForward(mode: OfflineMode) -> ExchangeError? {
         guard mayOnlyUseStored(mode: mode) else { return nil }
         return ExchangeError(
             code: .offlineMiss,
@@ -155,7 +155,7 @@ extension PreparedRequest {
     }
 
     /// What it ends with where only the origin may answer, and gave no answer.
-    func refusal(after error: any Error, at now: Timestamp) -> ExchangeError? {
+    package func refusal(after error: any Error, at now: Timestamp) -> ExchangeError? {
         let machine = ExchangeMachine(self, now: now)
         guard case .refuse(var refusal) = machine.originFailed(error) else { return nil }
         refusal.outcome.forward = request.forwardReason
@@ -165,7 +165,7 @@ extension PreparedRequest {
 
 extension CacheRequest {
     /// Why it is forwarded, where no stored response may answer.
-    var forwardReason: CacheOutcome.ForwardReason { isKeyed ? .bypass : .method }
+    package var forwardReason: CacheOutcome.ForwardReason { isKeyed ? .bypass : .method }
 
     /// What is sent for this request, under another head (with the cache's validators, say).
     func sending(_ head: HTTPRequest) -> TransportRequest {

@@ -1,12 +1,12 @@
 import Crypto
 import HTTPCacheSemantics
-import HTTPTypes
+package import HTTPTypes
 
 /// Tells the partition of a request: whose stored responses it may see.
 ///
 /// The HMAC keeps the credentials themselves out of key, store and logs, and its secret keeps a
 /// stolen store from being searched for them.
-struct CredentialPartition: Sendable {
+package struct CredentialPartition: Sendable {
     private let secret: SymmetricKey
 
     init(secret: [UInt8]) {
@@ -15,7 +15,7 @@ struct CredentialPartition: Sendable {
 
     /// Whether a field says on whose behalf a request is made: a credential, or a proof that goes
     /// with one.
-    static func isCredential(_ field: HTTPField) -> Bool { meaning(of: field) != nil }
+    package static func isCredential(_ field: HTTPField) -> Bool { meaning(of: field) != nil }
 
     /// Whether it is the same for many requests of one principal, so that it tells principals
     /// apart.

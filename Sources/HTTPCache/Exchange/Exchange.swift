@@ -242,7 +242,7 @@ struct Exchange {
 extension CacheRequest {
     /// Whether it can be sent again without its caller: it changes nothing, and its content is in
     /// memory.
-    var isReplayable: Bool {
+    package var isReplayable: Bool {
         if case .stream = body { return false }
         return head.method.isSafe || isContentKeyed
     }

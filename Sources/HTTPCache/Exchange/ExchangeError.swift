@@ -50,7 +50,7 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
-    static func invalidTarget(_ request: CacheRequest) -> ExchangeError {
+    package static func invalidTarget(_ request: CacheRequest) -> ExchangeError {
         // Which part of it is a parameter nobody knows where it is no target.
         let path = request.secrets == nil ? request.head.path ?? "" : ""
         return ExchangeError(
@@ -63,7 +63,7 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
 
     /// The origin could not be reached, and what would answer for it was there, but its body is
     /// not.
-    static func bodyGone(_ cause: any Error) -> ExchangeError {
+    package static func bodyGone(_ cause: any Error) -> ExchangeError {
         ExchangeError(
             code: .originUnreachable,
             message: "\(cause)",

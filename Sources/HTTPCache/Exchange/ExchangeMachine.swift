@@ -48,8 +48,8 @@ package struct ExchangeMachine: Sendable {
     /// Milliseconds.
     private let reuseWithin: Int64?
     /// The caller's, bounded by the mode.
-    let preference: CacheRequest.Preference
-    let mode: OfflineMode
+    package let preference: CacheRequest.Preference
+    package let mode: OfflineMode
     private let now: Timestamp
     /// Until then something may have come that is looked up.
     private var latest: Timestamp
@@ -266,7 +266,7 @@ package struct ExchangeMachine: Sendable {
     package var considered: (stored: StoredResponse, reuse: Reuse)? { selected }
 
     /// What to do with a request for an origin that is known to fail.
-    enum Instead {
+    package enum Instead {
         /// Nothing speaks against asking.
         case ask
         /// This answers, because the origin failed for the key a moment ago, or counts as away.
@@ -281,7 +281,7 @@ package struct ExchangeMachine: Sendable {
     /// - Parameters:
     ///   - recent: how the origin failed for the key a moment ago.
     ///   - isOriginUnreachable: whether its breaker is open.
-    func insteadOfAsking(_ recent: FailureThrottle.Failure?, isOriginUnreachable: Bool) -> Instead {
+    package func insteadOfAsking(_ recent: FailureThrottle.Failure?, isOriginUnreachable: Bool) -> Instead {
         switch recent {
         case .status(let code):
             if var serve = originAnswered(status: HTTPResponse.Status(code: code)) {
@@ -313,9 +313,12 @@ package struct ExchangeMachine: Sendable {
     ///   - recent: how the origin failed for the key a moment ago.
     ///   - isOriginUnreachable: whether its breaker is open.
     ///   - isReplayable: the request can be sent without its caller.
-    func isRefreshed(_ serve: Serve, recent: FailureThrottle.Failure?, isOriginUnreachable: Bool, isReplayable: Bool)
-        -> Bool
-    {
+    package func isRefreshed(
+        _ serve: Serve,
+        recent: FailureThrottle.Failure?,
+        isOriginUnreachable: Bool,
+        isReplayable: Bool
+    ) -> Bool {
         serve.isToBeRefreshed && isReplayable && !policy.isOnlyIfCached(request) && mode != .offline && recent == nil
             && !isOriginUnreachable
     }
@@ -575,4 +578,11 @@ extension Freshness {
 extension HTTPRequest {
     /// Scheme and authority, for messages.
     var origin: String { "\(scheme ?? "?")://\(authority ?? "?")" }
+}
+
+extension ExchangeMachine.Fetch {
+    /// The fetch of a request that bypasses the store.
+    package init(forwarding request: CacheRequest) {
+        self.init(request: request.head, validating: nil, reason: request.forwardReason)
+    }
 }

@@ -218,7 +218,7 @@ extension CacheEngine {
 
 extension PreparedRequest {
     /// The identity of the request for a breaker.
-    var asked: AskedTarget {
+    package var asked: AskedTarget {
         var hasher = Hasher()
         hasher.combine(target)
         let name = hasher.finalize()

@@ -1,12 +1,12 @@
-import HTTPCacheSemantics
+package import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
 /// Remembers for a short while how an origin failed for a key. So a stored response that is served
 /// instead does not cause a new request each time.
-final class FailureThrottle: Sendable {
+package final class FailureThrottle: Sendable {
     /// How the origin failed.
-    enum Failure: Sendable, Hashable {
+    package enum Failure: Sendable, Hashable {
         case unreachable
         case status(Int)
     }
@@ -42,7 +42,7 @@ final class FailureThrottle: Sendable {
     }
 
     /// The failure that a request at `now` would repeat, and its end. Nothing is forgotten.
-    func peek(_ key: CacheKey, at now: Timestamp) -> (failure: Failure, until: Timestamp)? {
+    package func peek(_ key: CacheKey, at now: Timestamp) -> (failure: Failure, until: Timestamp)? {
         let duration = duration
         guard let entry = entries.withLock({ $0[key] }), duration > .zero else { return nil }
         let until = entry.since.adding(duration)

@@ -1,12 +1,12 @@
-import HTTPCacheSemantics
+package import HTTPCacheSemantics
 
 /// Scheme, host and port: breakers and limits apply to one origin. RFC 9110 §4.3.1
-struct Origin: Sendable, Hashable, CustomStringConvertible {
+package struct Origin: Sendable, Hashable, CustomStringConvertible {
     let scheme: String
     let host: String
     let port: UInt16
 
-    init(_ target: TargetURI) {
+    package init(_ target: TargetURI) {
         scheme = target.scheme
         host = target.host
         port = target.port
@@ -17,10 +17,10 @@ struct Origin: Sendable, Hashable, CustomStringConvertible {
 
     /// The scheme is left out, because few origins differ only in it: several tables look an origin
     /// up for every request.
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(host)
         hasher.combine(port)
     }
 
-    var description: String { "\(scheme)://\(authority)" }
+    package var description: String { "\(scheme)://\(authority)" }
 }

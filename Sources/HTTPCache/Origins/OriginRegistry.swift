@@ -1,4 +1,4 @@
-import HTTPCacheSemantics
+package import HTTPCacheSemantics
 import Synchronization
 
 /// The state of the origins that are asked or unreachable: their breakers, and the requests under
@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// An origin that responds and has no request under way is not in it. So it grows only with the
 /// work at hand.
-final class OriginRegistry: Sendable {
+package final class OriginRegistry: Sendable {
     /// A class, so that frequent changes happen in place.
     fileprivate final class Record {
         var breaker = Breaker()
@@ -57,7 +57,7 @@ final class OriginRegistry: Sendable {
     /// The chances of a request.
     ///
     /// - Parameter asked: called only if there was a failure lately.
-    func verdict(_ origin: Origin, _ asked: @Sendable () -> AskedTarget, at now: Timestamp) -> Breaker.Verdict {
+    package func verdict(_ origin: Origin, _ asked: @Sendable () -> AskedTarget, at now: Timestamp) -> Breaker.Verdict {
         state.withLock { state in
             guard let record = state.records[origin], !record.breaker.isIdle else { return .reachable }
             return record.breaker.verdict(for: asked(), at: now)
@@ -71,7 +71,7 @@ final class OriginRegistry: Sendable {
     }
 
     /// The result of ``admits(_:_:at:)``, without taking the turn.
-    func wouldAdmit(_ origin: Origin, _ asked: AskedTarget, at now: Timestamp) -> Bool {
+    package func wouldAdmit(_ origin: Origin, _ asked: AskedTarget, at now: Timestamp) -> Bool {
         state.withLock { $0.records[origin]?.breaker.wouldAdmit(asked, at: now) ?? true }
     }
 

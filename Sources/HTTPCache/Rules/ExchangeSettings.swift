@@ -36,7 +36,7 @@ public struct ExchangeSettings: Sendable, Hashable {
         case cookie(String)
 
         /// The field, if the source is one.
-        var field: HTTPField.Name? {
+        package var field: HTTPField.Name? {
             if case .field(let name) = self { name } else { nil }
         }
     }

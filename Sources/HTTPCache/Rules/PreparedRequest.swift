@@ -92,7 +92,7 @@ package final class PreparedRequest: Sendable {
     }
 
     /// Whether the origin's breaker applies.
-    var usesBreaker: Bool { settings?.usesBreaker ?? true }
+    package var usesBreaker: Bool { settings?.usesBreaker ?? true }
 
     /// The request to the origin, with its own head or another (with the cache's validators, for
     /// example).
@@ -273,7 +273,7 @@ package final class PreparedRequest: Sendable {
 
 extension CacheRequest {
     /// The head that rules see: without secret parameters.
-    var ruledHead: HTTPRequest {
+    package var ruledHead: HTTPRequest {
         guard let secrets, let target = TargetURI(request: head) else { return head }
         var head = head
         head.path = secrets.withheld(from: target).target.requestTarget
@@ -365,7 +365,7 @@ extension OfflineMode {
 
 extension ExchangeSettings.Override {
     /// The value that applies: the engine's own, or the rule's.
-    func resolved(_ inherited: Value?) -> Value? {
+    package func resolved(_ inherited: Value?) -> Value? {
         switch self {
         case .inherited: inherited
         case .off: nil

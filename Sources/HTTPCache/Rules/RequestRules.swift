@@ -1,5 +1,5 @@
 public import HTTPCacheSemantics
-import HTTPTypes
+package import HTTPTypes
 import Synchronization
 
 /// The rules for one kind of request, and for its responses by their content type.
@@ -61,7 +61,7 @@ public final class RequestRules: PolicyOverriding {
     }
 
     /// The settings for a response with these fields.
-    func settings(for fields: HTTPFields) -> ExchangeSettings {
+    package func settings(for fields: HTTPFields) -> ExchangeSettings {
         settings(forContentType: dependsOnContentType ? fields[.contentType] : nil)
     }
 

@@ -10,7 +10,7 @@ public protocol SettingsOverriding: Hashable, Sendable {
     /// Applies its settings over those that the rules gave.
     func apply(to settings: inout ExchangeSettings)
 
-    /// Its settings, for people: ``CacheEngine/explain(_:at:)`` shows these in place of the rules'
+    /// Its settings, for people: `CacheEngine.explain(_:at:)` shows these in place of the rules'
     /// decisions about the same settings. They hold no secrets.
     var decisions: [RuleDecision] { get }
 }

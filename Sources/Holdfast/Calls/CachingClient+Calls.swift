@@ -120,7 +120,7 @@ extension CachingClient {
     /// library's own, and if its own task enters the lane first.
     private func lane(for call: Call<some Sendable>) -> CallLane {
         let isShort = plugins.isEmpty && call.options.plugins.isEmpty && call.endpoint.task.isWithoutContent
-        return CallLane(startsHere: isShort && !call.isLimited)
+        return CallLane(startsHere: isShort && !call.isLimited && EnvironmentSwitch.callLane.isOn)
     }
 
     /// - Parameter prepared: the prepared call, if there is one already.

@@ -211,6 +211,7 @@ public final class CachingClient: Sendable {
             sleeper: sleeper,
             logger: logger
         )
+        EnvironmentSwitch.callLane.report(to: logger)
     }
 
     /// Opens a client with its own store and transport. ``close()`` closes both.

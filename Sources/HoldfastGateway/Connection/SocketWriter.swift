@@ -1,3 +1,4 @@
+import HTTPCache
 import NIOCore
 
 #if canImport(Glibc)
@@ -30,9 +31,10 @@ final class SocketWriter {
 
     /// - Parameter isDirect: whether the bytes are sent as they are put.
     func open(_ channel: any Channel, isDirect: Bool = true) {
+        guard isDirect, EnvironmentSwitch.socketWriter.isOn else { return socket = nil }
         // The channel's core, and not its descriptor: the core knows when the descriptor is closed,
         // and belongs to another connection.
-        socket = isDirect ? channel._channelCore as? any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle> : nil
+        socket = channel._channelCore as? any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>
     }
 
     /// Releases everything.

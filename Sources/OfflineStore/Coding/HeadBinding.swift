@@ -30,7 +30,7 @@ package struct HeadBinding: Sendable, Hashable {
     }
 
     /// Returns a head's content with the checksum that ties it to its row.
-    func sealing(_ content: consuming [UInt8]) -> [UInt8] {
+    package func sealing(_ content: consuming [UInt8]) -> [UInt8] {
         let checksum = XXHash64.hash(content, seed: seed)
         withUnsafeBytes(of: checksum.littleEndian) { content.append(contentsOf: $0) }
         return content

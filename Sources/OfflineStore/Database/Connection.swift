@@ -15,7 +15,7 @@ import GRDBSQLite
 /// SQLite directly, because a look-up has to take microseconds.
 ///
 /// Not sendable: the owner ensures that only one thread uses it at a time.
-final class Connection {
+package final class Connection {
     private var handle: OpaquePointer?
     private var statements: [String: SQLStatement] = [:]
     /// The first statements prepared: comparing lengths is fast, and hashing a text is slow.
@@ -54,7 +54,7 @@ final class Connection {
     /// Returns the prepared statement for a text, ready to be bound.
     ///
     /// The same text must not be prepared again while its statement is being stepped.
-    func prepare(_ sql: String) throws -> SQLStatement {
+    package func prepare(_ sql: String) throws -> SQLStatement {
         let length = sql.utf8.count
         for index in first.indices where first[index].length == length && first[index].sql == sql {
             let statement = first[index].statement
@@ -83,7 +83,7 @@ final class Connection {
     }
 
     /// Runs a statement that returns no rows.
-    func run(_ sql: String, _ values: Int64...) throws {
+    package func run(_ sql: String, _ values: Int64...) throws {
         let statement = try prepare(sql)
         for (index, value) in values.enumerated() { statement.bind(Int32(index + 1), value) }
         try statement.run()
@@ -99,7 +99,7 @@ final class Connection {
     }
 
     /// Returns the first column of the first row.
-    func integer(_ sql: String, _ values: Int64...) throws -> Int64? {
+    package func integer(_ sql: String, _ values: Int64...) throws -> Int64? {
         let statement = try prepare(sql)
         defer { statement.reset() }
         for (index, value) in values.enumerated() { statement.bind(Int32(index + 1), value) }
@@ -114,7 +114,7 @@ final class Connection {
 
 /// A prepared statement: bind, step, read, reset. It belongs to its connection, and must not be
 /// used after that was closed.
-struct SQLStatement {
+package struct SQLStatement {
     private let pointer: OpaquePointer
 
     /// Makes SQLite copy bound bytes.
@@ -126,19 +126,19 @@ struct SQLStatement {
         self.pointer = pointer
     }
 
-    func bind(_ index: Int32, _ value: Int64) {
+    package func bind(_ index: Int32, _ value: Int64) {
         sqlite3_bind_int64(pointer, index, value)
     }
 
-    func bind(_ index: Int32, _ value: Int64?) {
+    package func bind(_ index: Int32, _ value: Int64?) {
         if let value { sqlite3_bind_int64(pointer, index, value) } else { sqlite3_bind_null(pointer, index) }
     }
 
-    func bind(_ index: Int32, _ value: Bool) {
+    package func bind(_ index: Int32, _ value: Bool) {
         sqlite3_bind_int64(pointer, index, value ? 1 : 0)
     }
 
-    func bind(_ index: Int32, _ bytes: [UInt8]) {
+    package func bind(_ index: Int32, _ bytes: [UInt8]) {
         if bytes.isEmpty {
             sqlite3_bind_zeroblob(pointer, index, 0)
         } else {
@@ -158,14 +158,14 @@ struct SQLStatement {
     }
 
     /// Binds bytes without copying them, and runs the statement.
-    func run(binding bytes: UnsafeRawBufferPointer, at index: Int32) throws {
+    package func run(binding bytes: UnsafeRawBufferPointer, at index: Int32) throws {
         sqlite3_bind_blob64(pointer, index, bytes.baseAddress, UInt64(bytes.count), nil)
         defer { sqlite3_bind_null(pointer, index) }
         try run()
     }
 
     /// Steps to the next row; `true` if there is one to read.
-    func step() throws -> Bool {
+    package func step() throws -> Bool {
         let code = sqlite3_step(pointer)
         if code == SQLITE_ROW { return true }
         if code == SQLITE_DONE { return false }
@@ -175,12 +175,12 @@ struct SQLStatement {
     }
 
     /// Steps to the end, and resets.
-    func run() throws {
+    package func run() throws {
         defer { sqlite3_reset(pointer) }
         while try step() {}
     }
 
-    func reset() {
+    package func reset() {
         sqlite3_reset(pointer)
     }
 
@@ -188,11 +188,11 @@ struct SQLStatement {
         sqlite3_finalize(pointer)
     }
 
-    func integer(_ column: Int32) -> Int64 {
+    package func integer(_ column: Int32) -> Int64 {
         sqlite3_column_int64(pointer, column)
     }
 
-    func flag(_ column: Int32) -> Bool {
+    package func flag(_ column: Int32) -> Bool {
         sqlite3_column_int64(pointer, column) != 0
     }
 
@@ -210,7 +210,7 @@ struct SQLStatement {
         }
     }
 
-    func bytes(_ column: Int32) -> [UInt8] {
+    package func bytes(_ column: Int32) -> [UInt8] {
         withBytes(column) { [UInt8]($0) }
     }
 

@@ -11,7 +11,7 @@ import HoldfastMigrations
 #endif
 
 /// Opens connections, and creates databases. The schema is in `Migrations`.
-enum DatabaseOpening {
+package enum DatabaseOpening {
     /// The one row of the table `store`, with facts about the other tables.
     struct Row: Sendable {
         var secrets: StoreSecrets
@@ -64,6 +64,14 @@ enum DatabaseOpening {
             try connection.run("PRAGMA trusted_schema = OFF")
         }
         return try open(path, configuration)
+    }
+
+    /// Runs `body` with a writing connection, outside of any transaction, and closes it.
+    package static func withWriter(path: String, limits: StoreLimits, _ body: (Connection) throws -> Void) throws {
+        let queue = try writer(path: path, limits: limits)
+        defer { try? queue.close() }
+        try queue.writeWithoutTransaction { try body(Connection($0)) }
+        try queue.close()
     }
 
     /// How a reading connection shares its files with other processes.
@@ -150,8 +158,13 @@ enum DatabaseOpening {
     /// Identity and schema are one transaction, before the switch to a write-ahead log. So if the
     /// process ends at any moment, the file is empty, or has a journal beside it, or is complete.
     /// The header alone shows whose file it is.
-    static func create(path: String, limits: StoreLimits, secrets: StoreSecrets, firstID: Int64, sequence: Int64) throws
-    {
+    package static func create(
+        path: String,
+        limits: StoreLimits,
+        secrets: StoreSecrets,
+        firstID: Int64,
+        sequence: Int64
+    ) throws {
         // The file is created here, not by SQLite, to set its mode; the log and its index inherit
         // it.
         _ = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)

@@ -2,13 +2,18 @@ import HTTPCacheSemantics
 import Synchronization
 
 /// The secrets of a store, created with it and kept in its database.
-struct StoreSecrets: Sendable {
+package struct StoreSecrets: Sendable {
     /// 16 bytes, the key of the hash of keys.
-    var key: [UInt8]
+    package var key: [UInt8]
     /// 32 bytes, the key of the HMAC of credentials.
-    var credential: [UInt8]
+    package var credential: [UInt8]
 
-    static func random() -> StoreSecrets {
+    package init(key: [UInt8], credential: [UInt8]) {
+        self.key = key
+        self.credential = credential
+    }
+
+    package static func random() -> StoreSecrets {
         var generator = SystemRandomNumberGenerator()
         func bytes(_ count: Int) -> [UInt8] {
             (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
@@ -19,16 +24,6 @@ struct StoreSecrets: Sendable {
 
 /// The state that the writer and the readers of one database share in memory.
 final class DatabaseState: Sendable {
-    /// The kind of thing that is hashed. The same bytes in two domains have different hashes.
-    enum Domain: UInt64 {
-        case responseKey = 0
-        case objectKey = 1
-        case target = 2
-        case tag = 3
-        /// Scheme, host and port.
-        case origin = 4
-    }
-
     let secrets: StoreSecrets
     let limits: StoreLimits
     let leases = LeaseTable()
@@ -113,15 +108,15 @@ final class DatabaseState: Sendable {
     /// Returns whether the schema is at least of a version.
     func has(_ schemaVersion: Int32) -> Bool { self.schemaVersion.load(ordering: .acquiring) >= schemaVersion }
 
-    func hash(_ bytes: [UInt8], _ domain: Domain) -> Int64 {
-        Int64(bitPattern: hashOverride?(bytes) ?? sipHash.hash(bytes, domain: domain.rawValue))
+    func hash(_ bytes: [UInt8], _ domain: IndexDomain) -> Int64 {
+        hashOverride.map { Int64(bitPattern: $0(bytes)) } ?? sipHash.indexHash(bytes, domain)
     }
 
     /// Sorts items by their hashes in the index of keys; items of one key keep their order. A
     /// transaction of some of them then changes few pages of the index.
     func sortedForIndex<Item>(
         _ items: some Collection<Item>,
-        _ domain: Domain,
+        _ domain: IndexDomain,
         key: (Item) -> [UInt8]
     ) -> [Item] {
         let items = Array(items)

@@ -19,7 +19,7 @@ struct EntryPlace {
 }
 
 /// The kind of an entry, as the table stores it.
-enum EntryKind: Int64, Sendable {
+package enum EntryKind: Int64, Sendable {
     case response = 0
     case object = 1
 }

@@ -1,6 +1,5 @@
 import GRDB
 import HTTPCacheSemantics
-import HoldfastMigrations
 import Logging
 
 #if canImport(Glibc)
@@ -68,7 +67,7 @@ final class StoreDatabase: Sendable {
             let row = try queue.writeWithoutTransaction { database in
                 let connection = Connection(database)
                 let version = Int32(truncatingIfNeeded: try connection.integer("PRAGMA user_version") ?? 0)
-                try checkVersion(version, path: path)
+                try DatabaseHeader.checkVersion(version, path: path)
                 try DatabaseOpening.migrate(connection, from: version)
                 try connection.run("PRAGMA journal_mode = WAL")
                 // A log that could only be opened for reading would stay so until the store is
@@ -135,7 +134,7 @@ final class StoreDatabase: Sendable {
         }
         do {
             let row = try readers.read { connection in
-                try checkVersion(
+                try DatabaseHeader.checkVersion(
                     Int32(truncatingIfNeeded: try connection.integer("PRAGMA user_version") ?? 0),
                     path: path
                 )
@@ -154,16 +153,6 @@ final class StoreDatabase: Sendable {
             readers.close()
             throw error
         }
-    }
-
-    /// - Throws: ``StoreError`` with `newerSchema`.
-    static func checkVersion(_ version: Int32, path: String) throws {
-        guard version > Migrations.latestVersion else { return }
-        throw StoreError(
-            code: .newerSchema,
-            message: "The database '\(path)' has schema version \(version); this program knows versions up to "
-                + "\(Migrations.latestVersion). Use a newer program, or another folder. Nothing was changed."
-        )
     }
 
     /// Closes all connections.

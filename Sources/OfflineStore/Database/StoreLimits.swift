@@ -1,9 +1,9 @@
 /// The limits that follow from a configuration.
-struct StoreLimits: Sendable {
-    static let chunkLength = 65_536
+package struct StoreLimits: Sendable {
+    package static let chunkLength = 65_536
     /// The most chunks in one body: a chunk's index is 16 bits of its row's number.
-    static let chunksPerBody = 65_536
-    static let pageSize: Int64 = 8192
+    package static let chunksPerBody = 65_536
+    package static let pageSize: Int64 = 8192
     /// The bytes of an entry's row and index entries, about.
     static let entryOverhead: Int64 = 320
     /// The bytes of a tag's row and index entries for one entry, about.
@@ -65,7 +65,7 @@ struct StoreLimits: Sendable {
     var highWater: Int64 { budget / 100 * 95 }
     var lowWater: Int64 { budget / 100 * 90 }
 
-    init(_ configuration: CacheManager.Configuration) throws {
+    package init(_ configuration: CacheManager.Configuration) throws {
         guard configuration.budget >= CacheManager.Configuration.minimumBudget else {
             throw StoreError(
                 code: .invalidConfiguration,

@@ -13,7 +13,7 @@ import HoldfastMigrations
 ///
 /// Opening a file through SQLite can change it (it rolls back a journal, or begins a write-ahead
 /// log). So the store finds out first which program the file belongs to.
-enum DatabaseHeader: Equatable {
+package enum DatabaseHeader: Equatable {
     /// A Holdfast database of this schema version.
     case ours(version: Int32)
     /// A SQLite database of another program.
@@ -23,7 +23,7 @@ enum DatabaseHeader: Equatable {
     /// No file.
     case missing
 
-    init(path: String) throws {
+    package init(path: String) throws {
         guard let status = try FileStatus(path: path) else {
             self = .missing
             return
@@ -38,6 +38,16 @@ enum DatabaseHeader: Equatable {
         }
         let applicationID = Self.integer(in: bytes, at: 68)
         self = applicationID == Migrations.applicationID ? .ours(version: Self.integer(in: bytes, at: 60)) : .foreign
+    }
+
+    /// - Throws: ``StoreError`` with `newerSchema`.
+    package static func checkVersion(_ version: Int32, path: String) throws {
+        guard version > Migrations.latestVersion else { return }
+        throw StoreError(
+            code: .newerSchema,
+            message: "The database '\(path)' has schema version \(version); this program knows versions up to "
+                + "\(Migrations.latestVersion). Use a newer program, or another folder. Nothing was changed."
+        )
     }
 
     private static let length: Int64 = 100

@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// The file has two slots, 4 KiB apart, which are written in turn, each with a checksum. A torn
 /// write leaves the other slot intact.
-final class SequenceSidecar: Sendable {
+package final class SequenceSidecar: Sendable {
     private static let magic: UInt64 = 0x3153_5146_5348_4C44
     private static let slotLength = 24
     private static let slotDistance: Int64 = 4096
@@ -26,7 +26,7 @@ final class SequenceSidecar: Sendable {
     private let newest = Mutex<Int64>(0)
 
     /// Opens the sidecar, and creates it if there is none.
-    init(path: String) throws {
+    package init(path: String) throws {
         handle = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW)
         for place in [0, Self.slotDistance] { try allocate(at: place) }
     }
@@ -52,7 +52,7 @@ final class SequenceSidecar: Sendable {
 
     /// Returns the number on disk without changing anything; `nil` if there is no file, or neither
     /// slot is intact.
-    static func read(path: String) throws -> Int64? {
+    package static func read(path: String) throws -> Int64? {
         guard try FileStatus(path: path) != nil else { return nil }
         let handle = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW)
         let slots = try [0, slotDistance].compactMap { decode(try handle.read(count: slotLength, at: $0)) }
@@ -60,7 +60,7 @@ final class SequenceSidecar: Sendable {
     }
 
     /// Writes a number over the older slot. It is durable when this returns.
-    func write(_ number: Int64) throws {
+    package func write(_ number: Int64) throws {
         try newest.withLock { newest in
             try handle.write(Self.encode(number), at: (1 - newest) * Self.slotDistance)
             try handle.synchronize()

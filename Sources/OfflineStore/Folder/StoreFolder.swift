@@ -14,18 +14,18 @@
 /// - `sequence`, the number of the last invalidation.
 ///
 /// A database in use is never renamed or removed. Only `CURRENT` is replaced, atomically.
-struct StoreFolder: Sendable {
+package struct StoreFolder: Sendable {
     /// The absolute path.
-    let path: String
+    package let path: String
 
-    var currentPath: String { path + "/CURRENT" }
-    var lockPath: String { path + "/lock" }
-    var sidecarPath: String { path + "/sequence" }
+    package var currentPath: String { path + "/CURRENT" }
+    package var lockPath: String { path + "/lock" }
+    package var sidecarPath: String { path + "/sequence" }
     private var nextCurrentPath: String { path + "/CURRENT.new" }
 
     /// Makes a relative path absolute, so that it stays valid if the process changes its working
     /// directory.
-    init(path: String) {
+    package init(path: String) {
         var path = path
         if !path.hasPrefix("/"), let here = getcwd(nil, 0) {
             defer { free(here) }
@@ -36,7 +36,7 @@ struct StoreFolder: Sendable {
     }
 
     /// The present content of the path.
-    enum Content: Equatable {
+    package enum Content: Equatable {
         case absent
         case empty
         /// `CURRENT` names this database.
@@ -48,7 +48,7 @@ struct StoreFolder: Sendable {
         case other(String)
     }
 
-    func content() throws -> Content {
+    package func content() throws -> Content {
         guard let status = try FileStatus(path: path) else { return .absent }
         guard status.isFolder else { return .other("it is a file, not a folder") }
         let names = try namesInFolder(path).filter { $0 != "lost+found" }
@@ -66,17 +66,17 @@ struct StoreFolder: Sendable {
         return .unnamed(databases: names.compactMap(Self.databaseNumber).sorted())
     }
 
-    func databasePath(_ number: Int) -> String {
+    package func databasePath(_ number: Int) -> String {
         path + "/" + Self.databaseName(number)
     }
 
     /// Returns the numbers of all databases in the folder, ascending.
-    func databases() throws -> [Int] {
+    package func databases() throws -> [Int] {
         try namesInFolder(path).compactMap(Self.databaseNumber).sorted()
     }
 
     /// Makes `CURRENT` name a database, atomically; it is durable when this returns.
-    func setCurrent(_ number: Int) throws {
+    package func setCurrent(_ number: Int) throws {
         let handle = try FileHandle(path: nextCurrentPath, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
         try handle.write(Array((Self.databaseName(number) + "\n").utf8), at: 0)
         try handle.synchronize()
@@ -92,13 +92,13 @@ struct StoreFolder: Sendable {
         }
     }
 
-    static func databaseName(_ number: Int) -> String {
+    package static func databaseName(_ number: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + ".sqlite"
     }
 
     /// Returns the number in a name such as `0001.sqlite`; `nil` for every other name.
-    static func databaseNumber(_ name: String) -> Int? {
+    package static func databaseNumber(_ name: String) -> Int? {
         guard name.hasSuffix(".sqlite"), let number = Int(name.dropLast(7)), number > 0 else { return nil }
         return databaseName(number) == name ? number : nil
     }

@@ -12,7 +12,7 @@ import Logging
 
 /// Opens a store at a path. Everything that can be wrong with the path is checked before anything
 /// is written.
-enum StoreOpening {
+package enum StoreOpening {
     /// Opens a store for writing. A store on a read-only file system is opened for reading alone,
     /// so that its responses can be served.
     static func open(
@@ -136,7 +136,7 @@ enum StoreOpening {
     }
 
     /// An empty path (an unset variable) and a path with a NUL byte are rejected.
-    static func checkPath(_ path: String) throws {
+    package static func checkPath(_ path: String) throws {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw StoreError(
                 code: .invalidConfiguration,
@@ -171,7 +171,7 @@ enum StoreOpening {
                 message:
                     "The database '\(path)' belongs to another program. Choose another folder. Nothing was changed."
             )
-        case .ours(let version): try StoreDatabase.checkVersion(version, path: path)
+        case .ours(let version): try DatabaseHeader.checkVersion(version, path: path)
         case .unreadable, .missing: break
         }
     }
@@ -216,7 +216,7 @@ enum StoreOpening {
         if case .ours = try DatabaseHeader(path: path) { true } else { false }
     }
 
-    static func notAStore(_ folder: StoreFolder, _ what: String, isReadOnly: Bool = false) -> StoreError {
+    package static func notAStore(_ folder: StoreFolder, _ what: String, isReadOnly: Bool = false) -> StoreError {
         StoreError(
             code: .notAStore,
             message:
@@ -256,7 +256,10 @@ enum StoreOpening {
         )
     }
 
-    static func translatingErrors<Result>(_ folder: StoreFolder, _ body: () throws -> Result) throws -> Result {
+    package static func translatingErrors<Result>(
+        _ folder: StoreFolder,
+        _ body: () throws -> Result
+    ) throws -> Result {
         do {
             return try body()
         } catch let error as CancellationError {

@@ -7,20 +7,20 @@
 #endif
 
 /// A failed system call: its operation, its path and `errno`.
-struct SystemFailure: Error, CustomStringConvertible {
+package struct SystemFailure: Error, CustomStringConvertible {
     var number: Int32
     var operation: StaticString
     var path: String
 
     /// Makes a failure with the present `errno`.
-    init(_ operation: StaticString, _ path: String, number: Int32 = errno) {
+    package init(_ operation: StaticString, _ path: String, number: Int32 = errno) {
         self.number = number
         self.operation = operation
         self.path = path
     }
 
     var reason: String { String(cString: strerror(number)) }
-    var description: String { "\(operation) '\(path)': \(reason)" }
+    package var description: String { "\(operation) '\(path)': \(reason)" }
 
     var isPermission: Bool { [EACCES, EPERM, EROFS].contains(number) }
     var isMissing: Bool { number == ENOENT }
@@ -77,13 +77,13 @@ struct SystemFailure: Error, CustomStringConvertible {
 }
 
 /// An open file, closed when the last reference is released.
-final class FileHandle: Sendable {
-    let descriptor: Int32
+package final class FileHandle: Sendable {
+    package let descriptor: Int32
     let path: String
 
     /// - Parameter flags: `O_CLOEXEC` is added, so that no child process inherits the file.
-    init(path: String, flags: Int32, mode: mode_t = 0o600) throws {
-        let descriptor = open(path, flags | O_CLOEXEC, mode)
+    package init(path: String, flags: Int32) throws {
+        let descriptor = open(path, flags | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SystemFailure("open", path) }
         self.descriptor = descriptor
         self.path = path
@@ -92,7 +92,7 @@ final class FileHandle: Sendable {
     deinit { close(descriptor) }
 
     /// Reads up to `count` bytes at `offset`; fewer only at the end of the file.
-    func read(count: Int, at offset: Int64) throws -> [UInt8] {
+    package func read(count: Int, at offset: Int64) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
         while filled < count {
@@ -135,7 +135,7 @@ final class FileHandle: Sendable {
     }
 
     /// Returns when the content is durable on the disk.
-    func synchronize() throws {
+    package func synchronize() throws {
         #if canImport(Darwin)
             guard fcntl(descriptor, F_FULLFSYNC) == 0 || fsync(descriptor) == 0 else {
                 throw SystemFailure("sync", path)
@@ -147,15 +147,15 @@ final class FileHandle: Sendable {
 }
 
 /// The result of `stat` for a path.
-struct FileStatus: Equatable {
-    var size: Int64
-    var isFolder: Bool
+package struct FileStatus: Equatable {
+    package var size: Int64
+    package var isFolder: Bool
     var permissions: mode_t
     var inode: UInt64
     var owner: uid_t
 
     /// `nil` if there is nothing at the path.
-    init?(path: String) throws {
+    package init?(path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
@@ -204,7 +204,7 @@ func namesInFolder(_ path: String) throws -> [String] {
 }
 
 /// Creates a folder and its missing parents, each with mode 0700.
-func makeFolder(_ path: String) throws {
+package func makeFolder(_ path: String) throws {
     if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
     guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
         throw SystemFailure("create the folder", path)

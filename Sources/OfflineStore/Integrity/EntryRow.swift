@@ -1,42 +1,68 @@
 import HTTPCacheSemantics
 
 /// A row of the table `entry` as it was read, without any verification.
-struct EntryRow {
-    var id: Int64
-    var kind: Int64
-    var keyHash: Int64
-    var key: [UInt8]
-    var variant: [UInt8]
-    var targetHash: Int64?
-    var sequence: Int64
-    var size: Int64
-    var bodyID: Int64
-    var bodyLength: Int64
-    var head: [UInt8]
+package struct EntryRow {
+    package var id: Int64
+    package var kind: Int64
+    package var keyHash: Int64
+    package var key: [UInt8]
+    package var variant: [UInt8]
+    package var targetHash: Int64?
+    package var sequence: Int64
+    package var size: Int64
+    package var bodyID: Int64
+    package var bodyLength: Int64
+    package var head: [UInt8]
+
+    package init(
+        id: Int64,
+        kind: Int64,
+        keyHash: Int64,
+        key: [UInt8],
+        variant: [UInt8],
+        targetHash: Int64?,
+        sequence: Int64,
+        size: Int64,
+        bodyID: Int64,
+        bodyLength: Int64,
+        head: [UInt8]
+    ) {
+        self.id = id
+        self.kind = kind
+        self.keyHash = keyHash
+        self.key = key
+        self.variant = variant
+        self.targetHash = targetHash
+        self.sequence = sequence
+        self.size = size
+        self.bodyID = bodyID
+        self.bodyLength = bodyLength
+        self.head = head
+    }
 
     /// The columns that an ``EntryRow`` is read from.
-    static let columns =
+    package static let columns =
         "id, kind, key_hash, key, variant, target_hash, sequence, size, body_id, body_length, head, target_hash IS NULL"
 
-    var binding: HeadBinding {
+    package var binding: HeadBinding {
         HeadBinding(entryID: id, keyHash: keyHash, bodyID: bodyID, bodyLength: bodyLength)
     }
 
-    var redactedURI: String? {
+    package var redactedURI: String? {
         kind == EntryKind.response.rawValue ? CacheKey(bytes: key)?.components.target.redacted : nil
     }
 
-    var chunkCount: Int64 { (bodyLength + Int64(StoreLimits.chunkLength) - 1) / Int64(StoreLimits.chunkLength) }
+    package var chunkCount: Int64 { (bodyLength + Int64(StoreLimits.chunkLength) - 1) / Int64(StoreLimits.chunkLength) }
 
     /// Returns the size that an entry should have.
-    static func size(key: Int, variant: Int, head: Int, bodyLength: Int64, tags: Int64) -> Int64 {
+    package static func size(key: Int, variant: Int, head: Int, bodyLength: Int64, tags: Int64) -> Int64 {
         Int64(key + variant + head) + bodyLength + StoreLimits.entryOverhead + tags * StoreLimits.tagOverhead
     }
 }
 
 extension EntryRow {
     /// Makes a row from ``columns``.
-    init(_ statement: SQLStatement) {
+    package init(_ statement: SQLStatement) {
         id = statement.integer(0)
         kind = statement.integer(1)
         keyHash = statement.integer(2)

@@ -89,7 +89,7 @@ final class Verifier {
 
     private func examineDatabase(_ connection: Connection, path: String, known: Int64?) throws {
         let version = Int32(truncatingIfNeeded: try connection.integer("PRAGMA user_version") ?? 0)
-        try StoreDatabase.checkVersion(version, path: path)
+        try DatabaseHeader.checkVersion(version, path: path)
         report.schemaVersion = Int(version)
         let row = try StoreDatabase.row(connection)
         let settings = StoreDatabase.Settings(

@@ -133,7 +133,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
         }
     }
 
-    static func shortID(_ keyHash: Int64) -> String {
+    package static func shortID(_ keyHash: Int64) -> String {
         let digits = String(UInt64(bitPattern: keyHash), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }

@@ -1,5 +1,5 @@
 import HTTPCache
-import HTTPCacheSemantics
+package import HTTPCacheSemantics
 import Synchronization
 
 /// One entry as it was read. Its head is still encoded.
@@ -133,7 +133,7 @@ struct EntryRecord: Sendable {
 extension InvalidationCause {
     /// The cause in the columns `is_invalidated` and `invalidation_cause`. An unknown cause is
     /// treated as the strongest one.
-    init?(isMarked: Bool, column: Int64) {
+    package init?(isMarked: Bool, column: Int64) {
         guard isMarked else { return nil }
         self = Self(rawValue: column) ?? .unsafeMethod
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Foundation
+import HTTPCacheExplaining
 import Holdfast
 import HoldfastGateway
 import NIOCore

@@ -1,3 +1,4 @@
+import HTTPCacheExplaining
 import Holdfast
 
 /// An explanation as text for people: the verdict, its reasons, the arithmetic, and other verdicts.

@@ -69,6 +69,17 @@ import Testing
         await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume() } }
     }
 
+    @Test func networkCallBeginsOnTheCallersThreadUnlessSwitchedOff() async throws {
+        let caller = Caller()
+        let fixture = try await ManualFixture(transport: NotingTransport(thread: caller.thread))
+        let areCallers = try await caller.run {
+            let endpoint = PathEndpoint(baseURL: "https://a.example", path: "/feed")
+            _ = try await fixture.client.fetch(endpoint, .networkOnly)
+        }
+        #expect(areCallers == [EnvironmentSwitch.callLane.isOn])
+        try await fixture.close()
+    }
+
     @Test func queuedJobsLeaveWithTheLane() async {
         let lane = CallLane(startsHere: true)
         let areCallers = await Caller().run(on: lane) { caller in
@@ -78,6 +89,16 @@ import Testing
             await fetch.value
         }
         #expect(areCallers == [false, false])
+    }
+}
+
+/// Notes on which thread a request is sent.
+private struct NotingTransport: Transport {
+    let thread: Caller.OwnThread
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        thread.note()
+        return TransportResponse(head: HTTPResponse(status: .ok), body: .empty)
     }
 }
 
@@ -119,12 +140,17 @@ private actor Caller {
         var notes: [Bool] { areHere.withLock { $0 } }
     }
 
-    private let thread = OwnThread()
+    let thread = OwnThread()
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     init() { thread.start() }
 
     deinit { thread.end() }
+
+    func run(_ body: @Sendable () async throws -> Void) async throws -> [Bool] {
+        try await body()
+        return thread.notes
+    }
 
     func run(
         on lane: CallLane,

@@ -1,9 +1,10 @@
+public import HTTPCache
 public import HTTPCacheSemantics
 
 /// The explanation of how a request would be answered: from the store or not, by which response,
 /// directive or rule, and for how long.
 ///
-/// ``CacheEngine/explain(_:at:)`` makes it with the code that answers requests. It holds no
+/// `CacheEngine.explain(_:at:)` makes it with the code that answers requests. It holds no
 /// secrets: values of credentials, cookies and parameters with secret names are replaced by
 /// `REDACTED`. Durations are in milliseconds, instants in milliseconds since 1970, UTC.
 ///
@@ -127,5 +128,3 @@ extension Explanation {
         public var offline: Verdict?
     }
 }
-
-extension OfflineMode: Codable {}

@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import OfflineStore
 
 /// A row of one of Holdfast's tables, recognised by its shape, because its place proves little in a
 /// damaged file.

@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import OfflineStore
 
 /// Copies the intact entries of some databases into a new one.
 ///
@@ -28,19 +29,26 @@ final class Salvage {
     private static let checkpointBytes = 64 << 20
 
     var report: StoreRecovery
-    let state: DatabaseState
+    /// Hashes as the new store's indexes hold them.
+    let hasher: SipHash
     private(set) var sequence: Int64 = 0
     var lastID: Int64 = 0
     var credential: [UInt8]?
     private var written = 0
 
-    init(folder: String, secrets: StoreSecrets, limits: StoreLimits) throws {
+    /// - Parameter secrets: the new store's.
+    init(folder: String, secrets: StoreSecrets) throws {
         report = StoreRecovery(folder: folder)
-        let row = DatabaseOpening.Row(secrets: secrets)
-        guard let state = DatabaseState(limits: limits, row: row, isWriter: false, keyHash: nil) else {
-            throw WriteContext.missingRow
-        }
-        self.state = state
+        guard let hasher = SipHash(secret: secrets.key) else { throw Self.failure(folder, "its secret is incomplete") }
+        self.hasher = hasher
+    }
+
+    /// The error of a new store that cannot be written, although its disk works.
+    static func failure(_ folder: String, _ reason: String) -> StoreError {
+        StoreError(
+            code: .io,
+            message: "The new store '\(folder)' cannot be written: \(reason). Recover to another folder."
+        )
     }
 
     private static let stages = [

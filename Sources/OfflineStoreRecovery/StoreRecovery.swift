@@ -1,4 +1,6 @@
-/// The result of recovering a damaged store: see ``CacheManager/recover(from:to:)``.
+import OfflineStore
+
+/// The result of recovering a damaged store: see `CacheManager.recover(from:to:)`.
 public struct StoreRecovery: Sendable {
     /// An entry that could be read in part only.
     public struct Loss: Sendable, Hashable {

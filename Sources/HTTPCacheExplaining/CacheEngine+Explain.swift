@@ -1,3 +1,4 @@
+public import HTTPCache
 public import HTTPCacheSemantics
 import HTTPTypes
 

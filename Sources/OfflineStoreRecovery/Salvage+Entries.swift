@@ -1,10 +1,12 @@
 import HTTPCacheSemantics
+import OfflineStore
 
 /// From rows to entries: rows that belong together are combined, and damaged entries are left out.
 extension Salvage {
     /// The facts about one database after all of it was read.
     private struct Source {
-        var state: DatabaseState?
+        /// Hashes as its indexes hold them; `nil` if its secrets were not found.
+        var hasher: SipHash?
         var gathered: Salvage.Gathered
         /// Whether all invalidations are known.
         var isCertain: Bool
@@ -19,7 +21,7 @@ extension Salvage {
         _ connection: Connection
     ) throws {
         noteUnreadable(gathered, use)
-        let state = try verifiedState(gathered.store, connection)
+        let hasher = try verifiedHasher(gathered.store, connection)
         let tables = ["sqlite_schema", "store", "tag_invalidation", "unsafe_tag_invalidation", "prefix_invalidation"]
         let isReadable = tables.allSatisfy { table in
             guard let root = table == "sqlite_schema" ? 1 : gathered.roots[table] else {
@@ -30,12 +32,12 @@ extension Salvage {
         }
         let owners = gathered.unreadable.map { owner(of: $0, gathered, use) }
         let isCertain =
-            state != nil && isReadable && owners.allSatisfy { $0.map { !tables.contains($0) } ?? false }
+            hasher != nil && isReadable && owners.allSatisfy { $0.map { !tables.contains($0) } ?? false }
             && known.map { $0 <= gathered.store?.sequence ?? -1 } ?? false
         if report.sources.isEmpty { report.hasInvalidations = isCertain }
-        if credential == nil { credential = state?.secrets.credential }
+        if credential == nil, hasher != nil { credential = gathered.store?.secrets.credential }
         noteSequence(max(gathered.store?.sequence ?? 0, known ?? 0))
-        let source = Source(state: state, gathered: gathered, isCertain: isCertain)
+        let source = Source(hasher: hasher, gathered: gathered, isCertain: isCertain)
         var count = 0
         try connection.run("BEGIN IMMEDIATE")
         var last = Int64.max
@@ -73,22 +75,16 @@ extension Salvage {
         return root == 1 ? "sqlite_schema" : gathered.roots.first { $0.value == root }?.key
     }
 
-    /// Returns the state with the old secret, if the entries' hashes match it.
-    private func verifiedState(_ store: SourceStore?, _ connection: Connection) throws -> DatabaseState? {
-        guard let store else { return nil }
-        var row = DatabaseOpening.Row(secrets: store.secrets)
-        row.responseFloor = store.responseFloor
-        row.objectFloor = store.objectFloor
-        guard let candidate = DatabaseState(limits: state.limits, row: row, isWriter: false, keyHash: nil) else {
-            return nil
-        }
+    /// Returns the hasher with the old secret, if the entries' hashes match it.
+    private func verifiedHasher(_ store: SourceStore?, _ connection: Connection) throws -> SipHash? {
+        guard let store, let candidate = SipHash(secret: store.secrets.key) else { return nil }
         let statement = try connection.prepare("SELECT kind, key_hash, key FROM stage_entry LIMIT 16")
         defer { statement.reset() }
         var (count, matches) = (0, 0)
         while try statement.step() {
             count += 1
-            let domain = statement.integer(0) == 0 ? DatabaseState.Domain.responseKey : .objectKey
-            if candidate.hash(statement.bytes(2), domain) == statement.integer(1) { matches += 1 }
+            let domain = statement.integer(0) == 0 ? IndexDomain.responseKey : .objectKey
+            if candidate.indexHash(statement.bytes(2), domain) == statement.integer(1) { matches += 1 }
         }
         return count == 0 || matches > count / 2 ? candidate : nil
     }
@@ -114,8 +110,8 @@ extension Salvage {
         guard let kind = EntryKind(rawValue: entry.row.kind) else { return false }
         let key = kind == .response ? CacheKey(bytes: entry.row.key) : nil
         let isKeyWhole =
-            source.state.map {
-                $0.hash(entry.row.key, kind == .response ? .responseKey : .objectKey) == entry.row.keyHash
+            source.hasher.map {
+                $0.indexHash(entry.row.key, kind == .response ? .responseKey : .objectKey) == entry.row.keyHash
             } ?? true
         guard isKeyWhole, key != nil || (kind == .object && String(validating: entry.row.key, as: UTF8.self) != nil)
         else {
@@ -155,7 +151,7 @@ extension Salvage {
     ) -> Fate {
         let number = entry.row.sequence
         var causes: [InvalidationCause?] = [entry.invalidation, source.isCertain ? nil : .unspecified]
-        if let store = source.gathered.store, source.state != nil {
+        if let store = source.gathered.store, source.hasher != nil {
             if number < (kind == .response ? store.responseRemoved : store.objectRemoved) { return .removed }
             if number < (kind == .response ? store.responseFloor : store.objectFloor) { causes.append(.unspecified) }
         }
@@ -213,7 +209,7 @@ extension Salvage {
         var tags: [CarriedTag] = []
         while try statement.step() {
             let name = statement.bytes(2)
-            let isWhole = source.state.map { $0.hash(name, .tag) == statement.integer(1) } ?? true
+            let isWhole = source.hasher.map { $0.indexHash(name, .tag) == statement.integer(1) } ?? true
             tags.append(CarriedTag(id: statement.integer(0), name: isWhole && !name.isEmpty ? name : nil))
         }
         return tags
@@ -230,7 +226,7 @@ extension Salvage {
         _ connection: Connection
     ) throws -> Bool {
         let row = entry.row
-        let keyHash = state.hash(row.key, kind == .response ? .responseKey : .objectKey)
+        let keyHash = hasher.indexHash(row.key, kind == .response ? .responseKey : .objectKey)
         if try exists(row, keyHash, connection) { return false }
         let binding = HeadBinding(entryID: row.id, keyHash: keyHash, bodyID: row.bodyID, bodyLength: row.bodyLength)
         let head = binding.sealing(Array(row.head.dropLast(8)))
@@ -246,7 +242,7 @@ extension Salvage {
         statement.bind(3, keyHash)
         statement.bind(4, row.key)
         statement.bind(5, row.variant)
-        statement.bind(6, key.map { state.hash($0.components.target.canonicalBytes, .target) })
+        statement.bind(6, key.map { hasher.indexHash($0.components.target.canonicalBytes, .target) })
         statement.bind(7, entry.invalidation != nil)
         statement.bind(8, entry.isUsableStale)
         statement.bind(9, entry.isPinned)
@@ -290,7 +286,7 @@ extension Salvage {
     }
 
     private func insertTag(_ tag: [UInt8], of entryID: Int64, _ connection: Connection) throws {
-        let hash = state.hash(tag, .tag)
+        let hash = hasher.indexHash(tag, .tag)
         let known = try connection.prepare("SELECT id FROM tag WHERE name_hash = ?1 AND name = ?2")
         known.bind(1, hash)
         known.bind(2, tag)
@@ -303,7 +299,7 @@ extension Salvage {
             try statement.run()
             id = try connection.integer("SELECT last_insert_rowid()")
         }
-        guard let id else { throw WriteContext.missingRow }
+        guard let id else { throw Self.failure(report.folder, "a new tag has no number") }
         try connection.run("INSERT OR IGNORE INTO entry_tag (entry_id, tag_id) VALUES (?1, ?2)", entryID, id)
     }
 }

@@ -1,3 +1,5 @@
+public import OfflineStore
+
 extension CacheManager {
     /// Copies all undamaged entries of a damaged store to a new one.
     ///
@@ -12,6 +14,8 @@ extension CacheManager {
     /// their credentials is copied; see ``StoreRecovery/hasCredentialSecret``.
     ///
     /// ```swift
+    /// import OfflineStoreRecovery
+    ///
     /// let (damaged, new) = ("/var/lib/cache", "/var/lib/recovered")
     /// let recovery = try await CacheManager.recover(from: damaged, to: new)
     /// if !recovery.isComplete { print(recovery.lossCount, "entries are damaged") }

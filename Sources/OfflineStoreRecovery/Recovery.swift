@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import OfflineStore
 
 #if canImport(Glibc)
     import Glibc
@@ -41,11 +40,9 @@ struct Recovery {
         let secrets = StoreSecrets.random()
         let limits = try StoreLimits(CacheManager.Configuration())
         try DatabaseOpening.create(path: unfinishedPath, limits: limits, secrets: secrets, firstID: 1, sequence: 0)
-        let queue = try DatabaseOpening.writer(path: unfinishedPath, limits: limits)
-        defer { try? queue.close() }
-        let salvage = try Salvage(folder: target.path, secrets: secrets, limits: limits)
-        try queue.writeWithoutTransaction { database in
-            let connection = Connection(database)
+        let salvage = try Salvage(folder: target.path, secrets: secrets)
+        let number = sources.compactMap(\.number).max().map { $0 + 1 } ?? 1
+        try DatabaseOpening.withWriter(path: unfinishedPath, limits: limits) { connection in
             try salvage.begin(connection)
             for source in sources {
                 try salvage.copy(
@@ -55,11 +52,9 @@ struct Recovery {
                     to: connection
                 )
             }
-            let number = sources.compactMap(\.number).max().map { $0 + 1 } ?? 1
             try salvage.finish(connection, firstID: Int64(number % 2048) << 36 + 1)
         }
-        try queue.close()
-        try publish(number: sources.compactMap(\.number).max().map { $0 + 1 } ?? 1, sequence: salvage.sequence)
+        try publish(number: number, sequence: salvage.sequence)
         return salvage.report
     }
 
@@ -105,7 +100,7 @@ struct Recovery {
 
     private func check(_ source: Source) throws {
         switch try DatabaseHeader(path: source.path) {
-        case .ours(let version): try StoreDatabase.checkVersion(version, path: source.path)
+        case .ours(let version): try DatabaseHeader.checkVersion(version, path: source.path)
         case .foreign:
             throw StoreError(
                 code: .foreignDatabase,

@@ -1,3 +1,5 @@
+import HTTPCache
+
 extension Explanation {
     /// The outcome in one situation.
     public struct Verdict: Sendable, Hashable, Codable {

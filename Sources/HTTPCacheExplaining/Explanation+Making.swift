@@ -1,3 +1,4 @@
+import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
@@ -106,7 +107,7 @@ extension CacheEngine {
         at now: Timestamp
     ) -> DryRun.Outcome {
         let (request, mode) = (prepared.request, situation == .offline ? .offline : prepared.mode)
-        let fetch = ExchangeMachine.Fetch(request: request.head, validating: nil, reason: request.forwardReason)
+        let fetch = ExchangeMachine.Fetch(forwarding: request)
         var course = DryRun.Course.fetch(fetch)
         if let refusal = prepared.refusalToForward(mode: mode) {
             course = .refuse(refusal)

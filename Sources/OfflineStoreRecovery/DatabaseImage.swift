@@ -1,3 +1,5 @@
+import OfflineStore
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -11,7 +13,6 @@
 ///
 /// Only complete transactions of the log are used: frames up to the last commit with an unbroken
 /// chain of checksums.
-/// unbroken.
 ///
 /// <https://www.sqlite.org/fileformat2.html>
 final class DatabaseImage {

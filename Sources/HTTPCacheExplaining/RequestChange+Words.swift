@@ -1,3 +1,4 @@
+import HTTPCache
 import HTTPTypes
 
 extension Explanation.RequestChange {

@@ -1,3 +1,4 @@
+import HTTPCache
 public import HTTPCacheSemantics
 
 extension Explanation {

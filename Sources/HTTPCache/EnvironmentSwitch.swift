@@ -1,0 +1,48 @@
+package import Logging
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A part of the program that an environment variable turns off: `on` (the default) or `off`.
+///
+/// For parts whose failure could only be in them, so that an operator can do without one at once.
+/// The variable is read once, when the part is first used.
+package struct EnvironmentSwitch: Sendable {
+    private let name: String
+    private let value: String?
+
+    /// Whether the part is used. A value that is neither `on` nor `off` changes nothing.
+    package let isOn: Bool
+
+    /// - Parameter value: the variable's; `nil` if it is not set.
+    package init(_ name: String, value: String?) {
+        self.name = name
+        self.value = value
+        isOn = value != "off"
+    }
+
+    private init(_ name: String) { self.init(name, value: getenv(name).map { String(cString: $0) }) }
+
+    /// Whether the gateway writes to sockets itself, past the channel.
+    package static let socketWriter = EnvironmentSwitch("HOLDFAST_SOCKET_WRITER")
+    /// Whether a call of the request layer begins on its caller's thread.
+    package static let callLane = EnvironmentSwitch("HOLDFAST_CALL_LANE")
+
+    /// Logs that the part is turned off, or that the variable has an unknown value.
+    package func report(to logger: Logger) {
+        switch value {
+        case nil, "on": break
+        case "off": logger.info("A part is turned off", metadata: ["environment.variable": "\(name)"])
+        default:
+            logger.warning(
+                "An environment variable is ignored: its value is neither 'on' nor 'off'",
+                metadata: ["environment.variable": "\(name)"]
+            )
+        }
+    }
+}
