@@ -108,7 +108,7 @@ struct DryRun {
         case .refuse(let refusal): return (.refuse(refusal), .lookedUp)
         case .fetch(let fetch):
             let recent = recentFailure(now)
-            switch machine.insteadOfAsking(recent, isOriginUnreachable: isOriginUnreachable) {
+            switch machine.alternativeToAsking(recent, isOriginUnreachable: isOriginUnreachable) {
             case .serve(let serve, let isRecent) where !gone.contains(serve.stored.id):
                 return (.serve(serve), isRecent ? .recentFailure : .breakerOpen)
             case .refuse(let refusal) where !isAdmitted: return (.refuse(refusal), .breakerOpen)
@@ -133,7 +133,7 @@ struct DryRun {
             case .fetch(let fetch): return .fetch(fetch)
             }
         case .failing:
-            guard let serve = machine.originAnswered(status: .serviceUnavailable), !gone.contains(serve.stored.id)
+            guard let serve = machine.originResponded(status: .serviceUnavailable), !gone.contains(serve.stored.id)
             else { return .pass(fetch, status: .serviceUnavailable) }
             return .serve(serve)
         }

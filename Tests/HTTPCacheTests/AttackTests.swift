@@ -96,8 +96,8 @@ import Testing
 
     // MARK: 15: Vary
 
-    /// Mutants: `Exchange.answer(of:_:isCollapsed:)` without `!engine.policy.matchesVariant(head,
-    /// selecting)`; `FillDecision.head(of:at:)` with empty `selectingFields`.
+    /// Mutants: `ExchangeFlow.isFitting` without `policy.matchesVariant(head, prepared.selecting)`;
+    /// `FillDecision.head(of:at:)` with empty `selectingFields`.
     @Test func variantAnswersOnlyMatchingCallers() async throws {
         let fixture = EngineFixture(kind: .shared)
         let name = try #require(HTTPField.Name("X-Tenant"))
@@ -707,7 +707,7 @@ import Testing
     static let errors = [400, 401, 403, 404, 405, 410, 413, 414, 418, 429, 431, 451, 500, 501, 502, 503, 504, 599]
 
     /// Mutant: `FillContext.decide` without `response.status.code >= 400`, and `Fetcher.store`
-    /// without `mayTakeItsPlace`: each guards alone.
+    /// without `mayReplaceStored`: each guards alone.
     @Test(arguments: errors)
     func errorLeavesStoredResponse(status: Int) async throws {
         let error = ScriptedTransport.Reply.status(
@@ -794,7 +794,7 @@ import Testing
 
     /// The error was requested before the good response was stored, and comes after it.
     ///
-    /// Mutant: `Fetcher.store` without `mayTakeItsPlace`.
+    /// Mutant: `Fetcher.store` without `mayReplaceStored`.
     @Test func errorOfEarlierRequestLeavesLaterStoredResponse() async throws {
         let fixture = EngineFixture()
         let (early, late) = (Gate(), Gate())

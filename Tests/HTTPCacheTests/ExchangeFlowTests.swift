@@ -347,7 +347,7 @@ struct ExchangeFlowTests {
         at time: Timestamp,
         fields: HTTPFields = [.cacheControl: "max-age=60"],
         selecting: HTTPFields = [:]
-    ) throws -> Fill.Answer {
+    ) throws -> Fill.Delivery {
         let head = StoredResponseHead(
             selectingFields: selecting,
             status: .ok,
@@ -360,7 +360,7 @@ struct ExchangeFlowTests {
         return .shared(head, HTTPResponse(status: .ok, headerFields: fields), reader, notStored: nil)
     }
 
-    private func exclusive(_ status: Int) -> Fill.Answer {
+    private func exclusive(_ status: Int) -> Fill.Delivery {
         let head = HTTPResponse(status: .init(code: status), headerFields: [.cacheControl: "no-store"])
         return .exclusive(
             TransportResponse(head: head, body: .empty),

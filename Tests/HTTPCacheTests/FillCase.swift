@@ -89,23 +89,14 @@ struct FillCase: Sendable, CustomTestStringConvertible {
         if method == .post || method.rawValue == "QUERY" { request.body = .buffer(ByteBuffer(string: "{}")) }
         change(&request)
         let target = try #require(TargetURI(request: request.head))
-        let policy = CachePolicy(kind: kind)
-        let partitions = CredentialPartition(secret: [UInt8](repeating: 7, count: 32))
-        let prepared: PreparedRequest
-        if let settings {
-            let rules = RequestRules(settings: settings)
-            prepared = PreparedRequest(
-                request,
-                target,
-                under: rules,
-                policy: policy,
-                mode: .automatic,
-                partitions,
-                version: 0
-            )
-        } else {
-            prepared = PreparedRequest(request, target, policy: policy, mode: .automatic, partitions, version: 0)
-        }
+        let snapshot = PreparedRequest.Snapshot(
+            policy: CachePolicy(kind: kind),
+            partitions: CredentialPartition(secret: [UInt8](repeating: 7, count: 32)),
+            mode: .automatic,
+            settingsVersion: 0
+        )
+        let rules = settings.map { RequestRules(settings: $0) }
+        let prepared = try #require(PreparedRequest(request, rules: rules, snapshot))
         var context = FillContext(
             prepared,
             // Requests without a key of their own never get this far, but for HEAD and POST.

@@ -23,11 +23,11 @@ import Testing
         let fill = Fill(fence: fence)
         #expect(fill.join() && fill.join())
         fill.publish(.unshared(response, responseTime: Timestamp(seconds: 0)))
-        guard case .released(.ok) = try await fill.answer(isLeader: false) else {
+        guard case .released(.ok) = try await fill.waitForHead(isLeader: false) else {
             Issue.record("A follower was given the leader's response.")
             return
         }
-        guard case .exclusive = try await fill.answer(isLeader: true) else {
+        guard case .exclusive = try await fill.waitForHead(isLeader: true) else {
             Issue.record("The leader was not given its response.")
             return
         }
@@ -42,14 +42,14 @@ import Testing
         fill.publish(.shared(head, response.head, body))
         _ = await body.append(ByteBuffer(string: "some"))
         body.finish(throwing: BodyStreamError.truncated(expected: 10, received: 4))
-        guard case .shared(_, _, let reader, _) = try await fill.answer(isLeader: true) else {
+        guard case .shared(_, _, let reader, _) = try await fill.waitForHead(isLeader: true) else {
             Issue.record("The leader was sent to ask again.")
             return
         }
         var iterator = reader.stream.makeAsyncIterator()
         #expect(try await iterator.next() == ByteBuffer(string: "some"))
         await #expect(throws: BodyStreamError.self) { _ = try await iterator.next() }
-        guard case .released = try await fill.answer(isLeader: false) else {
+        guard case .released = try await fill.waitForHead(isLeader: false) else {
             Issue.record("A follower was given what broke off.")
             return
         }
@@ -58,11 +58,11 @@ import Testing
     @Test func unshareableResponseOfGoneLeaderIsDropped() async throws {
         let fill = Fill(fence: fence)
         #expect(fill.join() && fill.join())
-        let leader = Task { try await fill.answer(isLeader: true) }
+        let leader = Task { try await fill.waitForHead(isLeader: true) }
         leader.cancel()
         await #expect(throws: CancellationError.self) { _ = try await leader.value }
         fill.publish(.unshared(response, responseTime: Timestamp(seconds: 0)))
-        guard case .released = try await fill.answer(isLeader: false) else {
+        guard case .released = try await fill.waitForHead(isLeader: false) else {
             Issue.record("A follower was given the leader's response.")
             return
         }
@@ -71,7 +71,7 @@ import Testing
     @Test func cancelledFillCannotBeJoined() async throws {
         let fill = Fill(fence: fence)
         #expect(fill.join())
-        let only = Task { try await fill.answer(isLeader: true) }
+        let only = Task { try await fill.waitForHead(isLeader: true) }
         only.cancel()
         await #expect(throws: CancellationError.self) { _ = try await only.value }
         #expect(!fill.join())
@@ -83,7 +83,7 @@ import Testing
         let body = SharedBody(length: nil, writer: nil) { fill.cancel() }
         fill.publish(.shared(head, HTTPResponse(status: .ok), body))
         #expect(await body.append(ByteBuffer(string: "first")))
-        guard case .shared(_, _, let reader, _) = try await fill.answer(isLeader: true) else {
+        guard case .shared(_, _, let reader, _) = try await fill.waitForHead(isLeader: true) else {
             Issue.record("The caller was given something else.")
             return
         }

@@ -184,8 +184,8 @@ import Testing
         #expect(third.text == "new")
     }
 
-    /// RFC 9211 §2: a response that was not forwarded has no `fwd`. Mutant: `insteadOfAsking` gives
-    /// the outcome of a forwarded request.
+    /// RFC 9211 §2: a response that was not forwarded has no `fwd`. Mutant: `alternativeToAsking`
+    /// gives the outcome of a forwarded request.
     @Test func throttledResponseIsReportedAsHit() async throws {
         let fixture = EngineFixture()
         let fields: HTTPFields = [.cacheControl: "max-age=60, stale-if-error=86400"]

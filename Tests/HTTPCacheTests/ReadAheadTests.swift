@@ -39,7 +39,7 @@ struct ReadAheadTests {
     /// Mutants: `begin` in `next` left out; two begun at a time.
     @Test("Reads one chunk ahead") func readsOneChunkAhead() async throws {
         let source = Source()
-        var chunks = try await source.body(10, length: 10).begunAwayFromLoops().makeAsyncIterator()
+        var chunks = try await source.body(10, length: 10).readAhead().makeAsyncIterator()
         #expect(source.count == 1)
         for read in 1...8 {
             #expect(try await chunks.next()?.readableBytesView.first == UInt8(read - 1))
@@ -52,7 +52,7 @@ struct ReadAheadTests {
     /// Mutant: `rest` that is not counted.
     @Test("Stops at a known end") func stopsAtKnownEnd() async throws {
         let source = Source()
-        let body = try await source.body(3, length: 3).begunAwayFromLoops()
+        let body = try await source.body(3, length: 3).readAhead()
         #expect(try await body.collect(upTo: 10) == ByteBuffer(bytes: [0, 1, 2]))
         #expect(source.questions == 3)
         // A second reader begins again.
@@ -60,20 +60,20 @@ struct ReadAheadTests {
     }
 
     @Test("Reads a body of unknown length to its end") func readsUnknownLengthToItsEnd() async throws {
-        let body = try await Source().body(3, length: nil).begunAwayFromLoops()
+        let body = try await Source().body(3, length: nil).readAhead()
         #expect(try await body.collect(upTo: 10) == ByteBuffer(bytes: [0, 1, 2]))
     }
 
     /// Mutant: `try?` in `begin`.
     @Test("A broken body fails after the bytes before it")
     func brokenBodyFailsAfterItsBytes() async throws {
-        var chunks = try await Source().body(3, length: 3, failingAt: 2).begunAwayFromLoops().makeAsyncIterator()
+        var chunks = try await Source().body(3, length: 3, failingAt: 2).readAhead().makeAsyncIterator()
         #expect(try await chunks.next() != nil)
         #expect(try await chunks.next() != nil)
         await #expect(throws: Failure.self) { try await chunks.next() }
     }
 
     @Test("An unreadable body fails at once") func unreadableBodyFailsAtOnce() async throws {
-        await #expect(throws: Failure.self) { try await Source().body(3, length: 3, failingAt: 0).begunAwayFromLoops() }
+        await #expect(throws: Failure.self) { try await Source().body(3, length: 3, failingAt: 0).readAhead() }
     }
 }

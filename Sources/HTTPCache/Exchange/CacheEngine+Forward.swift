@@ -3,11 +3,11 @@ import HTTPTypes
 import Logging
 
 extension CacheEngine {
-    /// Takes a request to the origin past the store: a method or a request that no stored response
-    /// may answer.
+    /// Sends a request to the origin past the store, because no stored response may be served for
+    /// its method or for the request itself.
     ///
-    /// A success of an unsafe method invalidates what is stored for its target, before the caller
-    /// sees the answer. RFC 9111 §4.4
+    /// If an unsafe method succeeds, the stored responses for its target are invalidated before the
+    /// caller sees the response. RFC 9111 §4.4
     func forward(_ prepared: PreparedRequest) async throws -> CacheResponse {
         let (request, target) = (prepared.request, prepared.target)
         if let refusal = prepared.refusalToForward(mode: prepared.mode) { throw refusal }
@@ -41,11 +41,11 @@ extension CacheEngine {
         )
     }
 
-    /// Invalidates what a success of an unsafe method may have changed, before its caller sees the
-    /// answer: the target, what `Location` and `Content-Location` name, and the groups it names
-    /// itself. RFC 9111 §4.4, RFC 9875 §3
+    /// Invalidates the stored responses that a success of an unsafe method may have changed, before
+    /// its caller sees the response: the target, the targets that `Location` and `Content-Location`
+    /// name, and the groups that the response names. RFC 9111 §4.4, RFC 9875 §3
     ///
-    /// What a DELETE deleted is removed: its own target, and nothing that it names.
+    /// A DELETE removes the stored responses of its own target, and of no target that it names.
     private func invalidate(after response: HTTPResponse, to prepared: PreparedRequest) async {
         let (request, target) = (prepared.request.head, prepared.target)
         let targets = policy.invalidatedTargets(by: response, to: request, target: target)
@@ -53,7 +53,7 @@ extension CacheEngine {
         if targets.contains(target), prepared.request.invalidatesTarget {
             let isDeleted = request.method == .delete && response.status.kind == .successful
             changes += scopes(of: [target], for: prepared, isOwn: true).map { scope in
-                // A tag is others' too.
+                // A tag covers other targets too.
                 if case .target = scope, isDeleted { (scope, .remove) } else { (scope, .mark(.unsafeMethod)) }
             }
         }
@@ -71,17 +71,17 @@ extension CacheEngine {
         }
     }
 
-    /// What is invalidated with targets: each as it came, as it was sent, and as it is keyed, in
-    /// all partitions.
+    /// The scopes to invalidate for targets: each target as it came, as it was sent, and as it is
+    /// keyed, in all partitions.
     ///
     /// - Parameters:
-    ///   - prepared: the request that names them, or whose answer does.
+    ///   - prepared: the request that names them, or whose response does.
     ///   - isOwn: they are the request's own.
     func scopes(of named: [TargetURI], for prepared: PreparedRequest, isOwn: Bool) -> [InvalidationScope] {
         var targets = named
         if let secrets = prepared.request.secrets {
-            // Those of other requests are keyed without them, too, and a record of what was
-            // invalidated is stored.
+            // The targets of other requests are keyed without secrets, too, and a record of each
+            // invalidation is stored.
             targets = targets.map { secrets.withheld(from: $0).target }
         }
         if prepared.rules != nil, !targets.isEmpty {
@@ -98,13 +98,13 @@ extension CacheEngine {
         var scopes = targets.map(InvalidationScope.target)
         if options.usesNoVarySearch {
             // By their tag, because rules are known per partition, and the responses of all
-            // partitions are concerned.
+            // partitions are affected.
             scopes += targets.compactMap(\.searchTag).map(InvalidationScope.tag)
         }
         return scopes
     }
 
-    /// The same, where an exchange may wait for a disk.
+    /// The same for an exchange that may wait for a disk.
     func recovering<Value: Sendable>(
         _ operation: StaticString,
         at place: ExchangePlace,
@@ -115,10 +115,10 @@ extension CacheEngine {
         return await recovering(operation, inPlace: true, body)
     }
 
-    /// Does something with the store; when that fails, the fact is counted and logged, and the
+    /// Performs an operation of the store. If it fails, the failure is counted and logged, and the
     /// exchange goes on without it.
     ///
-    /// - Parameter isInPlace: the executor that the calling task prefers may be kept by it.
+    /// - Parameter isInPlace: the operation may block the executor that the calling task prefers.
     @discardableResult
     func recovering<Value: Sendable>(
         _ operation: StaticString,
@@ -136,13 +136,12 @@ extension CacheEngine {
 }
 
 extension PreparedRequest {
-    /// Whether no origin may be asked.
+    /// Whether the request may not be sent to an origin.
     func mayOnlyUseStored(mode: OfflineMode) -> Bool {
         mode == .offline || request.preference == .storedOnly || policy.isOnlyIfCached(request.head)
     }
 
-    /// Why a request that only the origin may answer is not sent to it in a mode; `nil` where it
-    /// is.
+    /// Why a request that only the origin may answer is not sent in a mode; `nil` if it is sent.
     package func refusalToForward(mode: OfflineMode) -> ExchangeError? {
         guard mayOnlyUseStored(mode: mode) else { return nil }
         return ExchangeError(
@@ -154,7 +153,7 @@ extension PreparedRequest {
         )
     }
 
-    /// What it ends with where only the origin may answer, and gave no answer.
+    /// The error of a request that only the origin may answer, after the origin failed to respond.
     package func refusal(after error: any Error, at now: Timestamp) -> ExchangeError? {
         let machine = ExchangeMachine(self, now: now)
         guard case .refuse(var refusal) = machine.originFailed(error) else { return nil }
@@ -164,10 +163,11 @@ extension PreparedRequest {
 }
 
 extension CacheRequest {
-    /// Why it is forwarded, where no stored response may answer.
+    /// Why it is forwarded if no stored response may be served.
     package var forwardReason: CacheOutcome.ForwardReason { isKeyed ? .bypass : .method }
 
-    /// What is sent for this request, under another head (with the cache's validators, say).
+    /// The request that is sent for this one, under another head (with the cache's validators, for
+    /// example).
     func sending(_ head: HTTPRequest) -> TransportRequest {
         TransportRequest(head: head, body: body?.stream, onInformational: onInformational, context: context)
     }

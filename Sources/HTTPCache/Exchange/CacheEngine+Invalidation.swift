@@ -1,19 +1,21 @@
 import HTTPCacheSemantics
 
 extension CacheEngine {
-    /// Invalidates what is stored for a request's target, whoever's it is: for all principals,
-    /// methods and variants.
+    /// Invalidates the responses stored for a request's target: for all principals, methods and
+    /// variants.
     ///
-    /// As it is keyed: the rules, the request's own settings (``CacheRequest/overrides``) and its
-    /// secret parameters count. Durable when it returns, and what is being fetched for the target
-    /// is not stored any more; fetches from now on are.
+    /// The target is taken as it is keyed: the rules, the request's own settings
+    /// (``CacheRequest/overrides``) and its secret parameters count. The invalidation is durable
+    /// when this returns. A response that is being fetched for the target is not stored any more;
+    /// responses to fetches from now on are.
     ///
     /// - Parameters:
-    ///   - request: of which the target counts, and what it says of its key. It is not sent.
-    ///   - keepingForOffline: `true` keeps what is stored for when the origin cannot be reached;
-    ///     `false` removes it.
-    /// - Throws: ``ExchangeError`` for a target that is none; what the store throws: then some of
-    ///   it may be invalidated.
+    ///   - request: only its target, and the parts of it that affect its key, count. It is not
+    ///     sent.
+    ///   - keepingForOffline: `true` keeps the stored responses for when the origin is unreachable;
+    ///     `false` removes them.
+    /// - Throws: ``ExchangeError`` if the target is invalid; the store's error: then some of the
+    ///   responses may be invalidated.
     @concurrent
     public func invalidate(_ request: CacheRequest, keepingForOffline: Bool) async throws {
         guard let prepared = prepare(request) else { throw ExchangeError.invalidTarget(request) }
@@ -24,12 +26,12 @@ extension CacheEngine {
         }
     }
 
-    /// Invalidates what is stored under a tag (``ResponseDraft/tags``), whoever's it is. Durable
-    /// when it returns.
+    /// Invalidates the responses stored under a tag (``ResponseDraft/tags``), for all principals.
+    /// The invalidation is durable when this returns.
     ///
-    /// - Parameter keepingForOffline: `true` keeps what is stored for when the origin cannot be
-    ///   reached; `false` removes it.
-    /// - Throws: what the store throws.
+    /// - Parameter keepingForOffline: `true` keeps the stored responses for when the origin is
+    ///   unreachable; `false` removes them.
+    /// - Throws: the store's error.
     @concurrent
     public func invalidate(tagged tag: String, keepingForOffline: Bool) async throws {
         try await store.invalidate(.tag(tag), keepingForOffline: keepingForOffline, at: clock.now())

@@ -5,7 +5,7 @@ import NIOCore
 
 /// Stored responses: looking them up, and opening one that the flow serves.
 extension CacheEngine {
-    /// To be called before a lookup, so that what happens after it is noticed.
+    /// Call this before a lookup, so that later events are noticed.
     package func lookupStart(_ key: CacheKey) -> LookupStart {
         LookupStart(endedFills: fills.endedCount(key), fence: store.invalidationSequence)
     }
@@ -132,7 +132,7 @@ extension CacheEngine {
         let runsOnLoop = place.isShared
         return await recovering("openBody", at: place) { [store] in
             let body = try await store.openBody(of: stored, range: range)
-            return runsOnLoop ? try await body?.begunAwayFromLoops() : body
+            return runsOnLoop ? try await body?.readAhead() : body
         } ?? nil
     }
 

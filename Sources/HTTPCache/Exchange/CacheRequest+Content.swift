@@ -6,8 +6,9 @@ import NIOCore
 extension CacheRequest {
     /// The content as it goes into the key.
     ///
-    /// `nil` for GET and HEAD without content. With it they are keyed by it: what is sent is what
-    /// was keyed (RFC 9110 §9.3.1 gives such content no meaning, but servers that read it exist).
+    /// `nil` for GET and HEAD without content. If they have content, they are keyed by it, so that
+    /// the content sent is the content keyed (RFC 9110 §9.3.1 gives such content no meaning, but
+    /// servers that read it exist).
     var keyContent: CacheKey.Content? {
         guard isContentKeyed || hasContent else { return nil }
         var hash = SHA256()

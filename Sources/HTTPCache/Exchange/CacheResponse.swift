@@ -1,22 +1,22 @@
 public import HTTPCacheSemantics
 public import HTTPTypes
 
-/// The answer to a ``CacheRequest``: one head, one body, and how it came about.
+/// The response to a ``CacheRequest``: one head, one body, and how it came about.
 public struct CacheResponse: Sendable {
     /// Where the body's bytes come from.
     public enum Source: String, Sendable, Hashable {
-        /// A stored response answered without the origin.
+        /// A stored response was served without the origin.
         case store
-        /// The origin answered: with this body, or with a 304 that freshened the stored one.
+        /// The origin responded: with this body, or with a 304 that freshened the stored one.
         case network
         /// Neither: a plugin of the request layer made it, because no response came. The engine's
         /// own responses never have it.
         case substitute
     }
 
-    /// Status and fields; of a stored response with its present `Age`.
+    /// Status and fields; those of a stored response with its present `Age`.
     public var head: HTTPResponse
-    /// See ``BodyStream``: it throws where the body breaks off.
+    /// See ``BodyStream``: it throws if the body breaks off.
     public var body: BodyStream
     /// See ``Source``.
     public var source: Source
@@ -24,9 +24,9 @@ public struct CacheResponse: Sendable {
     public var age: Int64
     /// Past its freshness lifetime, or invalidated.
     public var isStale: Bool
-    /// The origin answered 304: the body is the stored one.
+    /// The origin responded with 304: the body is the stored one.
     public var isValidated: Bool
-    /// The stored response behind this answer, where there is one yet.
+    /// The stored response behind this response, if there is one yet.
     public var stored: StoredResponse?
     /// In the words of RFC 9211.
     public var outcome: CacheOutcome

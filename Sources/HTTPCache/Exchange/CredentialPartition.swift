@@ -2,10 +2,10 @@ import Crypto
 import HTTPCacheSemantics
 package import HTTPTypes
 
-/// Tells the partition of a request: whose stored responses it may see.
+/// Computes the partition of a request: the principal whose stored responses it may see.
 ///
-/// The HMAC keeps the credentials themselves out of key, store and logs, and its secret keeps a
-/// stolen store from being searched for them.
+/// The HMAC keeps the credentials themselves out of key, store and logs. Its secret keeps a stolen
+/// store from being searched for them.
 package struct CredentialPartition: Sendable {
     private let secret: SymmetricKey
 
@@ -13,8 +13,8 @@ package struct CredentialPartition: Sendable {
         self.secret = SymmetricKey(data: secret)
     }
 
-    /// Whether a field says on whose behalf a request is made: a credential, or a proof that goes
-    /// with one.
+    /// Whether a field names the principal of a request: a credential, or a proof that goes with
+    /// one.
     package static func isCredential(_ field: HTTPField) -> Bool { meaning(of: field) != nil }
 
     /// Whether it is the same for many requests of one principal, so that it tells principals
@@ -38,15 +38,15 @@ package struct CredentialPartition: Sendable {
         if let principal = request.principal { return .principal(principal) }
         guard Self.hasCredentials(request.head.headerFields, ignoring: ignored) else { return .shared }
         var hmac = HMAC<SHA256>(key: secret)
-        // With proofs alone it is the HMAC of nothing: what nobody in particular asked for, and
-        // what is not shared all the same.
+        // With proofs alone it is the HMAC of nothing: such a request has no particular principal,
+        // and its responses are not shared all the same.
         for field in request.head.headerFields where Self.isKeyed(field) && !ignored.contains(field.name) {
             hmac.update(field)
         }
         return .credentials(Array(hmac.finalize()))
     }
 
-    /// The same where a caller says what else is a credential.
+    /// The same if the caller names further credentials.
     private func partition(
         of request: CacheRequest,
         _ secrets: RequestSecrets,
@@ -54,7 +54,8 @@ package struct CredentialPartition: Sendable {
     ) -> CacheKey.Partition {
         let withheld = TargetURI(request: request.head).map(secrets.withheld(from:))
         let pieces = withheld?.pieces ?? []
-        // What hides behind a secret is in no key, so that one more has to be told apart by it.
+        // Text that a secret parameter hides is in no key, so the HMAC has to tell apart requests
+        // that differ in it.
         let principal = request.principal
         if let principal, withheld?.isAmbiguous != true { return .principal(principal) }
         let fields = request.head.headerFields.filter {
@@ -66,7 +67,7 @@ package struct CredentialPartition: Sendable {
             hmac.update(field)
         }
         if !pieces.isEmpty {
-            // No field of a request has a name like this, so that no fields ever lead here.
+            // No field of a request has a name like this, so no fields ever lead to this partition.
             hmac.updateWithLengthPrefix(Array("secret parameters".utf8))
             hmac.updateWithLengthPrefix(Array((principal.map { "principal " + $0 } ?? "").utf8))
             for piece in pieces { hmac.updateWithLengthPrefix(piece) }
@@ -74,7 +75,7 @@ package struct CredentialPartition: Sendable {
         return .credentials(Array(hmac.finalize()))
     }
 
-    /// The key of a request for which no rule says anything.
+    /// The key of a request that no rule applies to.
     ///
     /// - Parameter target: as it is keyed.
     func key(for request: CacheRequest, target: TargetURI) -> CacheKey {
@@ -86,14 +87,15 @@ package struct CredentialPartition: Sendable {
         )
     }
 
-    /// The partition of the principal that a rule has told by a field or cookie; `nil` where the
+    /// The partition of the principal that a rule identifies by a field or cookie; `nil` if the
     /// request has none, or an empty one.
     ///
-    /// Of several lines or cookies of the name all count, because servers differ in which they
-    /// take. A principal that the caller names counts beside it.
+    /// If there are several lines or cookies of the name, all count, because servers differ in
+    /// which they take. A principal that the caller names counts beside it.
     func partition(of request: CacheRequest, by source: ExchangeSettings.PrincipalSource) -> CacheKey.Partition? {
         var hmac = HMAC<SHA256>(key: secret)
-        // No field of a request begins a sequence like this, so that no credentials ever lead here.
+        // No field of a request begins a sequence like this, so no credentials ever lead to this
+        // partition.
         hmac.updateWithLengthPrefix(Array("store per".utf8))
         hmac.updateWithLengthPrefix(Array((request.principal.map { "principal " + $0 } ?? "").utf8))
         let values: [[UInt8]]
@@ -110,12 +112,14 @@ package struct CredentialPartition: Sendable {
         return .credentials(Array(hmac.finalize()))
     }
 
-    /// The request as variants are selected by it: with credentials replaced by their HMACs,
-    /// because `Vary: Cookie` has selecting fields stored with the response. RFC 9111 §4.1
+    /// The request by which variants are selected, with its credentials replaced by their HMACs,
+    /// because `Vary: Cookie` makes the store keep selecting fields with the response. RFC 9111
+    /// §4.1
     ///
     /// - Parameters:
-    ///   - principal: the field by which a rule tells principals, which is as good as a credential.
-    ///   - secrets: what a caller says is one.
+    ///   - principal: the field by which a rule identifies principals, which counts as a
+    ///     credential.
+    ///   - secrets: the caller's further credentials.
     func selecting(
         _ request: HTTPRequest,
         principal: HTTPField.Name? = nil,

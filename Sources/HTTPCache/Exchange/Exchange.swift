@@ -72,7 +72,7 @@ struct Exchange {
             recent: engine.throttle.recent(key, at: flow.now),
             isOriginUnreachable: verdict(of: origin) != .reachable
         )
-        // The mode may have changed meanwhile; an origin that is busy is left alone.
+        // The mode may have changed meanwhile; a busy origin is not asked.
         guard let renewal, engine.mode != .offline, engine.origins.enterIfFree(origin, request.client) else { return }
         let fill = engine.fills.admitInBackground(
             key,
@@ -109,7 +109,7 @@ struct Exchange {
         }
     }
 
-    /// The breaker's verdict; if no breaker applies, nothing speaks against asking.
+    /// The breaker's verdict; if no breaker applies, the origin may be asked.
     private func verdict(of origin: Origin) -> Breaker.Verdict {
         prepared.usesBreaker && !request.isProbe
             ? engine.origins.verdict(origin, { prepared.asked }, at: flow.now) : .reachable
@@ -166,10 +166,10 @@ struct Exchange {
     private mutating func result(of fill: Fill) async throws -> ExchangeFlow.FetchAction {
         do {
             guard let limit = flow.waitLimit else {
-                return flow.received(try await fill.answer(isLeader: !flow.isCollapsed))
+                return flow.received(try await fill.waitForHead(isLeader: !flow.isCollapsed))
             }
-            guard let answer = try await answer(of: fill, within: limit) else { return flow.waitedTooLong() }
-            return flow.received(answer)
+            guard let delivery = try await waitForHead(of: fill, within: limit) else { return flow.waitedTooLong() }
+            return flow.received(delivery)
         } catch {
             try Task.checkCancellation()
             return flow.failed(error)
@@ -219,10 +219,10 @@ struct Exchange {
     /// Waits for a fill's head for a limited time. The fill goes on without this caller after that.
     ///
     /// - Returns: `nil` if the time is over.
-    private func answer(of fill: Fill, within limit: Duration) async throws -> Fill.Answer? {
+    private func waitForHead(of fill: Fill, within limit: Duration) async throws -> Fill.Delivery? {
         let (sleeper, isLeader) = (engine.sleeper, !flow.isCollapsed)
-        return try await withThrowingTaskGroup(of: Fill.Answer?.self) { group in
-            group.addTask { try await fill.answer(isLeader: isLeader) }
+        return try await withThrowingTaskGroup(of: Fill.Delivery?.self) { group in
+            group.addTask { try await fill.waitForHead(isLeader: isLeader) }
             group.addTask {
                 try await sleeper.sleep(for: limit)
                 return nil
@@ -233,7 +233,7 @@ struct Exchange {
             }
             fill.keepGoing()
             group.cancelAll()
-            // The head may have come in the very moment: then it is this caller's.
+            // The head may have come at that very moment: then it is this caller's.
             return try? await group.next() ?? nil
         }
     }
@@ -247,8 +247,8 @@ extension CacheRequest {
         return head.method.isSafe || isContentKeyed
     }
 
-    /// Whether another caller's fetch can be this one's: nothing in the request asks for a part, or
-    /// for a 304 of its own.
+    /// Whether another caller's fetch can serve this request: nothing in it asks for a part, or for
+    /// a 304 of its own.
     var isCollapsible: Bool {
         guard head.method != .head, !ignoresStored else { return false }
         let fields = head.headerFields
@@ -258,9 +258,9 @@ extension CacheRequest {
 }
 
 extension HTTPField.Name {
-    /// Whether it makes a request one for a part, or for a 304. RFC 9110 §13.1, §14.2
+    /// Whether the field makes a request one for a part, or for a 304. RFC 9110 §13.1, §14.2
     fileprivate var asksForPartOrNothing: Bool {
-        // By length first: this is asked of every field of every request.
+        // By length first: this runs for every field of every request.
         switch canonicalName.utf8.count {
         case 5: canonicalName == "range"
         case 8: canonicalName == "if-range" || canonicalName == "if-match"

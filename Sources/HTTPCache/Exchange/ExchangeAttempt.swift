@@ -3,16 +3,16 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// Drives one exchange on an event loop, by calls and callbacks: performs what ``ExchangeFlow``
-/// decides, for as long as nothing has to be waited for in another way.
+/// Drives one exchange on an event loop, by calls and callbacks. It performs what ``ExchangeFlow``
+/// decides, as long as no other kind of waiting is needed.
 ///
 /// A task costs as much as the rest of a response that passes through. So a hit and such a response
-/// need none; whatever needs more goes on in a task, from where this driver had to stop:
+/// need none. If an exchange needs more, it goes on in a task, from where this driver had to stop:
 /// ``CacheEngine/respond(to:)-(ExchangeAttempt)``.
 ///
 /// All functions but that one are called on one event loop.
 package final class ExchangeAttempt: Sendable {
-    /// What the caller does next.
+    /// The caller's next step.
     package enum Step: Sendable {
         /// Send this. The exchange is over.
         case serve(ResidentHit)
@@ -113,12 +113,13 @@ package final class ExchangeAttempt: Sendable {
     /// - Parameters:
     ///   - mayRelay: whether a response that no cache may store may be passed on with an unparsed
     ///     head.
-    ///   - inTurn: does what is to be done with the response, so that the loop's other work is not
-    ///     kept waiting by many of them.
+    ///   - inTurn: runs the work on the response in its turn, so that many responses do not keep
+    ///     the loop's other work waiting.
     ///   - completion: called once on this loop, unless the exchange is abandoned before; maybe
-    ///     before this returns. The request's ``CacheRequest/onInformational`` is called until then.
-    /// - Returns: `false` if that cannot be done on the loop. Then nothing was done, and a task goes
-    ///   on.
+    ///     before this returns. The request's ``CacheRequest/onInformational`` is called until
+    ///     then.
+    /// - Returns: `false` if the fetch cannot be done on the loop. Then nothing was done, and a
+    ///   task goes on.
     package func fetch(
         mayRelay: Bool = false,
         inTurn: @escaping InTurn = { $0() },
@@ -172,8 +173,8 @@ package final class ExchangeAttempt: Sendable {
         sending.headTimeout = prepared.hardTimeout(engine.options)
         sending.mayBeRelayed = mayRelay && prepared.rules == nil && prepared.policy.obeysCacheControlAlone
         let call = transport.begin(sending) { result in inTurn { self.receive(result, fetch) } }
-        guard let call else { return goOn(fetch, from: .entered) }
-        fetch.fill.isCarried(by: call)
+        guard let call else { return continueInTask(fetch, from: .entered) }
+        fetch.fill.attach(to: call)
     }
 
     private func receive(_ result: Result<CallbackResponse, any Error>, _ fetch: Fetch) {
@@ -188,7 +189,9 @@ package final class ExchangeAttempt: Sendable {
         case .success(.response(let response)):
             engine.noteResponse(of: fetch.origin, to: prepared)
             let judged = fetch.fetcher.judge(response, requestedAt: fetch.requestTime)
-            guard case .passThrough(let refusal) = judged.decision else { return goOn(fetch, from: .answered(judged)) }
+            guard case .passThrough(let refusal) = judged.decision else {
+                return continueInTask(fetch, from: .judged(judged))
+            }
             guard end(fetch, response.head.status) else { return }
             deliver(.exclusive(response, responseTime: judged.responseTime, notStored: refusal), fetch)
         case .failure(let error):
@@ -196,7 +199,7 @@ package final class ExchangeAttempt: Sendable {
             if !fetch.fill.isCancelled || error.isSilence {
                 engine.note(error, of: fetch.origin, for: prepared, isProbed: prepared.request.isReplayable)
             }
-            goOn(fetch, from: .failed(error))
+            continueInTask(fetch, from: .failed(error))
         }
     }
 
@@ -206,12 +209,12 @@ package final class ExchangeAttempt: Sendable {
     private func end(_ fetch: Fetch, _ status: HTTPResponse.Status) -> Bool {
         engine.fills.end(fetch.fill, fetch.fetcher.key, changedNothing: true)
         engine.origins.leave(fetch.origin, prepared.request.client)
-        return fetch.fill.release(status) && becomeOver()
+        return fetch.fill.release(status) && markOver()
     }
 
-    private func deliver(_ answer: Fill.Answer, _ fetch: Fetch) {
+    private func deliver(_ delivery: Fill.Delivery, _ fetch: Fetch) {
         let delivered = state.withLock { state -> CacheResponse? in
-            let action = state.flow.received(answer)
+            let action = state.flow.received(delivery)
             if case .deliver(let response) = action { return response }
             state.beginning = .received(action, fetch.fill)
             return nil
@@ -223,14 +226,14 @@ package final class ExchangeAttempt: Sendable {
     }
 
     /// Leaves the rest to tasks: one for the fetch, and the caller's own if it still waits.
-    private func goOn(_ fetch: Fetch, from beginning: Fetcher.Beginning) {
+    private func continueInTask(_ fetch: Fetch, from beginning: Fetcher.Beginning) {
         let fetcher = fetch.fetcher
         fetch.fill.start(on: prepared.request.place.executor) { await fetcher.run($0, from: beginning) }
-        if becomeOver() { fetch.completion(.continueInTask) }
+        if markOver() { fetch.completion(.continueInTask) }
     }
 
     /// - Returns: whether it was not over before.
-    private func becomeOver() -> Bool {
+    private func markOver() -> Bool {
         state.withLock { state in
             defer { state.isOver = true }
             return !state.isOver
@@ -239,7 +242,7 @@ package final class ExchangeAttempt: Sendable {
 
     /// Ends an exchange whose caller has gone. It does nothing once the caller has an outcome.
     package func abandon() {
-        guard case .waiting(let fill) = state.withLock({ $0.beginning }), becomeOver() else { return }
+        guard case .waiting(let fill) = state.withLock({ $0.beginning }), markOver() else { return }
         fill.leave(isLeader: true)
         engine.record(CancellationError(), of: prepared.presented)
     }
@@ -272,7 +275,7 @@ extension CacheEngine {
     /// - Parameters:
     ///   - mayRead: whether it may read from the store's disk if memory does not know, as long as
     ///     that is quick (``ReadingPace``).
-    ///   - take: makes of the response what the caller wants. If it returns `nil`, no response was
+    ///   - take: makes the caller's value of the response. If it returns `nil`, no response was
     ///     served, and none is recorded.
     /// - Returns: `nil` for everything else; then call ``respond(to:)-(CacheRequest)``.
     package func attempt<Value>(
@@ -319,7 +322,7 @@ extension CacheEngine {
             && !prepared.request.ignoresStored && !options.usesNoVarySearch && !fills.isClosed
     }
 
-    /// What a driver that cannot wait makes of a lookup.
+    /// How a driver that cannot wait treats a lookup.
     fileprivate enum AtOnce {
         case served(ExchangeFlow.Serve, CacheResponse, content: ByteBuffer)
         case notServed(ExchangeFlow.LookupAction)

@@ -3,19 +3,19 @@ import HTTPTypes
 
 /// Why an exchange ends without a response.
 public struct ExchangeError: Error, Sendable, CustomStringConvertible {
-    /// What went wrong, for programs.
+    /// The kind of failure, for programs.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, as it appears in logs and problem details.
         public let description: String
         /// Nothing usable is stored and no socket may be opened (mode `offline`, or the request
         /// asked for the store alone).
         public static let offlineMiss = Code(description: "offline-miss")
-        /// Something is stored, but a directive forbids its stale use and the origin may not be
-        /// asked or cannot be reached.
+        /// A response is stored, but a directive forbids its stale use and the origin may not be
+        /// asked or is unreachable.
         public static let staleForbidden = Code(description: "stale-forbidden")
-        /// The origin could not be reached, and nothing usable is stored.
+        /// The origin is unreachable, and nothing usable is stored.
         public static let originUnreachable = Code(description: "origin-unreachable")
-        /// The origin answered, but not in HTTP, or the request could not be sent.
+        /// The origin responded, but not in HTTP, or the request could not be sent.
         public static let transportFailed = Code(description: "transport-failed")
         /// The request has no `:scheme`, `:authority` or `:path`, or they name no `http` or `https`
         /// target.
@@ -28,15 +28,15 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
 
     /// See ``Code``.
     public var code: Code
-    /// What failed, on what, and what to do next; without query values or credentials.
+    /// Names the failure, its subject, and the next step; without query values or credentials.
     public var message: String
-    /// The status a gateway answers with: 504 where nobody may be asked, or the origin took no
-    /// connection or was silent; 502 where it hung up or sent no HTTP; 503 when overloaded or shut
-    /// down, 400 for a target that is none. RFC 9110 §15.6
+    /// The status a gateway responds with. 504: no origin may be asked, or the origin took no
+    /// connection or was silent. 502: it hung up or sent no HTTP. 503: overloaded or shut down.
+    /// 400: the target is invalid. RFC 9110 §15.6
     public var status: Int
     /// How the exchange ended, in the words of RFC 9211.
     public var outcome: CacheOutcome
-    /// The transport's failure, where there is one.
+    /// The transport's failure, if there is one.
     public var cause: (any Error)?
     /// With ``Code/staleForbidden`` the directive or limit that forbids the use, by its name:
     /// `must-revalidate`, `invalidated`, `stale.offline`. See `Reuse.StaleUse`.
@@ -51,7 +51,7 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     }
 
     package static func invalidTarget(_ request: CacheRequest) -> ExchangeError {
-        // Which part of it is a parameter nobody knows where it is no target.
+        // An invalid target does not tell which part of its path is a secret parameter.
         let path = request.secrets == nil ? request.head.path ?? "" : ""
         return ExchangeError(
             code: .invalidTarget,
@@ -61,8 +61,8 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The origin could not be reached, and what would answer for it was there, but its body is
-    /// not.
+    /// The origin is unreachable. A stored response was to be served in its place, but its body is
+    /// gone.
     package static func bodyGone(_ cause: any Error) -> ExchangeError {
         ExchangeError(
             code: .originUnreachable,
@@ -101,10 +101,10 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         )
     }
 
-    /// No connection could be had for reasons of this cache's own: it is overloaded, and not the
-    /// origin.
+    /// No connection could be opened for reasons of this cache's own: the cache is overloaded, not
+    /// the origin.
     ///
-    /// - Returns: `nil` where the transport failed for another reason.
+    /// - Returns: `nil` if the transport failed for another reason.
     static func overloaded(_ error: TransportError) -> ExchangeError? {
         guard error.code == .outOfDescriptors || error.code == .overloaded else { return nil }
         return ExchangeError(

@@ -6,14 +6,14 @@ import HTTPTypes
 ///
 /// Look up → decide → ask the origin → lead a fetch or join one → deliver, or let a stored response
 /// stand in. Every exchange takes this way, whatever drives it: ``Exchange`` in a task,
-/// ``ExchangeAttempt`` on an event loop. Which stored response may be served is
-/// ``ExchangeMachine``'s decision, what happens to the origin's response is ``FillDecision``.
+/// ``ExchangeAttempt`` on an event loop. ``ExchangeMachine`` decides which stored response may be
+/// served; ``FillDecision`` decides how the origin's response is treated.
 ///
 /// Each event is legal in one state, and its method says so with a precondition.
 struct ExchangeFlow: Sendable {
     typealias Serve = ExchangeMachine.Serve
 
-    /// What follows a lookup, or a body that turned out to be gone.
+    /// The action after a lookup, or after a body turned out to be gone.
     enum LookupAction: Sendable {
         /// Open the body and serve it; ``bodyGone()`` if that fails.
         case serve(Serve)
@@ -22,17 +22,17 @@ struct ExchangeFlow: Sendable {
         case refuse(ExchangeError)
     }
 
-    /// What follows a look at the origin's health.
+    /// The action after a look at the origin's health.
     enum OriginAction: Sendable {
         case admit
         /// Asking would be in vain. Serve this; if its body is gone, ask all the same.
         case serve(Serve)
-        /// Asking would be in vain, and no stored response may be served: refuse, unless the breaker
-        /// lets this request through as a trial.
+        /// Asking would be in vain, and no stored response may be served: refuse, unless the
+        /// breaker lets this request through as a trial.
         case refuse(ExchangeError)
     }
 
-    /// What follows the admission to a fetch.
+    /// The action after the admission to a fetch.
     enum AdmissionAction: Sendable {
         case lookUp
         /// Start the fetch of ``plan``, then wait for it.
@@ -42,7 +42,7 @@ struct ExchangeFlow: Sendable {
         case refuse(ExchangeError)
     }
 
-    /// What follows the end of waiting for a fetch.
+    /// The action after the end of waiting for a fetch.
     enum FetchAction: Sendable {
         case deliver(CacheResponse)
         /// Open and serve the validated response; ``validatedGone()`` if its body is gone.
@@ -55,7 +55,7 @@ struct ExchangeFlow: Sendable {
         case refuse(any Error)
     }
 
-    /// What follows a stand-in whose body is gone.
+    /// The action after the body of a stand-in turned out to be gone.
     enum StandInAction: Sendable {
         /// Serve this; ``secondStandInGone()`` if its body is gone too.
         case serve(Serve)
@@ -100,7 +100,7 @@ struct ExchangeFlow: Sendable {
     let prepared: PreparedRequest
     /// When the exchange began.
     let now: Timestamp
-    /// The engine's, where no rule says otherwise.
+    /// The engine's, if no rule says otherwise.
     private let softTimeout: Duration?
     private(set) var machine: ExchangeMachine
     private var state = State.lookingUp
@@ -207,7 +207,7 @@ struct ExchangeFlow: Sendable {
         guard case .asking = state else { preconditionFailure("The origin was not to be asked.") }
         state = .admitting
         guard !request.isProbe else { return .admit }
-        switch machine.insteadOfAsking(recent, isOriginUnreachable: verdict != .reachable) {
+        switch machine.alternativeToAsking(recent, isOriginUnreachable: verdict != .reachable) {
         case .ask: return .admit
         case .serve(let serve, _): return .serve(serve)
         case .refuse(var refusal):
@@ -255,9 +255,9 @@ struct ExchangeFlow: Sendable {
     var waitLimit: Duration? { machine.originIsSlow() == nil ? nil : softTimeout }
 
     /// The fetch has a result.
-    mutating func received(_ answer: Fill.Answer) -> FetchAction {
+    mutating func received(_ delivery: Fill.Delivery) -> FetchAction {
         guard case .waiting = state else { preconditionFailure("No fetch was waited for.") }
-        switch answer {
+        switch delivery {
         case .shared(let head, let response, let reader, let notStored):
             guard isFitting(head), !isCollapsed || policy.mayServeCollapsed(head) else { return fetchAlone() }
             state = .ended
@@ -356,8 +356,8 @@ struct ExchangeFlow: Sendable {
     private func serve(_ reason: StandIn, _ machine: ExchangeMachine) -> Serve? {
         switch reason {
         case .slow: return machine.originIsSlow()
-        case .failed(let response): return machine.originAnswered(status: response.head.status)
-        case .failedForOthers(let status): return machine.originAnswered(status: status)
+        case .failed(let response): return machine.originResponded(status: response.head.status)
+        case .failedForOthers(let status): return machine.originResponded(status: status)
         case .looksWrong: return machine.originLooksWrong()
         case .unreachable(let error):
             if case .serve(let serve) = machine.originFailed(error) { return serve }

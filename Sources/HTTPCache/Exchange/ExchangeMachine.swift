@@ -1,28 +1,28 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// One caller's exchange, decided: what the store found goes in, what to do comes out. It performs
-/// nothing.
+/// The decisions of one caller's exchange: the stored responses found go in, the next action comes
+/// out. It performs nothing.
 ///
-/// Two questions are answered here and nowhere else: may a stored response answer now
-/// (``lookedUp(_:)``), and may it answer after the origin could not (``originFailed(_:)``,
-/// ``originAnswered(status:)``).
+/// Two questions are decided here and nowhere else: whether a stored response may be served now
+/// (``lookedUp(_:)``), and whether it may be served after the origin failed (``originFailed(_:)``,
+/// ``originResponded(status:)``).
 package struct ExchangeMachine: Sendable {
-    /// A stored response that answers, and how the exchange is then described.
+    /// A stored response that is served, and how the exchange is then described.
     package struct Serve: Sendable {
         package var stored: StoredResponse
         package var freshness: Freshness
         package var outcome: CacheOutcome
-        /// To be renewed in the background, so that the next caller is served something newer.
+        /// To be renewed in the background, so that the next caller is served a newer one.
         package var isToBeRefreshed = false
-        /// The directive that forbids this, and does not count because an operator says so.
+        /// The directive that forbids this, but does not count because an operator says so.
         package var liftedDirective: String?
     }
 
-    /// A request to the origin, and why.
+    /// A request to the origin, and its reason.
     package struct Fetch: Sendable {
         package var request: HTTPRequest
-        /// The stored response that `request` validates; `nil` when it is unconditional or carries
+        /// The stored response that `request` validates; `nil` if it is unconditional or carries
         /// the caller's own conditions.
         package var validating: StoredResponse?
         package var reason: CacheOutcome.ForwardReason
@@ -30,7 +30,7 @@ package struct ExchangeMachine: Sendable {
         package var completing: StoredResponse?
         /// The stored response that was selected, whether or not it is validated.
         package var selected: StoredResponse?
-        /// Whether ``selected`` may answer where the origin's answer looks wrong.
+        /// Whether ``selected`` may be served if the origin's response looks wrong.
         package var mayStandIn = false
     }
 
@@ -51,14 +51,14 @@ package struct ExchangeMachine: Sendable {
     package let preference: CacheRequest.Preference
     package let mode: OfflineMode
     private let now: Timestamp
-    /// Until then something may have come that is looked up.
+    /// The latest instant at which a response that is looked up may have come.
     private var latest: Timestamp
     private let eagerRefresh: Double?
     private var selected: (stored: StoredResponse, reuse: Reuse)?
 
     /// - Parameters:
-    ///   - mode: in place of the request's own, to foresee what another would come to.
-    ///   - eagerRefresh: the engine's, where no rule says otherwise.
+    ///   - mode: in place of the request's own, to foresee the result in another mode.
+    ///   - eagerRefresh: the engine's, if no rule says otherwise.
     package init(
         _ prepared: PreparedRequest,
         mode: OfflineMode? = nil,
@@ -75,7 +75,8 @@ package struct ExchangeMachine: Sendable {
         self.eagerRefresh = eagerRefresh
     }
 
-    /// The mode bounds the strategy: `offline` leaves only the store, `preferStored` puts it first.
+    /// Bounds the strategy by the mode: `offline` leaves only the store, `preferStored` puts it
+    /// first.
     private static func bounded(
         _ preference: CacheRequest.Preference,
         by mode: OfflineMode
@@ -88,28 +89,30 @@ package struct ExchangeMachine: Sendable {
         }
     }
 
-    /// Notes that time has passed since the exchange began: what is looked up again may have come
-    /// meanwhile, and is not from the future.
+    /// Notes that time has passed since the exchange began: a response that is looked up again may
+    /// have come meanwhile, and is not from the future.
     package mutating func advance(to now: Timestamp) { latest = max(latest, now) }
 
-    /// When a stored response is judged: when the exchange began, or when it came meanwhile.
+    /// The instant at which a stored response is judged: when the exchange began, or when the
+    /// response came meanwhile.
     private func instant(for head: StoredResponseHead) -> Timestamp {
         head.responseTime <= latest ? max(now, head.responseTime) : now
     }
 
-    /// The key's stored responses, those of the principal's partition before the shared ones.
+    /// Decides about the key's stored responses, those of the principal's partition before the
+    /// shared ones.
     package mutating func lookedUp(_ found: [StoredResponse]) -> Action {
-        // What an earlier lookup found may be gone.
+        // The response that an earlier lookup found may be gone.
         selected = nil
-        let candidates = counting(found)
+        let candidates = storedByRules(found)
         guard let index = select(candidates) else {
-            return missed(candidates.isEmpty ? .uriMiss : .varyMiss)
+            return decideMiss(candidates.isEmpty ? .uriMiss : .varyMiss)
         }
         let stored = candidates[index]
         if case .missing = policy.selection(of: stored.head, bodyLength: stored.bodyLength, for: request) {
-            // A part that does not hold what is asked for; something else of the key may.
+            // A part that does not hold the bytes asked for; another response of the key may.
             let others = candidates.filter { $0.id != stored.id }
-            return others.isEmpty ? incomplete(stored) : lookedUp(others)
+            return others.isEmpty ? decideIncomplete(stored) : lookedUp(others)
         }
         let reuse = policy.reuse(of: stored.head, for: request, at: instant(for: stored.head))
         selected = (stored, reuse)
@@ -150,11 +153,11 @@ package struct ExchangeMachine: Sendable {
         }
     }
 
-    /// A stored response that came, or was validated, so lately that the caller wants no other,
-    /// fresh or not: unless something asks for validation before use.
+    /// Serves a stored response, fresh or not, that came or was validated so lately that the caller
+    /// wants no other, unless something asks for validation before use.
     private func recent(_ stored: StoredResponse, _ reuse: Reuse) -> Serve? {
         guard let reuseWithin, preference != .networkOnly, preference != .storedOnly, stored.head.status.code < 400,
-            // A clock that was set back makes nothing recent for ever.
+            // A clock that was set back must not make a response recent for ever.
             reuseWithin >= 0, now.milliseconds(since: stored.head.responseTime).magnitude <= reuseWithin.magnitude
         else { return nil }
         switch reuse.decision {
@@ -171,17 +174,17 @@ package struct ExchangeMachine: Sendable {
         return served
     }
 
-    /// Those whose status is stored by what the rules say now.
-    private func counting(_ found: [StoredResponse]) -> [StoredResponse] {
+    /// The responses whose status is stored by the present rules.
+    private func storedByRules(_ found: [StoredResponse]) -> [StoredResponse] {
         guard let rules, rules.hasOverrides else { return found }
         let isStored = { (stored: StoredResponse) in rules.settings(for: stored.head.fields).stores(stored.head.status)
         }
         return found.allSatisfy(isStored) ? found : found.filter(isStored)
     }
 
-    /// A principal's own stored response goes before one that is in the shared partition only
-    /// because nobody in particular asked for it; one that is meant for everybody is ranked with
-    /// the principal's.
+    /// Selects among candidates. A principal's own stored response goes before one that is in the
+    /// shared partition only because its request had no principal. A response that is meant for all
+    /// principals is ranked with the principal's.
     private func select(_ candidates: [StoredResponse]) -> Int? {
         if let key = candidates.first?.key, candidates.contains(where: { $0.key != key }) {
             let isOwn = candidates.map { $0.key.components.partition != .shared }
@@ -196,20 +199,20 @@ package struct ExchangeMachine: Sendable {
         return policy.selectVariant(among: candidates.count, for: prepared.selecting, at: now) { candidates[$0].head }
     }
 
-    /// The body of the stored response that was to be served is gone: the same question without it.
+    /// The body of the stored response that was to be served is gone: decides again without it.
     package mutating func bodyGone(_ stored: StoredResponse, among candidates: [StoredResponse]) -> Action {
         lookedUp(candidates.filter { $0.id != stored.id })
     }
 
-    /// The origin gave no answer.
+    /// The origin gave no response.
     package func originFailed(_ error: any Error) -> Action {
         var error = error
         if let failure = error as? TransportError, let overload = ExchangeError.overloaded(failure) { error = overload }
         if let error = error as? ExchangeError {
-            // A cache that is overloaded would answer 503: what may stand in for that stands in
-            // here. RFC 5861 §4
+            // An overloaded cache would respond with 503: a stored response that may stand in for
+            // that response stands in here. RFC 5861 §4
             guard error.code == .overloaded,
-                var served = originAnswered(status: .serviceUnavailable) ?? usableWithoutPlace
+                var served = originResponded(status: .serviceUnavailable) ?? usableWithoutPlace
             else { return .refuse(error) }
             served.outcome = CacheOutcome(
                 isHit: true,
@@ -247,44 +250,45 @@ package struct ExchangeMachine: Sendable {
         )
     }
 
-    /// What answers a caller who wants the network first, and the stored response where it cannot
-    /// be had: no place or connection was free for the request.
+    /// The stored response for a caller that wants the network first, but no place or connection
+    /// was free for its request.
     private var usableWithoutPlace: Serve? {
         guard preference == .networkFirst, let (stored, reuse) = selected else { return nil }
         return usableWithoutOrigin(stored, reuse)
     }
 
-    /// 502 where an origin hung up or showed no valid certificate: it was there, and what it said
-    /// was not valid. 504 where it was silent, or took no connection: so an offline miss has one
-    /// status, whether it was the one that tried or the breaker answered it. RFC 9110 §15.6.3,
+    /// 502 if an origin hung up or showed no valid certificate: it was there, and its response was
+    /// not valid. 504 if it was silent, or took no connection: so an offline miss has one status,
+    /// whether the request was the one that tried or the breaker refused it. RFC 9110 §15.6.3,
     /// §15.6.5
     private static func status(for code: TransportError.Code) -> Int {
         code == .connectionClosed || code == .tls ? 502 : 504
     }
 
-    /// The stored response that counts, and what the policy says of it.
+    /// The stored response that counts, and the policy's view of it.
     package var considered: (stored: StoredResponse, reuse: Reuse)? { selected }
 
-    /// What to do with a request for an origin that is known to fail.
-    package enum Instead {
+    /// How to treat a request for an origin that is known to fail.
+    package enum Alternative {
         /// Nothing speaks against asking.
         case ask
-        /// This answers, because the origin failed for the key a moment ago, or counts as away.
+        /// Serve this, because the origin failed for the key a moment ago, or counts as
+        /// unreachable.
         case serve(Serve, isRecent: Bool)
-        /// The origin counts as away and nothing stored may answer: this, unless the request may be
-        /// the one that tries.
+        /// The origin counts as unreachable and no stored response may be served: refuse, unless
+        /// the request may be the one that tries.
         case refuse(ExchangeError)
     }
 
-    /// What answers where asking would be in vain.
+    /// Decides without asking the origin, if asking would be in vain.
     ///
     /// - Parameters:
     ///   - recent: how the origin failed for the key a moment ago.
     ///   - isOriginUnreachable: whether its breaker is open.
-    package func insteadOfAsking(_ recent: FailureThrottle.Failure?, isOriginUnreachable: Bool) -> Instead {
+    package func alternativeToAsking(_ recent: FailureThrottle.Failure?, isOriginUnreachable: Bool) -> Alternative {
         switch recent {
         case .status(let code):
-            if var serve = originAnswered(status: HTTPResponse.Status(code: code)) {
+            if var serve = originResponded(status: HTTPResponse.Status(code: code)) {
                 // Nothing is forwarded now. RFC 9211 §2
                 serve.outcome.isHit = true
                 serve.outcome.forward = nil
@@ -300,14 +304,14 @@ package struct ExchangeMachine: Sendable {
         case .serve(let serve): return .serve(serve, isRecent: false)
         case .fetch: return .ask
         case .refuse(var refusal):
-            // Nobody was asked: an offline miss. docs/architecture.md, "The offline contract"
+            // No origin was asked: an offline miss. docs/architecture.md, "The offline contract"
             refusal.status = 504
             return .refuse(refusal)
         }
     }
 
-    /// Whether what was served is renewed in the background now: who asks the cache alone sends
-    /// nothing, content that is read once is the caller's, and an origin that fails is left alone.
+    /// Whether a served response is renewed in the background now. A request for the cache alone
+    /// sends nothing, content that is read once is the caller's, and a failing origin is not asked.
     ///
     /// - Parameters:
     ///   - recent: how the origin failed for the key a moment ago.
@@ -331,15 +335,15 @@ package struct ExchangeMachine: Sendable {
         )
     }
 
-    /// Whether what the origin has said before the request is no answer to it.
+    /// Whether an earlier response of the origin does not satisfy the request.
     package var asksOriginFirst: Bool { preference == .networkFirst || preference == .networkOnly }
 
-    /// Whether an origin that counts as away is left alone, instead of being asked each time.
+    /// Whether an origin that counts as unreachable is not asked, instead of being asked each time.
     package var trustsBreaker: Bool { mode == .automatic }
 
-    /// The origin answered with this status: does a stored response answer in its place? RFC 5861
-    /// §4
-    package func originAnswered(status: HTTPResponse.Status) -> Serve? {
+    /// The origin responded with this status: the stored response that is served in its place, if
+    /// one may be. RFC 5861 §4
+    package func originResponded(status: HTTPResponse.Status) -> Serve? {
         guard status.isServerFailure, preference != .networkOnly, let (stored, reuse) = selected,
             stored.head.status.code < 400, reuse.allowsStaleOnError || reuse.freshness.isFresh,
             case .allowed = reuse.staleUse,
@@ -352,13 +356,13 @@ package struct ExchangeMachine: Sendable {
             timeToLive: reuse.freshness.secondsToLive,
             detail: .staleIfError
         )
-        // A fresh one is forbidden, too, where it asks for validation each time.
+        // A fresh one is forbidden, too, if it asks for validation each time.
         served.lift(reuse.liftedDirective)
         return served
     }
 
-    /// May a response that another request brought before this one came, and that is not stored
-    /// yet, answer this one? RFC 9111 §4
+    /// Whether a response may serve this request although another request brought it before this
+    /// one came, and it is not stored yet. RFC 9111 §4
     package func mayReuse(_ head: StoredResponseHead) -> Bool {
         guard !asksOriginFirst else { return false }
         return switch policy.reuse(of: head, for: request, at: now).decision {
@@ -367,8 +371,8 @@ package struct ExchangeMachine: Sendable {
         }
     }
 
-    /// The origin has not answered for as long as a caller waits: does a stored response answer in
-    /// the meantime?
+    /// The origin has not responded for as long as a caller waits: the stored response that is
+    /// served in the meantime, if one may be.
     package func originIsSlow() -> Serve? {
         guard let (stored, reuse) = selected, mayStandIn(stored, reuse) else { return nil }
         var served = serve(stored, reuse)
@@ -376,7 +380,8 @@ package struct ExchangeMachine: Sendable {
         return served
     }
 
-    /// The origin's answer looks wrong beside the selected response, which answers in its place.
+    /// The origin's response looks wrong beside the selected response: serves the latter in its
+    /// place.
     package func originLooksWrong() -> Serve? {
         guard let (stored, reuse) = selected, mayStandIn(stored, reuse) else { return nil }
         var served = serve(stored, reuse)
@@ -392,15 +397,16 @@ package struct ExchangeMachine: Sendable {
     /// Whether the operator's permission to use stale responses covers this one: the origin and the
     /// caller do not forbid it.
     private func mayStandIn(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
-        // What an operator lifted is lifted for an origin that cannot be reached, and this one can.
+        // An operator lifts a directive for an unreachable origin, and this one is reachable.
         preference != .networkOnly && stored.head.status.code < 400 && reuse.staleUse(isOffline: false) == .allowed
             && reuse.liftedDirective == nil && !stored.head.isInvalidated
     }
 
-    /// Whether the stored response may be used as stale as it is, as far as the mode says.
+    /// Whether the mode allows using the stored response as stale as it is.
     private func staleUse(_ reuse: Reuse) -> Reuse.StaleUse { reuse.staleUse(isOffline: mode == .offline) }
 
-    /// Fresh, but for longer than the share of its lifetime that the operator set.
+    /// Whether a fresh response has been so for longer than the share of its lifetime that the
+    /// operator set.
     private func isToBeRefreshed(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
         guard let age = eagerRefreshAge(stored, reuse.freshness) else { return false }
         return Double(reuse.freshness.age.milliseconds) >= age && !policy.isImmutable(stored.head)
@@ -415,8 +421,8 @@ package struct ExchangeMachine: Sendable {
         return Double(freshness.lifetime.milliseconds) * share
     }
 
-    /// The first age in milliseconds at which a stored response that is fresh does not answer in
-    /// the same way any more: it is stale, or is to be renewed.
+    /// The first age in milliseconds at which a fresh stored response is no longer served in the
+    /// same way: it is stale, or is to be renewed.
     func changingAge(_ stored: StoredResponse, _ freshness: Freshness) -> Int64 {
         let lifetime = freshness.lifetime.milliseconds
         guard let age = eagerRefreshAge(stored, freshness), !policy.isImmutable(stored.head), age < Double(lifetime)
@@ -424,10 +430,10 @@ package struct ExchangeMachine: Sendable {
         return Int64(age.rounded(.up))
     }
 
-    /// What renews a stored response that was served, as a request of nobody in particular: without
+    /// The renewal of a stored response that was served, as a request that no caller makes: without
     /// the caller's conditions and ranges.
     ///
-    /// - Returns: that request, and what is sent for it.
+    /// - Returns: that request, and the fetch that is sent for it.
     package func refresh(of stored: StoredResponse) -> (presented: HTTPRequest, fetch: Fetch) {
         var request = request
         request.headerFields.removeConditionsAndRanges()
@@ -442,7 +448,7 @@ package struct ExchangeMachine: Sendable {
         return (request, fetch)
     }
 
-    /// The stored response, where it may answer without asking the origin, however stale.
+    /// Serves the stored response if it may be served without asking the origin, however stale.
     private func usableWithoutOrigin(
         _ stored: StoredResponse,
         _ reuse: Reuse,
@@ -453,23 +459,23 @@ package struct ExchangeMachine: Sendable {
         switch reuse.decision {
         case .fresh: break
         case .staleWhileRevalidate:
-            // Nobody renews it where no origin is asked, or none answers: then the operator's limit
-            // counts, and an old error is none.
+            // If no origin is asked, or none responds, no request renews it. Then the operator's
+            // limit counts, and an old error may not be served.
             let isRenewable = !isOriginUnreachable && preference != .storedOnly
             guard isRenewable || (use == .allowed && stored.head.status.code < 400) else { return nil }
         case .staleAllowed:
-            // The request's wish does not go beyond the operator's limit where no origin is asked.
+            // If no origin is asked, the request's permission does not exceed the operator's limit.
             guard use == .allowed else { return nil }
         case .validate:
-            // An old error is no answer, however much its fields allow: a stale success is what the
-            // network's absence excuses.
+            // An old error is not served, however much its fields allow: the unreachable network
+            // excuses only a stale success.
             guard use == .allowed, stored.head.status.code < 400 else { return nil }
             isLifted = reuse.liftedDirective != nil
-            // An origin that may be there still is asked, as the directive wants it.
+            // An origin that may still be reachable is asked, as the directive wants.
             guard !isLifted || isOriginUnreachable || preference == .storedOnly else { return nil }
         }
         var served = serve(stored, reuse)
-        // A fresh response needs no excuse; a stale one says that the network is away.
+        // A fresh response needs no excuse; a stale one says that the network is unreachable.
         if isOriginUnreachable || mode == .offline, reuse.decision != .fresh { served.outcome.detail = .offline }
         if isLifted { served.lift(reuse.liftedDirective) }
         return served
@@ -483,15 +489,16 @@ package struct ExchangeMachine: Sendable {
         )
     }
 
-    /// What is served says so where an unsafe method ended its lifetime early. RFC 9111 §4.4, RFC
-    /// 9211 §2.4
+    /// The remaining lifetime to report. It is not positive if an unsafe method ended the
+    /// response's lifetime early. RFC 9111 §4.4, RFC 9211 §2.4
     private static func secondsToLive(_ stored: StoredResponse, _ reuse: Reuse) -> Int64 {
         let seconds = reuse.freshness.secondsToLive
         return stored.head.invalidation == .unsafeMethod ? min(seconds, 0) : seconds
     }
 
     private func validation(of stored: StoredResponse, reason: CacheOutcome.ForwardReason) -> Fetch {
-        // For other methods a validator that matches means 412, and no answer. RFC 9110 §13.1.2
+        // For other methods a matching validator means 412, and no response to use. RFC 9110
+        // §13.1.2
         let conditional =
             request.method.isSafe ? policy.validationRequest(for: stored.head, request: request) : nil
         return Fetch(
@@ -503,9 +510,9 @@ package struct ExchangeMachine: Sendable {
         )
     }
 
-    /// Only a part is stored, and not what is asked for: the rest completes it, where it can be
-    /// told from which representation it is.
-    private func incomplete(_ stored: StoredResponse) -> Action {
+    /// Only a part is stored, without the bytes asked for: asks for the rest to complete it, if its
+    /// representation can be identified.
+    private func decideIncomplete(_ stored: StoredResponse) -> Action {
         if preference == .storedOnly || policy.isOnlyIfCached(request) { return .refuse(notStored(.partial)) }
         let completion = policy.completionRequest(for: stored.head, bodyLength: stored.bodyLength, request: request)
         return .fetch(
@@ -519,7 +526,7 @@ package struct ExchangeMachine: Sendable {
         )
     }
 
-    private func missed(_ reason: CacheOutcome.ForwardReason) -> Action {
+    private func decideMiss(_ reason: CacheOutcome.ForwardReason) -> Action {
         if preference == .storedOnly || policy.isOnlyIfCached(request) { return .refuse(notStored(reason)) }
         return .fetch(Fetch(request: request, validating: nil, reason: reason))
     }
@@ -559,7 +566,7 @@ package struct ExchangeMachine: Sendable {
 }
 
 extension ExchangeMachine.Serve {
-    /// Says that a directive that forbids this did not count.
+    /// Records that a directive that forbids this did not count.
     fileprivate mutating func lift(_ directive: String?) {
         guard let directive else { return }
         liftedDirective = directive

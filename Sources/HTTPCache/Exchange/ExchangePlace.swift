@@ -1,11 +1,12 @@
 /// Where an exchange runs, and the fetch that it begins.
 package enum ExchangePlace: Sendable {
-    /// Where the system runs tasks.
+    /// On the threads where the system runs tasks.
     case system
-    /// With others, who must not wait: an event loop. What may wait for a disk runs elsewhere.
+    /// On an executor shared with others, which must not wait: an event loop. Operations that may
+    /// wait for a disk run elsewhere.
     case shared(any TaskExecutor)
-    /// Where nobody else is kept waiting, so that reading from a disk may keep it. What is written
-    /// is so elsewhere all the same.
+    /// On an executor where nothing else is kept waiting, so that reading from a disk may block it.
+    /// Writes still run elsewhere.
     case own(any BlockingExecutor)
 
     var executor: (any TaskExecutor)? {
@@ -23,6 +24,6 @@ package enum ExchangePlace: Sendable {
 
 /// Runs one exchange and nothing else.
 package protocol BlockingExecutor: TaskExecutor {
-    /// Returns once a disk may be waited for where the caller runs. Called on this executor.
+    /// Returns once the caller may wait for a disk where it runs. Called on this executor.
     func readyToBlock() async
 }

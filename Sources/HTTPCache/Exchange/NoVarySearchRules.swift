@@ -2,26 +2,26 @@ import Crypto
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// What `No-Vary-Search` says of a path, remembered in the store. Internet-Draft; only with
+/// The `No-Vary-Search` rules of paths, remembered in the store. Internet-Draft; only with
 /// ``EngineOptions/usesNoVarySearch``
 ///
-/// The rule comes with a response and counts for every query of its path. So a response that brings
-/// one is stored under its query as the rule canonicalises it, and the rule itself under the path
-/// without a query, with a method that no request has; a lookup asks for the rule, canonicalises
-/// its own query, and finds what any equivalent query stored.
+/// A rule comes with a response and counts for every query of its path. A response that brings a
+/// rule is stored under its query as the rule canonicalises it. The rule itself is stored under the
+/// path without a query, with a method that no request has. A lookup asks for the rule,
+/// canonicalises its own query, and finds the response that any equivalent query stored.
 struct NoVarySearchRules {
     let engine: CacheEngine
 
     static let method = HTTPRequest.Method(rawValue: "NO-VARY-SEARCH")
 
     /// The keys under which equivalent queries are stored, each with the rule by which they are
-    /// equivalent: none where no rule is known, or it changes nothing.
+    /// equivalent: none if no rule is known, or it changes nothing.
     ///
-    /// A response that is found there answers only where it brought that rule itself: another's
-    /// says nothing about it.
+    /// A response that is found there may be served only if it brought that rule itself: another
+    /// response's rule says nothing about it.
     ///
-    /// - Parameter sharedKey: what everybody's response to it is stored under; the same key where
-    ///   nobody else's may answer.
+    /// - Parameter sharedKey: the key of the shared response; the same key if no shared response
+    ///   may be served.
     func equivalents(of key: CacheKey, sharedKey: CacheKey) async -> [(key: CacheKey, rule: NoVarySearch)] {
         var result: [(key: CacheKey, rule: NoVarySearch)] = []
         for partition in key == sharedKey ? [key] : [key, sharedKey] {
@@ -95,8 +95,8 @@ struct NoVarySearchRules {
 }
 
 extension TargetURI {
-    /// The tag of every response to this path, whatever its query, that brought a rule: what
-    /// invalidates one of them invalidates them all.
+    /// The tag of every response to this path that brought a rule, whatever its query: an
+    /// invalidation of one of them invalidates them all.
     ///
     /// A digest, because a path may be longer than a tag.
     var searchTag: String? {

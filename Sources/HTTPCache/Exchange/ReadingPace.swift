@@ -1,15 +1,14 @@
 import NIOCore
 import Synchronization
 
-/// Whether callers' threads may read from a disk: for as long as that takes microseconds, as it
-/// does where the system has cached what is read.
+/// Whether callers' threads may read from a disk: as long as a read takes microseconds, as it does
+/// if the system has cached the bytes.
 ///
-/// A read that took long is followed by none for a hundred times as long, so that callers' threads
-/// wait for a disk one hundredth of the time at most. What is not read here is read where nobody is
-/// kept waiting, which costs changing threads, and does not matter beside a disk that is waited
-/// for.
+/// After a read that took long no thread reads for a hundred times as long, so that callers'
+/// threads wait for a disk one hundredth of the time at most. Other reads run on threads where they
+/// block nothing. That costs a change of threads, which does not matter beside waiting for a disk.
 final class ReadingPace: Sendable {
-    /// What takes longer waited for a disk.
+    /// A read that takes longer waited for a disk.
     private static let patience = TimeAmount.milliseconds(1)
     private static let pause: Int64 = 100
 
@@ -21,7 +20,7 @@ final class ReadingPace: Sendable {
         self.now = now
     }
 
-    /// Reads, or does not.
+    /// Reads if reads are allowed now; `nil` otherwise.
     func read<Value>(_ body: () -> Value?) -> Value? {
         let start = now()
         guard start.uptimeNanoseconds >= resumes.load(ordering: .relaxed) else { return nil }

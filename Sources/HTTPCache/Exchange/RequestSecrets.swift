@@ -1,7 +1,8 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Parameters and fields of a request that are credentials: sent, and seen by nobody else.
+/// Parameters and fields of a request that are credentials: they are sent to the origin and shown
+/// nowhere else.
 ///
 /// They make a principal as `Authorization` does (see ``CredentialPartition``), and are neither in
 /// the key's target nor in a message.
@@ -10,7 +11,7 @@ final class RequestSecrets: Sendable {
     let fields: Set<HTTPField.Name>
     private let names: ParameterNames
 
-    /// `nil` where there are none.
+    /// `nil` if there are none.
     init?(parameters: Set<String>, fields: Set<HTTPField.Name>) {
         if parameters.isEmpty, fields.isEmpty { return nil }
         self.parameters = parameters
@@ -24,7 +25,7 @@ final class RequestSecrets: Sendable {
     /// Whether a request has any of them.
     ///
     /// - Parameter ignored: fields that make no principal.
-    func areIn(_ request: HTTPRequest, ignoring ignored: Set<HTTPField.Name>) -> Bool {
+    func occur(in request: HTTPRequest, ignoring ignored: Set<HTTPField.Name>) -> Bool {
         if request.headerFields.contains(where: { fields.contains($0.name) && !ignored.contains($0.name) }) {
             return true
         }
@@ -34,7 +35,7 @@ final class RequestSecrets: Sendable {
     /// Shorter values are in many texts by chance.
     private static let shortestValue = 4
 
-    /// The secrets of a request as they may appear in what others write: as they were sent,
+    /// The secrets of a request as they may appear in texts that others write: as they were sent,
     /// decoded, and a field's last word (`Bearer …`).
     func values(in request: HTTPRequest) -> [String] {
         var values: [String] = []
@@ -47,11 +48,11 @@ final class RequestSecrets: Sendable {
         }
         var seen: Set<String> = []
         return values.filter { $0.utf8.count >= Self.shortestValue && seen.insert($0).inserted }
-            // The longest first, so that what holds another is found before it.
+            // The longest first, so that a value that contains another is found before it.
             .sorted { $0.utf8.count > $1.utf8.count }
     }
 
-    /// A transport's failure in whose words no secret of the request is.
+    /// A transport's failure whose words contain no secret of the request.
     func redacted(_ error: any Error, of request: HTTPRequest) -> any Error {
         guard var failure = error as? TransportError else { return error }
         let values = values(in: request)
@@ -65,12 +66,12 @@ final class RequestSecrets: Sendable {
 }
 
 extension CacheRequest {
-    /// The target for messages, secrets left out.
+    /// The target for messages, without secrets.
     var redactedTarget: String { head.redactedTarget(secrets) }
 }
 
 extension HTTPRequest {
-    /// The target for messages, secrets redacted.
+    /// The target for messages, with secrets redacted.
     func redactedTarget(_ secrets: RequestSecrets?) -> String {
         guard let target = TargetURI(request: self) else { return origin }
         return (secrets?.withheld(from: target).target ?? target).redacted

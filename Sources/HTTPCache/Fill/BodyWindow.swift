@@ -1,12 +1,12 @@
 import NIOCore
 
-/// The part of a body on its way that is in memory. A value without a lock or a reader.
+/// The part of an arriving body that is in memory. A value without a lock or a reader.
 struct BodyWindow {
-    /// Bytes up to which chunks are put together.
+    /// Bytes up to which chunks are merged.
     private static let coalescedLimit = 16 << 10
 
     private(set) var chunks = CircularBuffer<ByteBuffer>()
-    /// Offset of the first byte, and of the one after the last.
+    /// Offset of the first byte, and of the byte after the last.
     private(set) var start: Int64 = 0
     private(set) var end: Int64 = 0
     /// Bytes from the body's beginning that can be read back from the store.
@@ -14,7 +14,7 @@ struct BodyWindow {
 
     var length: Int64 { end - start }
 
-    /// Small chunks are put together, so that finding one stays cheap whatever the origin sends.
+    /// Merges small chunks, so that finding one stays cheap whatever chunks the origin sends.
     mutating func append(_ chunk: ByteBuffer) {
         end += Int64(chunk.readableBytes)
         guard let last = chunks.last, last.readableBytes + chunk.readableBytes <= Self.coalescedLimit else {
@@ -38,8 +38,8 @@ struct BodyWindow {
         return nil
     }
 
-    /// Drops chunks from the beginning while it is longer than the limit and they are on disk or
-    /// passed.
+    /// Drops chunks from the beginning while the window is longer than the limit and they are on
+    /// disk or passed.
     mutating func trim(to limit: Int64, passed: Int64) {
         while length > limit, let first = chunks.first {
             let next = start + Int64(first.readableBytes)

@@ -1,23 +1,23 @@
 import HTTPCacheSemantics
 import NIOCore
 
-/// Stores a part as it arrives together with what is stored already. RFC 9111 §3.4
+/// Stores a part as it arrives, together with the bytes that are already stored. RFC 9111 §3.4
 ///
-/// What is appended are the bytes of the new part; what is written is the stored stretch before it,
-/// its own bytes that are needed, and the stored stretch after it. Offsets are those of the new
-/// part throughout, because that is what its readers read.
+/// Callers append the bytes of the new part. The writer writes the stored stretch before the part,
+/// the needed bytes of the part, and the stored stretch after it. All offsets are those of the new
+/// part, because its readers read that.
 actor CombiningWriter: ResponseWriter {
     private let base: any ResponseWriter
     private var before: BodyStream?
     private var after: BodyStream?
     private let beforeLength: Int64
-    /// What of the new part is written.
+    /// The bytes of the new part that are written.
     private let needed: Range<Int64>
     private var received: Int64 = 0
-    /// What was written, where somebody will look at it.
+    /// The bytes that were written, if ``content()`` will be asked for.
     private var kept: ByteBuffer?
 
-    /// Which bytes a combination consists of.
+    /// The bytes of which a combination consists.
     struct Plan {
         /// Bytes of the stored body that go before the new part.
         var before: Range<Int64>?
@@ -26,7 +26,7 @@ actor CombiningWriter: ResponseWriter {
         /// Bytes of the stored body that go after it.
         var after: Range<Int64>?
 
-        /// `nil` where nothing of the new part is needed.
+        /// `nil` if no byte of the new part is needed.
         init?(_ combined: CombinedResponse) {
             var received: Range<Int64>?
             for piece in combined.pieces {
@@ -43,7 +43,7 @@ actor CombiningWriter: ResponseWriter {
 
     /// - Parameters:
     ///   - before: the stored stretch that goes before the new part.
-    ///   - after: the one that goes after it.
+    ///   - after: the stored stretch that goes after it.
     ///   - keepsContent: whether ``content()`` will be asked for.
     init(
         _ base: any ResponseWriter,
@@ -83,21 +83,22 @@ actor CombiningWriter: ResponseWriter {
         try await base.append(chunk)
     }
 
-    /// All of the combination, before it is finished.
+    /// The whole combination, before it is finished.
     func content() async throws -> ByteBuffer {
         try await writeBefore()
         try await writeAfter()
         return kept ?? ByteBuffer()
     }
 
-    /// As soon as its turn has come, so that bytes that are in both can leave memory.
+    /// Writes the stretch as soon as its turn has come, so that bytes that are in both can leave
+    /// memory.
     private func writeAfter() async throws {
         guard let stored = after.take() else { return }
         for try await chunk in stored { try await write(chunk) }
     }
 
-    /// Where a byte of the new part lies in what is written: it may be one of the stored bytes that
-    /// are the same.
+    /// The distance from an offset in the new part to its offset in the written body. The byte
+    /// there may be a stored byte that is the same.
     private var shift: Int64 { beforeLength - needed.lowerBound }
 
     var readableLength: Int64 {
@@ -106,7 +107,7 @@ actor CombiningWriter: ResponseWriter {
 
     func readBack(from offset: Int64) async throws -> ByteBuffer {
         var chunk = try await base.readBack(from: offset + shift)
-        // What is stored behind the part is not its readers'.
+        // The stored bytes after the part are not for its readers.
         let rest = Int(clamping: received - offset)
         if chunk.readableBytes > rest { chunk = chunk.readSlice(length: max(0, rest)) ?? ByteBuffer() }
         return chunk

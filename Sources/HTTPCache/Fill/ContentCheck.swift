@@ -2,17 +2,17 @@ import HTTPCacheSemantics
 public import HTTPTypes
 public import NIOCore
 
-/// A caller's look at the whole content of a success before it is stored: an envelope that says it
-/// failed, JSON of another shape, a captive portal's page.
+/// A caller's check of the whole content of a success before it is stored. It can reject an
+/// envelope that reports a failure, JSON of another shape, or a captive portal's page.
 ///
-/// Where it throws, nothing is stored, and what was stored stays. The same holds for content that
-/// is longer than ``maximumBytes``. The caller gets the response all the same, byte by byte as it
-/// arrives: only the end of the body waits for the check, as it waits for the store.
+/// If the check throws, nothing is stored, and the stored response stays. The same holds for
+/// content that is longer than ``maximumBytes``. The caller gets the response all the same, byte by
+/// byte as it arrives: only the end of the body waits for the check, as it waits for the store.
 ///
-/// Callers that share a fetch bring their checks with them. What would take the place of something
-/// stored has to pass all of them, be it a success or a redirection. A part (206) is stored only
-/// where it completes what is stored, because no part can be judged. A 304 confirms what passed
-/// once, so nothing is looked at again.
+/// Callers that share a fetch bring their checks with them. A response that would replace a stored
+/// one has to pass all of them, be it a success or a redirection. A part (206) is stored only if it
+/// completes a stored response, because no part can be judged. A 304 confirms content that passed
+/// before, so no check runs again.
 ///
 /// ```swift
 /// var request = CacheRequest(head: head)
@@ -23,22 +23,22 @@ public import NIOCore
 public struct ContentCheck: Sendable {
     /// Bytes that are held for the check at most; longer content is not stored.
     public var maximumBytes: Int
-    /// Whether only what would take the place of something stored is looked at. `false`: all
-    /// successes are.
+    /// Whether only a response that would replace a stored one is checked. `false`: all successes
+    /// are.
     ///
-    /// Parts are stored unseen then: a part never takes the place of a whole.
+    /// If it is `true`, parts are stored unchecked: a part never replaces a whole.
     public var isForReplacements = false
-    /// Looks at a response as it would be stored, and at its whole content as it came: content
-    /// coding included. Throws where it is not to be stored.
+    /// Checks a response as it would be stored, and its whole content as it came, content coding
+    /// included. It throws if the response is not to be stored.
     ///
-    /// It runs in the fetch, which belongs to no caller: its errors go nowhere (their type is
+    /// It runs in the fetch, which belongs to no caller. Its errors reach no caller (their type is
     /// logged), and it should end when its task is cancelled.
     public var check: @Sendable (HTTPResponse, ByteBuffer) async throws -> Void
     /// Checks of one kind let the same content pass, so one of them is enough. `nil`: it is the
     /// only one of its kind.
     package var kind: ContentCheckKind?
 
-    /// A check.
+    /// Creates a check.
     public init(
         maximumBytes: Int,
         check: @escaping @Sendable (_ response: HTTPResponse, _ content: ByteBuffer) async throws -> Void
@@ -47,29 +47,28 @@ public struct ContentCheck: Sendable {
         self.check = check
     }
 
-    /// Whether what is known of a body before it comes lets it be stored.
+    /// Whether the facts known of a body before it comes allow storing it.
     func allows(_ draft: ResponseDraft) -> Bool {
         if draft.head.status == .partialContent { return isForReplacements }
         return draft.expectedLength ?? 0 <= Int64(maximumBytes)
     }
 
-    /// Whether a response with this head is looked at.
+    /// Whether a response with this head is checked.
     ///
-    /// - Parameter isReplacing: it would take the place of something stored.
+    /// - Parameter isReplacing: it would replace a stored response.
     func isDue(for head: StoredResponseHead, isReplacing: Bool) -> Bool {
         if head.status == .partialContent { return false }
         return isReplacing || (!isForReplacements && head.status.kind == .successful)
     }
 
-    /// Whether a check that is there already makes this one needless.
+    /// Whether another check makes this one unnecessary.
     func isCovered(by others: [ContentCheck]) -> Bool {
         guard let kind else { return false }
         return others.contains { $0.kind == kind }
     }
 }
 
-/// What tells checks of different kinds apart: the type that content is read as, and the way in
-/// which it is read.
+/// The kind of a check: the type that the content is read as, and the way in which it is read.
 ///
 /// Both outlive the check.
 package struct ContentCheckKind: Sendable, Hashable {

@@ -23,22 +23,22 @@ struct Fetcher: Sendable {
 
     private var origin: Origin { Origin(prepared.target) }
 
-    /// Bytes of a body that are stored where the exchange runs.
+    /// Bytes up to which a body is stored on the executor of the exchange.
     private static let inPlaceLimit: Int64 = 256 << 10
 
     /// How far a fetch has come when a task takes it over.
     enum Beginning {
         case nothing
-        /// It is among the origin's requests under way.
+        /// The request counts among the origin's requests under way.
         case entered
-        /// The same, and it has its answer.
-        case answered(Answer)
-        /// The same, and it has none.
+        /// The same, and its response has come and was judged.
+        case judged(Judgement)
+        /// The same, and sending it failed.
         case failed(any Error)
     }
 
-    /// What an origin answered, and what is to be done with it.
-    struct Answer {
+    /// The response of an origin, and the decision about it.
+    struct Judgement {
         let response: TransportResponse
         let responseTime: Timestamp
         let context: FillContext
@@ -51,13 +51,13 @@ struct Fetcher: Sendable {
             if case .nothing = beginning {
                 try await engine.enter(origin, request.client, within: prepared.hardTimeout(engine.options))
             }
-            // What is told next may come from this fetch; its place is free when all of it is
-            // stored.
+            // A waiting request that is admitted next may be served from this fetch. So the place
+            // is free only when everything is stored.
             defer { engine.origins.leave(origin, request.client) }
             switch beginning {
             case .nothing, .entered: try await fetch(fill, origin)
-            case .answered(let answer): try await take(answer, fill, origin)
-            case .failed(let error): throw noted(error, fill)
+            case .judged(let judgement): try await perform(judgement, fill, origin)
+            case .failed(let error): throw recordFailure(error, fill)
             }
         } catch let overload as OriginRegistry.Overload {
             engine.fills.detach(fill, key)
@@ -86,26 +86,26 @@ struct Fetcher: Sendable {
                 by: fill
             )
         } catch {
-            throw noted(error, fill)
+            throw recordFailure(error, fill)
         }
-        try await take(judge(response, requestedAt: requestTime), fill, origin)
+        try await perform(judge(response, requestedAt: requestTime), fill, origin)
     }
 
-    /// Remembers that the origin could not be reached.
-    private func noted(_ error: any Error, _ fill: Fill) -> any Error {
+    /// Records that the origin could not be reached.
+    private func recordFailure(_ error: any Error, _ fill: Fill) -> any Error {
         if (error as? TransportError)?.code.isUnreachable == true, !fill.isCancelled || error.isSilence {
             engine.throttle.note(.unreachable, key, at: engine.clock.now())
         }
         return error
     }
 
-    /// Remembers how the origin responded, for those who ask for the key a moment later.
+    /// Records how the origin responded, for requests for the key that come a moment later.
     func note(_ status: HTTPResponse.Status, at responseTime: Timestamp) {
         engine.throttle.note(status, key, at: responseTime)
     }
 
-    /// Decides about a response when it has come.
-    func judge(_ response: TransportResponse, requestedAt requestTime: Timestamp) -> Answer {
+    /// Decides about a response that has come.
+    func judge(_ response: TransportResponse, requestedAt requestTime: Timestamp) -> Judgement {
         let responseTime = engine.clock.now()
         note(response.head.status, at: responseTime)
         var context = FillContext(prepared, key: key, requestTime: requestTime, options: engine.options)
@@ -116,15 +116,15 @@ struct Fetcher: Sendable {
         context.storedVariants = plan.storedVariants
         context.mayStandIn = plan.fetch.mayStandIn
         let decision = context.decide(response, at: responseTime)
-        return Answer(response: response, responseTime: responseTime, context: context, decision: decision)
+        return Judgement(response: response, responseTime: responseTime, context: context, decision: decision)
     }
 
-    /// Does what was decided.
-    private func take(_ answer: Answer, _ fill: Fill, _ origin: Origin) async throws {
-        let (response, context, responseTime) = (answer.response, answer.context, answer.responseTime)
-        switch answer.decision {
+    /// Performs the decision.
+    private func perform(_ judgement: Judgement, _ fill: Fill, _ origin: Origin) async throws {
+        let (response, context, responseTime) = (judgement.response, judgement.context, judgement.responseTime)
+        switch judgement.decision {
         case .freshen(let stored, let head):
-            // An answer from before this one must not take the place of what it confirms.
+            // An older response must not replace the one that this confirms.
             _ = engine.fills.claimStoring(fill, key, head)
             let current = await freshen(stored, head, context, response.boundary)
             engine.fills.detach(fill, key)
@@ -155,7 +155,7 @@ struct Fetcher: Sendable {
         }
     }
 
-    /// The stored response under its new head; where the store cannot keep that, this exchange
+    /// The stored response under its new head. If the store cannot keep that head, this exchange
     /// still uses it.
     private func freshen(
         _ stored: StoredResponse,
@@ -169,7 +169,7 @@ struct Fetcher: Sendable {
                 try await engine.store.freshen(stored, with: draft, fence: fence)
             }
             if let updated, let response = updated {
-                // Another response with bytes behind it may have given it that one.
+                // Another response, with bytes behind it, may have set that head.
                 var head = stored.head
                 head.isInvalidated = true
                 let former = context.draft(head, replacing: stored)
@@ -182,7 +182,7 @@ struct Fetcher: Sendable {
         return response
     }
 
-    /// What a HEAD says about the stored response to GET. RFC 9111 §4.3.5
+    /// Updates the stored response to GET by the fields of a HEAD response. RFC 9111 §4.3.5
     private func update(with response: TransportResponse, _ context: FillContext, _ responseTime: Timestamp) async {
         guard let stored = plan.fetch.selected ?? storedSuccess else { return }
         let boundary = response.boundary
@@ -208,27 +208,27 @@ struct Fetcher: Sendable {
 
     // MARK: Bodies
 
-    /// A body on its way into the store, or why it does not get there.
+    /// A body on its way into the store, or the reason why it is not stored.
     private struct Storing {
-        /// `nil` where the body is not stored.
+        /// `nil` if the body is not stored.
         var writer: (any ResponseWriter)?
-        /// Why it is not stored; counts without a writer.
+        /// Why it is not stored; it counts only without a writer.
         var refusal = StorageRefusal.store
-        /// The one that puts a part together with what is stored.
+        /// The writer that combines a part with the stored bytes.
         var combining: CombiningWriter?
-        /// Whether it may be used where the exchange runs; see ``SuspendingWrites``.
+        /// Whether it may be used on the executor of the exchange; see ``SuspendingWrites``.
         var isInPlace = false
     }
 
-    /// Without a writer where the store declines, a rule says that bodies of this length are not
-    /// stored, or the caller's check could not look at it.
+    /// Without a writer if the store declines, a rule says that bodies of this length are not
+    /// stored, or the caller's check could not judge it.
     private func writer(for draft: ResponseDraft) async -> Storing {
         let limits = prepared.settings(for: draft.head.fields).map(BodyLimits.init)
         if let limits, !limits.allow(draft) { return Storing(refusal: .bodyLength) }
         if let check = request.contentCheck, draft.head.status.kind == .successful,
             plan.replacesStored || !check.isForReplacements, !check.allows(draft)
         {
-            // A part cannot be judged, whatever its length is.
+            // A part cannot be judged, whatever its length.
             return Storing(refusal: draft.head.status == .partialContent ? .partialContent : .bodyLength)
         }
         let isInPlace = engine.storeSuspends
@@ -236,23 +236,23 @@ struct Fetcher: Sendable {
             try await engine.store.beginWrite(draft, fence: fence)
         }
         guard var writer = begun ?? nil else { return Storing() }
-        if let limits, !limits.isEmpty { writer = LimitedWriter(writer, limits.afterwards(draft)) }
+        if let limits, !limits.isEmpty { writer = LimitedWriter(writer, limits.remaining(for: draft)) }
         return Storing(writer: writer, isInPlace: isInPlace)
     }
 
-    /// What the callers want looked at before a response with this head is stored.
+    /// The callers' checks that a response with this head must pass before it is stored.
     private func checks(of fill: Fill, for head: StoredResponseHead) async -> [ContentCheck] {
         guard head.status.code < 400 else { return [] }
         var isReplacing = plan.replacesStored
-        // Something may have come while this fetch was under way.
+        // A response may have been stored while this fetch was under way.
         if !isReplacing, fill.hasChecks { isReplacing = await hasStoredSuccess { _ in true } }
         let checks = isReplacing ? fill.takeChecks() : request.contentCheck.map { [$0] } ?? []
         return checks.filter { $0.isDue(for: head, isReplacing: isReplacing) }
     }
 
-    /// Whether the callers' checks, where there are any, let a body be stored.
+    /// Whether the callers' checks, if there are any, allow storing a body.
     ///
-    /// What a check throws is its caller's own and may hold anything: only its type is logged.
+    /// The error of a check is its caller's own and may hold anything: only its type is logged.
     private func passes(
         _ head: StoredResponseHead,
         _ storing: Storing,
@@ -286,7 +286,7 @@ struct Fetcher: Sendable {
         await engine.recovering("openBody") { try await engine.store.openBody(of: stored, range: range) } ?? nil
     }
 
-    /// The stored beginning and the rest that came now, as one response. RFC 9111 §3.4
+    /// Serves the stored beginning and the rest that came now as one response. RFC 9111 §3.4
     private func complete(
         _ stored: StoredResponse,
         _ combined: CombinedResponse,
@@ -299,7 +299,7 @@ struct Fetcher: Sendable {
             switch piece {
             case .stored(let range):
                 guard let body = await open(stored, range) else {
-                    // Its beginning is gone: once more, for the whole.
+                    // The stored beginning is gone: fetch again, for the whole.
                     do { return try await unconditional.fetch(fill, origin) } catch {
                         return fill.publish(.failed(error))
                     }
@@ -317,7 +317,7 @@ struct Fetcher: Sendable {
         await store(whole, draft.head, storing: combined.length, writer, fill)
     }
 
-    /// A part for its caller, which completes what is stored. RFC 9111 §3.4
+    /// Serves a part to its caller and completes the stored response with it. RFC 9111 §3.4
     private func combine(
         _ stored: StoredResponse,
         _ combined: CombinedResponse,
@@ -350,20 +350,20 @@ struct Fetcher: Sendable {
                 storing.writer = combining
                 storing.combining = combining
             }
-            // It reads what is stored.
+            // This writer reads stored bytes.
             storing.isInPlace = false
         }
         await store(response, draft.head, storing: response.head.partLength, storing, fill)
     }
 
-    /// An error never takes the place of a stored success, nor of one that was stored while this
-    /// fetch waited.
-    private func mayTakeItsPlace(_ head: StoredResponseHead) async -> Bool {
+    /// Whether a response may be stored now. An error never replaces a stored success, nor one that
+    /// was stored while this fetch waited.
+    private func mayReplaceStored(_ head: StoredResponseHead) async -> Bool {
         guard head.status.code >= 400 else { return true }
         return await !hasStoredSuccess { policy.matchesVariant($0.head, selecting) }
     }
 
-    /// Whether a success is stored for the request now. A store that cannot be asked may have one.
+    /// Whether a success is stored for the request now. If the store fails, it may hold one.
     private func hasStoredSuccess(that matches: (StoredResponse) -> Bool) async -> Bool {
         for key in prepared.lookupKeys {
             var found = engine.store.resident(key)
@@ -374,10 +374,10 @@ struct Fetcher: Sendable {
         return false
     }
 
-    /// Shares a body, and stores it where there is a writer.
+    /// Shares a body, and stores it if there is a writer.
     ///
-    /// - Parameter storable: bytes that the body must have to be stored: what `Content-Length` or
-    ///   `Content-Range` says.
+    /// - Parameter storable: bytes that the body must have to be stored, by `Content-Length` or
+    ///   `Content-Range`.
     private func store(
         _ response: TransportResponse,
         _ head: StoredResponseHead,
@@ -387,15 +387,15 @@ struct Fetcher: Sendable {
     ) async {
         let writer = storing.writer
         let notStored = writer == nil ? storing.refusal : nil
-        // What is not stored is shared only where it fits into memory whole, so that no caller
-        // waits for another's reading. Readers go by the message's own length alone; what
-        // `Content-Range` says of it may be wrong.
+        // A body that is not stored is shared only if it fits into memory whole, so that no caller
+        // waits for another's reading. Readers go by the message's own length alone; the length in
+        // `Content-Range` may be wrong.
         let expected = response.head.contentLength ?? response.body.whole.map { Int64($0.readableBytes) }
         guard writer != nil || expected.map({ $0 <= SharedBody.windowLimit }) == true else {
             engine.fills.detach(fill, key)
             return fill.publish(.unshared(response, responseTime: head.responseTime, notStored: notStored))
         }
-        // What is long is encoded and copied for as long as others' requests would wait.
+        // Encoding and copying a long body would keep other requests waiting.
         let isShort = expected.map { $0 <= Self.inPlaceLimit } == true
         let isInPlace = isShort && storing.isInPlace
         let body = SharedBody(
@@ -418,14 +418,14 @@ struct Fetcher: Sendable {
                 throw BodyStreamError.truncated(expected: expected, received: received)
             }
             body.receivedAll()
-            // The store commits before the readers see the end: who has read a response whole finds
-            // it stored.
+            // The store commits before the readers see the end: a caller that has read a response
+            // whole finds it stored.
             if let writer, body.isStoring {
                 if response.boundary?.isCrossed == true {
-                    // Bytes stand behind it: its length was a lie.
+                    // Bytes stand behind it: its length was wrong.
                     await writer.abandon()
                 } else if let storable, storable != received {
-                    // A part that is not what it says it is helps nobody later. RFC 9110 §14.4
+                    // A part that contradicts its own range helps no later request. RFC 9110 §14.4
                     await writer.abandon()
                 } else if response.head.status == .ok, let storedSuccess,
                     prepared.goodDataGuard(for: storedSuccess, engine.options)?.refuses(
@@ -435,7 +435,7 @@ struct Fetcher: Sendable {
                     ) == true
                 {
                     await writer.abandon()
-                } else if await passes(head, storing, body, fill), await mayTakeItsPlace(head),
+                } else if await passes(head, storing, body, fill), await mayReplaceStored(head),
                     engine.fills.claimStoring(fill, key, head, isPart: head.status == .partialContent)
                 {
                     let stored = await engine.recovering("finish", inPlace: isInPlace) { try await writer.finish() }
@@ -446,7 +446,7 @@ struct Fetcher: Sendable {
             }
             body.finish()
         } catch {
-            // What broke off is never stored.
+            // A body that broke off is never stored.
             await writer?.abandon()
             body.finish(throwing: error)
         }
@@ -454,6 +454,6 @@ struct Fetcher: Sendable {
 }
 
 extension HTTPResponse.Status {
-    /// What `stale-if-error` is about. RFC 5861 §4
+    /// The statuses to which `stale-if-error` applies. RFC 5861 §4
     var isServerFailure: Bool { [500, 502, 503, 504].contains(code) }
 }

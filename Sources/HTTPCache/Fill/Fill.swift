@@ -4,32 +4,31 @@ import Synchronization
 
 /// One fetch, shared by every caller that asks for the same key while it is under way.
 ///
-/// It belongs to no caller: a caller that gives up leaves, and only when the last one has left, and
-/// nothing is being stored, does the fetch end. A response that may not be shared goes to the
-/// caller whose request brought it, and to nobody else; the others are released at once and ask on
-/// their own.
+/// It belongs to no caller. A caller that gives up leaves; the fetch ends only when the last one
+/// has left and nothing is being stored. A response that may not be shared goes only to the caller
+/// whose request brought it; the others are released at once and ask on their own.
 final class Fill: Sendable {
-    /// What a caller gets.
-    enum Answer: Sendable {
+    /// The result of the fetch for one caller.
+    enum Delivery: Sendable {
         /// The response, to be read from ``SharedBody`` while it arrives, and why it is not being
-        /// stored, where it is not.
+        /// stored, if it is not.
         case shared(StoredResponseHead, HTTPResponse, SharedBodyReader, notStored: StorageRefusal?)
         /// The response, for the caller whose request brought it.
         case exclusive(TransportResponse, responseTime: Timestamp, notStored: StorageRefusal?)
         /// The response is not for this caller; this is the status it had.
         case released(HTTPResponse.Status)
-        /// The origin answered 304; this is the stored response now.
+        /// The origin responded with 304; this is the stored response now.
         case validated(StoredResponse)
-        /// The origin's answer looks wrong beside this stored response.
+        /// The origin's response looks wrong beside this stored response.
         case refused(StoredResponse)
     }
 
-    /// What the fetch came to.
+    /// The result of the fetch.
     enum Publication: Sendable {
-        /// - Parameter notStored: why the body has no writer, where it has none.
+        /// - Parameter notStored: why the body has no writer, if it has none.
         case shared(StoredResponseHead, HTTPResponse, SharedBody, notStored: StorageRefusal? = nil)
         case unshared(TransportResponse, responseTime: Timestamp, notStored: StorageRefusal? = nil)
-        /// An unshared response whose caller has it, or has gone.
+        /// An unshared response whose caller has received it, or has gone.
         case taken(HTTPResponse.Status)
         case validated(StoredResponse, isForAll: Bool)
         case refused(StoredResponse)
@@ -39,33 +38,34 @@ final class Fill: Sendable {
     fileprivate struct Waiter {
         var id: Int
         var isLeader: Bool
-        var continuation: CheckedContinuation<Answer, any Error>
+        var continuation: CheckedContinuation<Delivery, any Error>
     }
 
     fileprivate struct State {
         var publication: Publication?
-        /// In the order in which they came. Nearly always it is one.
+        /// In the order in which they came. There is nearly always one.
         var waiting: [Waiter] = []
         var nextWaiter = 0
-        /// Callers between ``Fill/join()`` and the end of ``Fill/answer(isLeader:)``.
+        /// Callers between ``Fill/join()`` and the end of ``Fill/waitForHead(isLeader:)``.
         var memberCount = 0
         var isCancelled = false
-        /// The caller whose request is under way has its answer, or has gone.
+        /// The caller whose request is under way has its response, or has gone.
         var hasLeaderLeft = false
-        /// Goes on although nobody waits.
+        /// The fetch goes on even if no caller waits.
         var isBackground = false
-        /// Reads nothing, and keeps a body from being given up while members are on the way to it.
+        /// A reader that reads nothing. It keeps a body from being given up while members are about
+        /// to read it.
         var door: SharedBodyReader?
         var work: Work?
-        /// Those that came so far, for who shares the final one.
+        /// The interim responses so far, for callers that share the final response.
         var interims: [HTTPResponse] = []
-        /// What its callers want looked at before it takes the place of something stored.
+        /// The callers' checks, which a response must pass before it replaces a stored one.
         var checks: [ContentCheck] = []
-        /// The checks are being run, so that a further one comes too late.
+        /// The checks are running, so another check would come too late.
         var isExamined = false
     }
 
-    /// What carries the fetch.
+    /// The task or the call that carries the fetch.
     fileprivate enum Work: Sendable {
         case task(Task<Void, Never>)
         case call(any TransportCall)
@@ -82,13 +82,13 @@ final class Fill: Sendable {
     let fence: InvalidationSequence
     /// Its place in the order in which fills began.
     let number: UInt64
-    /// The rules under which it was begun; `nil` without any.
+    /// The rules under which it began; `nil` without any.
     let rules: ObjectIdentifier?
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - check: that of the request that is sent.
-    ///   - isBackground: nobody waits for it from the beginning, and it goes on all the same.
+    ///   - isBackground: no caller waits for it from the beginning, and it goes on all the same.
     init(
         fence: InvalidationSequence,
         number: UInt64 = 0,
@@ -102,18 +102,18 @@ final class Fill: Sendable {
         state.withLock { state in
             if let check { state.checks = [check] }
             state.isBackground = isBackground
-            // Nobody leads it.
+            // No caller leads it.
             state.hasLeaderLeft = isBackground
         }
     }
 
-    /// From now on it goes on when the last caller leaves: somebody was answered otherwise, and
-    /// wants it in the store.
+    /// Lets the fetch go on from now on when the last caller leaves: a caller was served another
+    /// response, and wants this one stored.
     func keepGoing() {
         state.withLock { $0.isBackground = true }
     }
 
-    /// Whether it goes on although nobody waits.
+    /// Whether it goes on even if no caller waits.
     var isBackground: Bool { state.withLock { $0.isBackground } }
 
     /// Runs the fetch in a task of its own, which no caller's cancellation reaches.
@@ -128,8 +128,9 @@ final class Fill: Sendable {
         if isCancelled { task.cancel() }
     }
 
-    /// Has a call carry the fetch until a task takes over, if none has already.
-    func isCarried(by call: any TransportCall) {
+    /// Attaches the fetch to a call that carries it until a task takes over, unless something
+    /// carries it already.
+    func attach(to call: any TransportCall) {
         let isCancelled = state.withLock { state in
             if state.work == nil, state.publication == nil { state.work = .call(call) }
             return state.isCancelled
@@ -137,7 +138,7 @@ final class Fill: Sendable {
         if isCancelled { call.cancel() }
     }
 
-    /// Ends the fetch; nobody joins it any more.
+    /// Ends the fetch; no caller can join it any more.
     func cancel() {
         state.withLock { state in
             state.isCancelled = true
@@ -145,16 +146,16 @@ final class Fill: Sendable {
         }?.cancel()
     }
 
-    /// Whether it was given up: what it fails with then is nobody's.
+    /// Whether it was given up: then its error belongs to no caller.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// A place in the group; call ``answer(isLeader:)`` once for it.
+    /// Adds a caller; call ``waitForHead(isLeader:)`` once for it.
     ///
     /// - Parameters:
-    ///   - check: this caller's, which what is stored has to pass as well.
-    ///   - mayReuse: whether a response that was there before this caller came may answer it all
-    ///     the same; what is still awaited may. RFC 9111 §4
-    /// - Returns: `false` where the fetch has been given up, the body's beginning is gone, the
+    ///   - check: this caller's, which a response has to pass as well before it is stored.
+    ///   - mayReuse: whether a response that came before this caller may serve it all the same. A
+    ///     response that is still awaited may. RFC 9111 §4
+    /// - Returns: `false` if the fetch has been given up, the body's beginning is gone, the
     ///   response may not be reused, or the check comes too late: ask anew.
     func join(check: ContentCheck? = nil, _ mayReuse: (StoredResponseHead) -> Bool = { _ in true }) -> Bool {
         state.withLock { state in
@@ -172,11 +173,10 @@ final class Fill: Sendable {
         }
     }
 
-    /// Whether one of its callers wants something looked at.
+    /// Whether one of its callers brought a check.
     var hasChecks: Bool { state.withLock { !$0.checks.isEmpty } }
 
-    /// What its callers want looked at. From now on nobody joins it whose own check is not among
-    /// them.
+    /// The callers' checks. From now on a caller can join only if its own check is among them.
     func takeChecks() -> [ContentCheck] {
         state.withLock { state in
             state.isExamined = true
@@ -184,13 +184,13 @@ final class Fill: Sendable {
         }
     }
 
-    /// Callers who are between joining and their answer.
+    /// Callers between joining and their result.
     var memberCount: Int { state.withLock { $0.memberCount } }
 
     /// Waits for the head.
     ///
     /// - Parameter isLeader: the request that is under way is this caller's own.
-    func answer(isLeader: Bool) async throws -> Answer {
+    func waitForHead(isLeader: Bool) async throws -> Delivery {
         let id = state.withLock { state in
             defer { state.nextWaiter += 1 }
             return state.nextWaiter
@@ -198,9 +198,9 @@ final class Fill: Sendable {
         defer { leave(isLeader: isLeader) }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let ready: Result<Answer, any Error>? = state.withLock { state in
+                let ready: Result<Delivery, any Error>? = state.withLock { state in
                     if Task.isCancelled { return .failure(CancellationError()) }
-                    if state.publication != nil { return state.answer(isLeader: isLeader) }
+                    if state.publication != nil { return state.delivery(isLeader: isLeader) }
                     state.waiting.append(Waiter(id: id, isLeader: isLeader, continuation: continuation))
                     return nil
                 }
@@ -211,13 +211,13 @@ final class Fill: Sendable {
         }
     }
 
-    /// Publishes that its leader has what came, and nobody else may have it.
+    /// Publishes that only the leader gets the response, and releases the other callers.
     ///
     /// - Returns: whether the leader is still there; it is no member any more.
     func release(_ status: HTTPResponse.Status) -> Bool {
         let (waiting, hasLeader) = state.withLock { state in
             state.publication = .taken(status)
-            // The call is over, and holds what leads back here.
+            // The call is over, and holds a reference that leads back here.
             state.work = nil
             let hasLeader = !state.hasLeaderLeft
             if hasLeader { state.memberCount -= 1 }
@@ -229,20 +229,20 @@ final class Fill: Sendable {
         return hasLeader
     }
 
-    /// What is sent for a request. Interim responses go to the caller whose request it is, for as
-    /// long as that waits, and are kept for those who share the final one: see ``interims``.
+    /// The request that is sent. Interim responses go to the caller whose request it is, for as
+    /// long as it waits. They are kept for callers that share the final response: see ``interims``.
     func sending(_ request: TransportRequest, for presented: CacheRequest) -> TransportRequest {
         var request = request
         let inform = presented.onInformational
-        // Strong: what sends the request holds the fill anyway, and a weak reference makes each
-        // count of it slow.
+        // A strong reference: the sender of the request holds the fill anyway, and a weak reference
+        // makes each count of it slow.
         request.onInformational = { interim in
             if self.keep(interim) { inform?(interim) }
         }
         return request
     }
 
-    /// Interim responses that are kept for others; the transport bounds what comes at all.
+    /// Interim responses that are kept for others; the transport bounds how many come at all.
     private static let interimLimit = 16
 
     /// - Returns: whether the caller whose request it is waits for its head.
@@ -253,11 +253,11 @@ final class Fill: Sendable {
         }
     }
 
-    /// The interim responses that came before the final one, for a caller who shares that. RFC 9110
-    /// §15.2
+    /// The interim responses that came before the final one, for a caller that shares the final
+    /// one. RFC 9110 §15.2
     ///
-    /// Not before it is known that the final one is shared: until then they may be meant for one
-    /// client alone. A cookie is never for others.
+    /// They are passed on only once it is known that the final one is shared: until then they may
+    /// be meant for one client alone. A cookie is never for others.
     var interims: [HTTPResponse] {
         state.withLock { $0.interims }.map { interim in
             var interim = interim
@@ -266,9 +266,9 @@ final class Fill: Sendable {
         }
     }
 
-    /// A member goes, with its answer or without.
+    /// Removes a member, whether or not it got its result.
     func leave(isLeader: Bool) {
-        // What is let go of here ends other things, and must not do so under the lock.
+        // Releasing these values ends other things, which must not happen under the lock.
         let (work, _, _) = state.withLock { state -> (Work?, SharedBodyReader?, Publication?) in
             state.memberCount -= 1
             if isLeader { state.hasLeaderLeft = true }
@@ -287,21 +287,21 @@ final class Fill: Sendable {
         work?.cancel()
     }
 
-    /// Hands the head to everyone who waits, in the order in which they came.
+    /// Hands the head to all callers that wait, in the order in which they came.
     func publish(_ publication: Publication) {
-        let (answers, _) = state.withLock { state in
+        let (deliveries, _) = state.withLock { state in
             state.publication = publication
-            // Nobody would take it.
+            // No caller would take it.
             if state.hasLeaderLeft, case .unshared(let response, _, _) = publication {
                 state.publication = .taken(response.head.status)
             }
             if case .shared(_, _, let body, _) = publication, state.memberCount > 0 { state.door = body.makeReader() }
             let waiting = state.waiting
             state.waiting = []
-            let answers = waiting.map { ($0.continuation, state.answer(isLeader: $0.isLeader)) }
-            return (answers, publication)
+            let deliveries = waiting.map { ($0.continuation, state.delivery(isLeader: $0.isLeader)) }
+            return (deliveries, publication)
         }
-        for (waiter, answer) in answers { waiter.resume(with: answer) }
+        for (waiter, delivery) in deliveries { waiter.resume(with: delivery) }
     }
 }
 
@@ -310,16 +310,15 @@ extension Fill.State {
         waiting.firstIndex { $0.id == id }.map { waiting.remove(at: $0) }
     }
 
-    fileprivate mutating func answer(isLeader: Bool) -> Result<Fill.Answer, any Error> {
+    fileprivate mutating func delivery(isLeader: Bool) -> Result<Fill.Delivery, any Error> {
         switch publication {
         case .shared(let head, let response, let body, let notStored):
-            // A caller that comes when the body's beginning is gone asks on its own. The one whose
-            // request it was has its answer in what came, also when that broke off before it woke
-            // up.
+            // A caller that comes when the body's beginning is gone asks on its own. The leader is
+            // served the bytes that came, even if the body broke off before the leader woke up.
             guard let reader = body.makeReader(evenIfBroken: isLeader) else {
                 return .success(.released(response.status))
             }
-            // Without a reason it had a writer, and that failed.
+            // Without a reason it had a writer, and that writer failed.
             let refusal = body.isStoring ? nil : notStored ?? .store
             return .success(.shared(head, response, reader, notStored: refusal))
         case .unshared(let response, let responseTime, let notStored):

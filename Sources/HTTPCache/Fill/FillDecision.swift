@@ -1,29 +1,30 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// What a fill does with the head that the origin sent. Pure: request, stored response and head in,
+/// How a fill treats the head that the origin sent. Pure: request, stored response and head in,
 /// decision out.
 package enum FillDecision: Sendable {
     /// A 304 about the stored response: it has this head now.
     case freshen(StoredResponse, head: StoredResponseHead)
-    /// The same, but what the 304 says must not be stored: the caller whose request it was has it
-    /// under this head, and the store keeps the old one.
+    /// The same, but the fields of the 304 must not be stored. The caller whose request it was gets
+    /// the response under this head; the store keeps the old head.
     case confirm(StoredResponse, head: StoredResponseHead)
-    /// A 304 about something else: ask again without validators.
+    /// A 304 about another response: ask again without validators.
     case askAgain
     /// Store it under this draft, and share it.
     case store(ResponseDraft)
-    /// The rest of what is stored: together they answer, and are stored. RFC 9111 §3.4
+    /// The rest of a stored part: both together are served, and stored. RFC 9111 §3.4
     case complete(StoredResponse, CombinedResponse, ResponseDraft)
-    /// A part: it answers its own caller as it is, and is stored together with what is stored.
+    /// A part: its own caller is served it as it is, and it is stored combined with the stored
+    /// bytes.
     case combine(StoredResponse, CombinedResponse, ResponseDraft)
-    /// Only the caller whose request this was may have it, and the store does not get it.
+    /// Only the caller whose request this was may have it, and it is not stored.
     case passThrough(StorageRefusal)
-    /// It looks wrong beside what is stored, which answers instead.
+    /// It looks wrong beside the stored response, which is served instead.
     case refuse(replacing: StoredResponse)
 }
 
-/// What a fill knows of its request.
+/// The facts that a fill knows of its request.
 package struct FillContext: Sendable {
     let prepared: PreparedRequest
     let key: CacheKey
@@ -32,20 +33,20 @@ package struct FillContext: Sendable {
     package var completing: StoredResponse?
     /// The stored success for this key and variant, which an error must not replace.
     package var storedSuccess: StoredResponse?
-    /// Whether the store could be asked for ``storedSuccess``: where it failed, there may be one.
+    /// Whether the store could be asked for ``storedSuccess``: if it failed, there may be one.
     package var knowsStored = true
     /// All stored successes for this key.
     package var storedVariants: [StoredResponse] = []
-    /// Whether it may answer where the origin's answer looks wrong.
+    /// Whether the stored response may be served if the origin's response looks wrong.
     package var mayStandIn = false
     package var requestTime: Timestamp
     package var options = EngineOptions()
-    /// Secrets of the request that nothing stored may show.
+    /// Secrets of the request that no stored response may show.
     package var secretValues: [String] = []
-    /// It has some.
+    /// Whether the request has secrets.
     package var hasSecrets = false
 
-    /// Of a request for which nothing is stored.
+    /// For a request for which nothing is stored.
     init(_ prepared: PreparedRequest, key: CacheKey, requestTime: Timestamp, options: EngineOptions) {
         self.prepared = prepared
         self.key = key
@@ -53,18 +54,18 @@ package struct FillContext: Sendable {
         self.options = options
         let request = prepared.request
         if let secrets = request.secrets {
-            hasSecrets = secrets.areIn(request.head, ignoring: prepared.settings?.ignoredFields ?? [])
+            hasSecrets = secrets.occur(in: request.head, ignoring: prepared.settings?.ignoredFields ?? [])
             secretValues = secrets.values(in: request.head)
         }
     }
 
     /// The request as its caller presented it, without the cache's validators.
     private var presented: CacheRequest { prepared.request }
-    /// The presented head as variants are selected by it: credentials replaced.
+    /// The presented head by which variants are selected, with its credentials replaced.
     private var selecting: HTTPRequest { prepared.selecting }
-    /// What is stored is its principal's alone.
+    /// Whether the response would be stored for its principal alone.
     private var isPerPrincipal: Bool { prepared.isPerPrincipal }
-    /// What holds for the request, and for the responses to it.
+    /// The rules for the request, and for the responses to it.
     private var rules: RequestRules? { prepared.rules }
     private var policy: CachePolicy { prepared.policy }
 
@@ -81,18 +82,20 @@ package struct FillContext: Sendable {
                     requestTime: requestTime,
                     responseTime: responseTime,
                     request: selecting,
-                    // In a private cache a shared partition's response is other principals' too.
+                    // In a private cache other principals may be served a shared partition's
+                    // response too.
                     isForOthers: policy.kind == .private && validating.key != key
                 )
             else {
-                // It may be about an entity tag of the caller's own, who then has what it needs.
+                // The 304 may be about an entity tag of the caller's own; then the caller has the
+                // response that it needs.
                 return policy.confirmsCallersCopy(response, to: presented.head)
                     ? .passThrough(.statusAboutRequest) : .askAgain
             }
             let updated = withCallersExpiry(head)
             switch audience(of: updated) {
             case .shared: return .freshen(validating, head: updated)
-            // A principal's own copy is another stored response: asked for as such.
+            // A principal's own copy is another stored response: it is asked for as such.
             case .principal: return validating.isShared ? .askAgain : .freshen(validating, head: updated)
             case .forbidden: return .confirm(validating, head: updated)
             }
@@ -100,7 +103,7 @@ package struct FillContext: Sendable {
         if let completing, response.status == .partialContent {
             return complete(completing, with: response, at: responseTime)
         }
-        // Asked before whether it may be stored: a captive portal forbids that for its page.
+        // This is decided before storability: a captive portal forbids storing its page.
         if mayStandIn, presented.head.method == .get, let storedSuccess,
             let guarding = prepared.goodDataGuard(for: storedSuccess, options),
             guarding.refuses(response, length: response.contentLength, replacing: storedSuccess)
@@ -113,7 +116,7 @@ package struct FillContext: Sendable {
         case .shared: partition = isPerPrincipal ? key : key.inPartition(.shared)
         case .principal: partition = key
         }
-        // An error that is no variant among theirs would be selected in place of other variants'
+        // An error whose `Vary` differs from theirs would be selected in place of other variants'
         // successes.
         if response.status.code >= 400,
             storedVariants.contains(where: { $0.head.fields[.vary] != response.headerFields[.vary] })
@@ -124,7 +127,7 @@ package struct FillContext: Sendable {
         if response.isEndless { return .passThrough(.endless) }
         if !knowsStored, response.status.code >= 400 { return .passThrough(.store) }
         if let storedSuccess {
-            // An error never takes the place of a stored success.
+            // An error never replaces a stored success.
             if response.status.code >= 400 { return .passThrough(.storedSuccess) }
             let length = response.contentLength
             let guarding = prepared.goodDataGuard(for: storedSuccess, options)
@@ -148,8 +151,8 @@ package struct FillContext: Sendable {
         return CredentialPartition.hasCredentials(presented.head.headerFields, ignoring: ignored)
     }
 
-    /// Whether a response repeats a secret of the request: a redirection to where it came from,
-    /// say.
+    /// Whether a response repeats a secret of the request, for example in a redirection to the
+    /// request's own target.
     private func showsSecrets(_ fields: HTTPFields) -> Bool {
         guard !secretValues.isEmpty else { return false }
         return fields.contains { field in secretValues.contains { field.value.contains($0) } }
@@ -158,7 +161,7 @@ package struct FillContext: Sendable {
     /// For whom a stored response may be kept under the fields that a 304 or a HEAD gave it. RFC
     /// 9111 §3, §4.3.4
     ///
-    /// "No part of the response" is what `no-store` lets be stored, and `private` in a shared
+    /// `no-store` forbids storing any part of the response, and so does `private` in a shared
     /// cache.
     private func audience(of head: StoredResponseHead) -> Storability {
         if showsSecrets(head.fields) { return .forbidden(.authorization) }
@@ -170,12 +173,12 @@ package struct FillContext: Sendable {
             to: request,
             hasCredentials: hasCredentials,
             methodIsKeyed: presented.isContentKeyed,
-            // It is stored already: that it has no lifetime is no reason.
+            // It is stored already: a missing lifetime is no reason against it.
             hasExplicitExpiry: true
         )
     }
 
-    /// Whether a HEAD's fields may be stored with what is stored for GET.
+    /// Whether a HEAD's fields may be stored with the stored response to GET.
     package func mayUpdate(_ stored: StoredResponse, to head: StoredResponseHead) -> Bool {
         switch audience(of: head) {
         case .shared: true
@@ -235,15 +238,15 @@ package struct FillContext: Sendable {
         )
     }
 
-    /// A stored response under a new head.
+    /// The draft of a stored response under a new head.
     package func draft(_ head: StoredResponseHead, replacing stored: StoredResponse) -> ResponseDraft {
         draft(head, in: stored.key, stored.bodyLength, at: stored.storedAt)
     }
 
     // MARK: Partial content
 
-    /// The rest of what is stored was asked for: with it the whole answers; anything else but a
-    /// whole new answer is asked for again.
+    /// Decides about the response to a request for the rest of a stored part: the whole is served
+    /// if both combine. Anything else but a whole new response is asked for again.
     private func complete(
         _ stored: StoredResponse,
         with response: HTTPResponse,
@@ -254,8 +257,8 @@ package struct FillContext: Sendable {
         guard let combined = combined(stored, with: response, at: responseTime), combined.head.status == .ok else {
             return .askAgain
         }
-        // A rest that must not be stored is not put together with what is, nor a principal's with
-        // everybody's.
+        // A rest that must not be stored is not combined with stored bytes, nor a principal's with
+        // a shared response.
         switch storability(of: whole) {
         case .shared: break
         case .principal: if stored.isShared { return .askAgain }
@@ -265,7 +268,7 @@ package struct FillContext: Sendable {
         return .complete(stored, combined, draft(head, in: stored.key, combined.length, at: responseTime))
     }
 
-    /// A part of something of which another part, or all, is stored.
+    /// Decides about a part if another part, or all, is stored.
     private func combine(
         _ stored: StoredResponse,
         with response: HTTPResponse,
@@ -276,8 +279,8 @@ package struct FillContext: Sendable {
             let head = withCallersExpiry(combined.head)
             return .combine(stored, combined, draft(head, in: partition, combined.length, at: responseTime))
         }
-        // A part never takes the place of the whole; of two parts that cannot be combined the newer
-        // one stays.
+        // A part never replaces the whole; of two parts that cannot be combined the newer one
+        // stays.
         guard stored.head.status == .partialContent else { return .passThrough(.partialContent) }
         return .store(draft(head(of: response, at: responseTime), in: partition, response.partLength, at: responseTime))
     }
@@ -297,8 +300,8 @@ package struct FillContext: Sendable {
         )
     }
 
-    /// The tags of a stored response: its cache groups (RFC 9875 §2), its path where equivalent
-    /// queries share it, and those of the rules and of the request.
+    /// The tags of a stored response: its cache groups (RFC 9875 §2), its path if equivalent
+    /// queries share it, and the tags of the rules and of the request.
     private func tags(of fields: HTTPFields, _ settings: ExchangeSettings?) -> [String] {
         var tags: [String] = []
         if options.usesCacheGroups { tags = key.components.target.tags(ofGroups: policy.groups(of: fields)) }
@@ -323,35 +326,35 @@ package struct FillContext: Sendable {
 }
 
 extension StoredResponse {
-    /// It may answer everybody.
+    /// Whether it may be served to every principal.
     fileprivate var isShared: Bool { key == key.inPartition(.shared) }
 }
 
 extension CacheRequest {
-    /// QUERY always, POST where the caller opted in. RFC 10008, RFC 9111 §2
+    /// QUERY always, POST if the caller opted in. RFC 10008, RFC 9111 §2
     package var isContentKeyed: Bool {
         head.method.rawValue == "QUERY" || (keysContent && head.method == .post)
     }
 }
 
 extension TargetURI {
-    /// Cache groups as tags of the store: a group is an origin's own, so its origin is part of the
-    /// name. RFC 9875 §2.1
+    /// Cache groups as tags of the store. A group belongs to one origin, so its origin is part of
+    /// the tag. RFC 9875 §2.1
     func tags(ofGroups groups: [String]) -> [String] {
         groups.map { "group \(scheme)://\(host):\(port) \($0)" }
     }
 }
 
 extension CachePolicy {
-    /// Whether it may answer, however stale, when the origin cannot be reached: nothing forbids it,
-    /// and it is no error. An old error is no answer.
+    /// Whether it may be served, however stale, when the origin is unreachable: nothing forbids it,
+    /// and it is no error. An old error is never served for an unreachable origin.
     func isUsableStale(_ head: StoredResponseHead) -> Bool {
         staleUse(of: head) == .allowed && head.status.code < 400
     }
 }
 
 extension HTTPResponse {
-    /// Media types whose content goes on for as long as somebody listens.
+    /// Whether its media type has content that goes on for as long as a client listens.
     fileprivate var isEndless: Bool {
         guard let type = headerFields[.contentType]?.lowercased() else { return false }
         return type.hasPrefix("text/event-stream") || type.hasPrefix("multipart/x-mixed-replace")
@@ -362,8 +365,8 @@ extension HTTPResponse {
         ContentRange(headerFields).map { $0.range.upperBound - $0.range.lowerBound }
     }
 
-    /// `Content-Length`, where it is one valid number (repeated, it must be the same one). RFC 9110
-    /// §8.6
+    /// `Content-Length`, if it is one valid number (if it is repeated, all must be the same). RFC
+    /// 9110 §8.6
     var contentLength: Int64? {
         let values = headerFields[values: .contentLength]
             .flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }

@@ -6,7 +6,7 @@ import Synchronization
 final class FillRegistry: Sendable {
     /// How a caller gets its fill.
     enum Admission {
-        /// There was none: this one is the caller's to start.
+        /// There was none: the caller must start this one.
         case lead(Fill)
         /// There is one already.
         case joined(Fill)
@@ -16,22 +16,22 @@ final class FillRegistry: Sendable {
         case closed
     }
 
-    /// What is under way for a key.
+    /// The fills under way for a key.
     fileprivate struct Keyed {
-        /// The one that others may join.
+        /// The fill that others may join.
         var fill: Fill?
-        /// All of them.
+        /// The number of all fills.
         var count = 0
-        /// By selecting fields the number of the youngest that was stored.
+        /// By selecting fields: the number of the youngest fill that was stored.
         var stored: [HTTPFields: UInt64] = [:]
     }
 
     fileprivate struct State {
         var keys: [CacheKey: Keyed] = [:]
-        /// By their numbers: in the same order each time that the same happens.
+        /// By their numbers, so that the order is the same each time that the same happens.
         var unregistered: [UInt64: Fill] = [:]
-        /// How many fills have ended, by a small hash of the key: closes the gap between a lookup
-        /// that missed and joining.
+        /// How many fills have ended, by a small hash of the key. It closes the gap between a
+        /// lookup that missed and joining.
         var ended = [UInt32](repeating: 0, count: 256)
         var nextNumber: UInt64 = 1
         var isClosed = false
@@ -48,12 +48,12 @@ final class FillRegistry: Sendable {
     /// - Parameters:
     ///   - seen: ``endedCount(_:)`` before the lookup; `nil` skips the comparison.
     ///   - fence: the store's present invalidation number. A fill that began before an invalidation
-    ///     is left to those who have it.
-    ///   - rules: what holds for the caller's request: a fill under other rules may store what
-    ///     these do not.
+    ///     serves only the callers that it has.
+    ///   - rules: those of the caller's request. A fill under other rules may store a response that
+    ///     these rules do not store.
     ///   - check: the caller's.
     ///   - mayReuse: whether a response that arrived before this caller came, and whose body is
-    ///     still under way, may answer it.
+    ///     still under way, may serve it.
     func admit(
         _ key: CacheKey,
         seen: UInt32?,
@@ -76,9 +76,9 @@ final class FillRegistry: Sendable {
         }
     }
 
-    /// A fill that others may join, for a caller who does not wait for another's: `nil` where one
-    /// is under way, may have ended since the caller looked into the store, or the cache is shut
-    /// down. ``admit(_:seen:fence:rules:mayReuse:)`` tells which.
+    /// A fill that others may join, for a caller that does not wait for another's fill. `nil` if
+    /// one is under way, may have ended since the caller looked into the store, or the cache is
+    /// shut down. ``admit(_:seen:fence:rules:mayReuse:)`` tells which.
     func leadAtOnce(_ key: CacheKey, seen: UInt32, fence: InvalidationSequence, rules: ObjectIdentifier?) -> Fill? {
         state.withLock { state in
             guard !state.isClosed, state.keys[key]?.fill == nil, seen == state.ended[Self.slot(key)] else { return nil }
@@ -86,7 +86,7 @@ final class FillRegistry: Sendable {
         }
     }
 
-    /// A fill that nobody else may join. `nil` when the cache is shut down.
+    /// A fill that no other caller may join. `nil` when the cache is shut down.
     func admitAlone(_ key: CacheKey, fence: InvalidationSequence, check: ContentCheck? = nil) -> Fill? {
         state.withLock { state in
             if state.isClosed { return nil }
@@ -94,7 +94,7 @@ final class FillRegistry: Sendable {
         }
     }
 
-    /// A fill that nobody waits for yet; others may join it. `nil` where one is under way, or the
+    /// A fill that no caller waits for yet; others may join it. `nil` if one is under way, or the
     /// cache is shut down.
     func admitInBackground(
         _ key: CacheKey,
@@ -108,15 +108,14 @@ final class FillRegistry: Sendable {
         }
     }
 
-    /// Whether a fill may store what it fetched: no fill of the key that began after it has done
-    /// so.
+    /// Whether a fill may store its response: no fill of the key that began after it has done so.
     ///
     /// Fills of one key run side by side when requests differ (a conditional one, a variant) or
-    /// after an invalidation; the slower, older answer must not take the place of the newer. Each
+    /// after an invalidation. The slower, older response must not replace the newer one. Each
     /// variant is stored on its own. RFC 9111 §4.1
     ///
-    /// - Parameter isPart: it is a part (206), which may not take the place of a newer whole, but
-    ///   keeps no older whole out.
+    /// - Parameter isPart: it is a part (206), which may not replace a newer whole, but keeps no
+    ///   older whole out.
     func claimStoring(_ fill: Fill, _ key: CacheKey, _ head: StoredResponseHead, isPart: Bool = false) -> Bool {
         state.withLock { state in
             let variant = head.selectingFields
@@ -129,7 +128,7 @@ final class FillRegistry: Sendable {
     /// Fills that have not ended.
     var count: Int { state.withLock { $0.keys.values.reduce(0) { $0 + $1.count } } }
 
-    /// Callers who wait for fills that others may join.
+    /// Callers that wait for fills that others may join.
     var memberCount: Int {
         let fills = state.withLock { $0.keys.values.compactMap(\.fill) }
         return fills.reduce(0) { $0 + $1.memberCount }
@@ -138,7 +137,7 @@ final class FillRegistry: Sendable {
     /// Whether the cache is shut down.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// No caller may join this fill any more, but it is not over.
+    /// Keeps further callers from joining this fill, which goes on.
     func detach(_ fill: Fill, _ key: CacheKey) {
         state.withLock { state in
             guard let place = state.keys.index(forKey: key), state.keys.values[place].fill === fill else { return }
@@ -147,9 +146,10 @@ final class FillRegistry: Sendable {
         }
     }
 
-    /// It is over; nobody can join it any more.
+    /// Ends a fill: no caller can join it any more.
     ///
-    /// - Parameter changedNothing: nothing was stored, so that who has looked need not look again.
+    /// - Parameter changedNothing: nothing was stored, so that callers that have looked up need not
+    ///   look again.
     func end(_ fill: Fill, _ key: CacheKey, changedNothing: Bool = false) {
         let drained = state.withLock { state in
             if !changedNothing { state.ended[Self.slot(key)] &+= 1 }
@@ -186,8 +186,8 @@ final class FillRegistry: Sendable {
         }
     }
 
-    /// By the end of the key, where keys differ: one that shares its slot with another has its
-    /// caller look again, and nothing else.
+    /// The slot of a key, by its end, because keys differ there. If two keys share a slot, a caller
+    /// looks up again, and nothing else happens.
     private static func slot(_ key: CacheKey) -> Int {
         var hash: UInt32 = 2_166_136_261
         for byte in key.bytes.suffix(16) { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
@@ -196,8 +196,8 @@ final class FillRegistry: Sendable {
 }
 
 extension FillRegistry.State {
-    /// A fill with its first member, or with none. One that may be joined takes the place of the
-    /// one before.
+    /// A fill with its first member, or with none. A fill that may be joined replaces the one
+    /// before.
     fileprivate mutating func makeFill(
         _ key: CacheKey,
         _ fence: InvalidationSequence,
@@ -216,7 +216,7 @@ extension FillRegistry.State {
 }
 
 extension FillRegistry.Keyed {
-    /// - Returns: the fill that nobody may join: this one, or the one whose place it takes.
+    /// - Returns: the fill that no caller may join: this one, or the one that it replaces.
     fileprivate mutating func add(_ added: Fill, mayBeJoined: Bool) -> Fill? {
         count += 1
         guard mayBeJoined else { return added }

@@ -1,29 +1,29 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Refuses a success that looks wrong beside the stored one: a captive portal's page, an empty
-/// answer, a list that lost most of its items.
+/// Rejects a success that looks wrong beside the stored one: a captive portal's page, an empty
+/// response, a list that lost most of its items.
 ///
-/// What is refused does not take the stored response's place. Where its head gives it away, the
-/// stored response is served instead (`detail=guarded`); where only its body does, the caller has
-/// it, and the store keeps what it had. Statuses other than 200 and methods other than GET are not
-/// looked at.
+/// A rejected response does not replace the stored one. If its head looks wrong, the stored
+/// response is served instead (`detail=guarded`). If only its body does, the caller gets it, and
+/// the store keeps the response it had. Statuses other than 200 and methods other than GET are not
+/// checked.
 public struct GoodDataGuard: Sendable, Hashable {
-    /// An empty body does not replace one that was not.
+    /// An empty body does not replace one that was not empty.
     public var refusesEmpty = true
     /// Another media type (parameters apart) does not replace the stored one.
     public var refusesOtherMediaType = true
-    /// A page of HTML does not replace what was none: a captive portal's, say.
-    /// ``refusesOtherMediaType`` is more than that.
+    /// A page of HTML, such as a captive portal's, does not replace a response that was none.
+    /// ``refusesOtherMediaType`` rejects more than that.
     public var refusesHTML = false
     /// JSON shorter than this share of the stored JSON's bytes does not replace it; 0 lets any
     /// length pass.
     public var minimumJSONShare = 0.0
 
-    /// The defaults: empty bodies and other media types are refused.
+    /// The defaults: empty bodies and other media types are rejected.
     public init() {}
 
-    /// What the head says against the response.
+    /// Whether the head speaks against the response.
     func refuses(_ response: HTTPResponse, length: Int64?, replacing stored: StoredResponse) -> Bool {
         guard response.status == .ok, stored.head.status == .ok else { return false }
         if let old = stored.head.fields.mediaType {
@@ -35,7 +35,7 @@ public struct GoodDataGuard: Sendable, Hashable {
         return refuses(length: length, response.headerFields, replacing: stored)
     }
 
-    /// What the body's length says against it.
+    /// Whether the body's length speaks against it.
     func refuses(length: Int64, _ fields: HTTPFields, replacing stored: StoredResponse) -> Bool {
         guard stored.head.status == .ok else { return false }
         if refusesEmpty, length == 0, stored.bodyLength > 0 { return true }
@@ -47,8 +47,8 @@ public struct GoodDataGuard: Sendable, Hashable {
 }
 
 extension PreparedRequest {
-    /// What keeps a stored response: the type of what is to be kept tells the rule, because that of
-    /// what looks wrong may be any.
+    /// The guard of a stored response. The stored response's type selects the rule, because a
+    /// response that looks wrong may have any type.
     func goodDataGuard(for stored: StoredResponse, _ options: EngineOptions) -> GoodDataGuard? {
         let guarding = options.goodDataGuard ?? request.goodDataGuard
         guard let rules else { return guarding }
@@ -57,7 +57,7 @@ extension PreparedRequest {
 }
 
 extension String {
-    /// Whether a media type is a web page's.
+    /// Whether a media type is that of a web page.
     fileprivate var isHTML: Bool { self == "text/html" || self == "application/xhtml+xml" }
 }
 

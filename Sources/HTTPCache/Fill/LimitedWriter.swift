@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// How long the bodies are that a rule lets be stored, in bytes.
+/// The lengths of bodies that a rule allows to be stored, in bytes.
 struct BodyLimits: Sendable, Hashable {
     var minimum: Int64?
     var maximum: Int64?
@@ -14,17 +14,17 @@ struct BodyLimits: Sendable, Hashable {
 
     var isEmpty: Bool { minimum == nil && maximum == nil }
 
-    /// Whether what is known of a body's length before it comes lets it be stored. A part is as
+    /// Whether the length that is known before a body comes allows storing it. A part counts as
     /// long as the whole.
     func allow(_ draft: ResponseDraft) -> Bool {
         guard let length = Self.length(draft) else { return true }
         return length >= minimum ?? 0 && length <= maximum ?? .max
     }
 
-    /// What is left to be seen when the body comes.
-    func afterwards(_ draft: ResponseDraft) -> BodyLimits {
+    /// The limits that are left to be checked when the body comes.
+    func remaining(for draft: ResponseDraft) -> BodyLimits {
         var limits = self
-        // Of a part fewer bytes come.
+        // Fewer bytes of a part come.
         if draft.head.status == .partialContent { limits.minimum = nil }
         return limits
     }
@@ -35,10 +35,10 @@ struct BodyLimits: Sendable, Hashable {
     }
 }
 
-/// Stores a body whose length nobody told, while it is within a rule's limits.
+/// Stores a body of unknown length while it is within a rule's limits.
 ///
-/// One that grows too long is given up as by a store that is full; one that ends too short is not
-/// made visible. Readers notice nothing.
+/// A body that grows too long is given up, as by a full store; one that ends too short is not made
+/// visible. Readers notice nothing.
 actor LimitedWriter: ResponseWriter {
     /// The body is longer than the rule allows.
     struct TooLong: Error {}

@@ -2,9 +2,9 @@ import NIOCore
 import Synchronization
 
 extension BodyStream {
-    /// The same body, read where no event loop is kept from working: its first chunk now, by
-    /// whoever calls, and each of the others while the one before is written.
-    func begunAwayFromLoops() async throws -> BodyStream {
+    /// The same body, read without blocking an event loop. The caller reads its first chunk now;
+    /// each of the others is read while the one before is written.
+    func readAhead() async throws -> BodyStream {
         let begun = ReadAhead(self)
         try await begun.readFirst()
         let unused = Unused(begun)
@@ -15,23 +15,22 @@ extension BodyStream {
     }
 }
 
-/// What the first iterator of a stream takes over.
+/// The chunks that the first iterator of a stream takes over.
 private final class Unused: Sendable {
     private let chunks: Mutex<ReadAhead?>
     init(_ chunks: ReadAhead) { self.chunks = Mutex(chunks) }
     func take() -> ReadAhead? { chunks.withLock { $0.take() } }
 }
 
-/// A body's chunks, one of them ahead of its reader and no more: what a slow client costs is two
+/// A body's chunks, one of them read ahead of the reader and no more: a slow client costs two
 /// chunks.
 ///
-/// `@unchecked`: one task reads the body, and what is read for it is read by one task at a time,
-/// which begins when the one before has ended and whose end the reader waits for before it touches
-/// anything.
+/// `@unchecked`: one task reads the body. One task at a time reads ahead for it, and begins when
+/// the one before has ended. The reader waits for that task's end before it touches anything.
 private final class ReadAhead: @unchecked Sendable {
     private var iterator: BodyStream.AsyncIterator
-    /// Bytes that have not been read yet, where the length is known: nobody is asked for what comes
-    /// after the last.
+    /// Bytes that have not been read yet, if the length is known: after the last byte the body is
+    /// not asked for more.
     private var rest: Int64?
     private var first: ByteBuffer?
     private var coming: Task<ByteBuffer?, any Error>?
@@ -41,8 +40,8 @@ private final class ReadAhead: @unchecked Sendable {
         rest = body.length
     }
 
-    /// Nobody reads on. What is being read is one chunk, and ends by itself where the store does
-    /// not look at this.
+    /// The reader stops. One chunk may be under way, and its read ends by itself if the store
+    /// ignores cancellation.
     deinit { coming?.cancel() }
 
     func readFirst() async throws {
@@ -64,7 +63,7 @@ private final class ReadAhead: @unchecked Sendable {
         return chunk
     }
 
-    /// Reads a chunk on the system's threads; `nil` where there is none.
+    /// Reads a chunk on the system's threads; `nil` if there is none.
     private func begin() -> Task<ByteBuffer?, any Error>? {
         rest == 0 ? nil : Task { try await self.read() }
     }

@@ -4,12 +4,12 @@ import Synchronization
 /// A body on its way from the origin, read by any number of callers, each at its own pace, while it
 /// is stored.
 ///
-/// What has arrived stays in a window in memory. A chunk may leave the window once it is on disk,
-/// from where a reader that fell behind gets it, or once some reader has passed it and another
-/// chunk needs its room. So a stored body is paced by the disk, one that is not stored (any more)
-/// by its fastest reader, and none by its slowest; and memory is bounded. A reader that a body
-/// without a store has left behind is told so. When the last reader leaves, a body that is not
-/// stored ends, and one that is goes on for a limited time: see ``UnreadLimit``.
+/// The bytes that have arrived stay in a window in memory. A chunk may leave the window once it is
+/// on disk, where a reader that fell behind gets it, or once some reader has passed it and another
+/// chunk needs its room. So the disk paces a stored body, the fastest reader paces one that is not
+/// stored (any more), and the slowest reader paces none; and memory is bounded. If a body is not
+/// stored, a reader that fell behind gets an error. When the last reader leaves, a body that is not
+/// stored ends, and one that is stored goes on for a limited time: see ``UnreadLimit``.
 final class SharedBody: Sendable {
     fileprivate struct Reader {
         var offset: Int64 = 0
@@ -39,9 +39,9 @@ final class SharedBody: Sendable {
         /// All of it has come, and is being stored.
         var isWhole = false
         var unread: Unread?
-        /// How often it has been without a reader: a time that is over may be an earlier one's.
+        /// How often it has been without a reader: an expired time may belong to an earlier one.
         var unreadCount = 0
-        /// Given up because nobody read it: nobody comes any more.
+        /// Given up because it had no reader: no reader can come any more.
         var isAbandoned = false
         var producer: CheckedContinuation<Void, Never>?
     }
@@ -49,7 +49,7 @@ final class SharedBody: Sendable {
     /// Bytes the window holds before chunks have to leave it. One chunk more may be in it.
     static let windowLimit: Int64 = 1 << 20
 
-    /// Bytes in the whole body, where the origin announced them.
+    /// Bytes in the whole body, if the origin announced them.
     let length: Int64?
     private let state: Mutex<State>
     /// See ``SuspendingWrites``.
@@ -60,10 +60,10 @@ final class SharedBody: Sendable {
 
     /// - Parameters:
     ///   - writesInPlace: the writer may be used where the body comes in.
-    ///   - unread: whether it goes on when it is stored and the last reader leaves. As a fetch in
-    ///     the background unless told otherwise.
-    ///   - watch: keeps that limit.
-    ///   - onAbandoned: called when it is given up because nobody reads it.
+    ///   - unread: whether it goes on when it is stored and the last reader leaves. By default it
+    ///     is that of a fetch in the background.
+    ///   - watch: enforces that limit.
+    ///   - onAbandoned: called when it is given up because it has no reader.
     init(
         length: Int64?,
         writer: (any ResponseWriter)?,
@@ -82,9 +82,10 @@ final class SharedBody: Sendable {
 
     // MARK: Producing (one task)
 
-    /// Takes the next bytes, wakes readers, stores, and waits where the window is full.
+    /// Takes the next bytes, wakes readers, stores, and waits if the window is full.
     ///
-    /// - Returns: `false` when nobody reads and nothing is stored: there is no use in going on.
+    /// - Returns: `false` if there is no reader and nothing is stored: the fetch has no use any
+    ///   more.
     func append(_ chunk: ByteBuffer) async -> Bool {
         guard chunk.readableBytes > 0 else { return true }
         let (writer, waiting) = state.withLock { state in
@@ -102,8 +103,8 @@ final class SharedBody: Sendable {
                 try await writesInPlace ? write(chunk, writer) : awayFromLoops { try await self.write(chunk, writer) }
             state.withLock { $0.window.persisted = readable }
         } catch {
-            // A failing store never fails a response: the callers go on, and what is on disk
-            // already can still be read back.
+            // A failing store never fails a response: the callers go on, and the bytes that are on
+            // disk already can still be read back.
             state.withLock { $0.isStoring = false }
             await writer.abandon()
         }
@@ -145,13 +146,13 @@ final class SharedBody: Sendable {
         }
     }
 
-    /// The whole body, for a look at it before it is stored: from the window, and from the store
-    /// what has left that.
+    /// The whole body, for a check before it is stored: from the window, and from the store the
+    /// bytes that have left the window.
     ///
-    /// To be called by what produces it, after the last byte.
+    /// Only the producer calls this, after the last byte.
     func content() async throws -> ByteBuffer {
         let (writer, start, window) = state.withLock { ($0.writer, Int($0.window.start), $0.window.chunks) }
-        // Mostly it came in one piece, which is not copied.
+        // Usually it came in one piece, which is not copied.
         if start == 0, window.count <= 1 { return window.first ?? ByteBuffer() }
         var content = ByteBuffer()
         while content.readableBytes < start, let writer {
@@ -164,7 +165,7 @@ final class SharedBody: Sendable {
         return content
     }
 
-    /// The body is complete, or broke off. Readers see it after the bytes before it.
+    /// Ends the body: it is complete, or broke off. Readers see the end after the bytes before it.
     func finish(throwing error: (any Error)? = nil) {
         let waiting = state.withLock { state in
             endUnread(&state)
@@ -176,8 +177,8 @@ final class SharedBody: Sendable {
 
     // MARK: Reading
 
-    /// A new reader at the beginning; `nil` when the beginning is gone, or the body has been given
-    /// up or broke off.
+    /// A new reader at the beginning; `nil` if the beginning is gone, or the body has been given up
+    /// or broke off.
     ///
     /// - Parameter evenIfBroken: a body that broke off is read as far as it came.
     func makeReader(evenIfBroken: Bool = false) -> SharedBodyReader? {
@@ -234,7 +235,7 @@ final class SharedBody: Sendable {
             await withCheckedContinuation { continuation in
                 let resumeNow = state.withLock { state in
                     let offset = state.readers[id]?.offset ?? 0
-                    // Checked again under the lock: the producer may have come between.
+                    // Checked again under the lock: the producer may have come in between.
                     guard offset >= state.window.end, state.end == nil, !Task.isCancelled else { return true }
                     state.readers[id]?.waiting = continuation
                     return false
@@ -249,7 +250,7 @@ final class SharedBody: Sendable {
     fileprivate func remove(_ id: Int) {
         let (producer, isAbandoned) = state.withLock { state in
             state.readers[id] = nil
-            if state.readers.isEmpty, state.end == nil { state.isAbandoned = !goesOnUnread(&state) }
+            if state.readers.isEmpty, state.end == nil { state.isAbandoned = !continueUnread(&state) }
             return (state.producer.take(), state.isAbandoned)
         }
         producer?.resume()
@@ -258,8 +259,8 @@ final class SharedBody: Sendable {
 
     // MARK: Without a reader
 
-    /// The last reader has left.
-    private func goesOnUnread(_ state: inout State) -> Bool {
+    /// Whether the body goes on after the last reader has left.
+    private func continueUnread(_ state: inout State) -> Bool {
         guard state.isStoring else { return false }
         state.unreadCount += 1
         let count = state.unreadCount
@@ -326,7 +327,7 @@ extension SharedBody.State {
         readers.keys.compactMap { readers[$0]?.waiting.take() }
     }
 
-    /// - Returns: the producer, where it waits for this.
+    /// - Returns: the producer, if it waits for this.
     fileprivate mutating func advance(_ id: Int, by count: Int) -> CheckedContinuation<Void, Never>? {
         readers[id]?.offset += Int64(count)
         return producer.take()
@@ -335,14 +336,15 @@ extension SharedBody.State {
     /// Whether the readers leave room for more.
     fileprivate var hasRoom: Bool { isStoring || window.length <= SharedBody.windowLimit }
 
-    /// Drops what is on disk, or passed by the fastest reader where nothing is stored.
+    /// Drops chunks that are on disk, or, if nothing is stored, those that the fastest reader has
+    /// passed.
     fileprivate mutating func trimWindow() {
         let passed = isStoring ? 0 : readers.values.map(\.offset).max() ?? window.end
         window.trim(to: SharedBody.windowLimit, passed: passed)
     }
 }
 
-/// One caller's place in a ``SharedBody``; leaving is letting go of it.
+/// One caller's place in a ``SharedBody``. The caller leaves by releasing it.
 final class SharedBodyReader: Sendable {
     private let body: SharedBody
     private let id: Int

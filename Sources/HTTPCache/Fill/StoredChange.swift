@@ -1,20 +1,19 @@
 import HTTPCacheSemantics
 import Logging
 
-/// What a response changed in the store, and how that is undone where bytes stand behind the
-/// response.
+/// A response's change to the store, and how it is undone if bytes stand behind the response.
 enum StoredChange: Sendable {
-    /// A response was stored: it is removed.
+    /// A response was stored: undoing removes it.
     case stored(StoredResponse)
-    /// A stored response has a new head: it gets its former one back, and is not used again before
-    /// it is validated.
+    /// A stored response has a new head: undoing restores its former head, and it is validated
+    /// before its next use.
     case freshened(StoredResponse, former: ResponseDraft)
 }
 
 extension CacheEngine {
-    /// Undoes a change where its response turned out not to end where it said, now or later.
+    /// Undoes a change if its response turns out, now or later, not to end where it said.
     ///
-    /// - Parameter boundary: the response's; `nil` where its transport sees none.
+    /// - Parameter boundary: the response's; `nil` if its transport sees none.
     func undo(_ change: StoredChange, ifCrossed boundary: MessageBoundary?) async {
         guard let boundary else { return }
         let change = change.withoutContent
@@ -23,12 +22,13 @@ extension CacheEngine {
         if !isIntact { await undo(change) }
     }
 
-    /// Undoes it, unless something else has taken its place since.
+    /// Undoes it, unless another response has replaced it since.
     private func undo(_ change: StoredChange) async {
         let isUndone = await recovering("undo") { [store, clock] in
             switch change {
             case .stored(let response):
-                // By its body: a 304 may have given it another head, and the body is as wrong.
+                // By its body: a 304 may have given it another head, and the body is wrong all the
+                // same.
                 guard try await store.lookup(response.key).contains(where: { $0.bodyID == response.bodyID })
                 else { return false }
                 try await store.invalidate(.key(response.key), .remove, at: clock.now())
@@ -44,7 +44,7 @@ extension CacheEngine {
 }
 
 extension StoredChange {
-    /// The same without what of it is in memory, so that nothing is kept there for it.
+    /// The same without its content in memory, so that no content is kept there for it.
     fileprivate var withoutContent: StoredChange {
         switch self {
         case .stored(var response):
@@ -66,9 +66,9 @@ extension FillContext {
 }
 
 extension FillDecision {
-    /// What is done with a response that must not be stored, because bytes stand behind it.
+    /// The decision about a response that must not be stored, because bytes stand behind it.
     ///
-    /// What completes a stored part is decided on again before it is committed; see
+    /// A response that completes a stored part is decided on again before it is committed; see
     /// ``MessageBoundary/isCrossed``.
     package var withoutStoring: FillDecision {
         switch self {

@@ -1,28 +1,29 @@
 import HTTPTypes
 
-/// How long a body that is being stored goes on when its last reader has left. Pure.
+/// How long a body that is being stored goes on after its last reader has left. Pure.
 ///
-/// * 1 second, and for a body of unknown length no further than 8 MiB from its beginning.
-/// * A body of known length goes on for 10 seconds where it will be complete by then, at the pace
-///   that it had in the first one: what is nearly there serves the next caller.
+/// * It goes on for 1 second, and, if its length is unknown, no further than 8 MiB from its
+///   beginning.
+/// * A body of known length goes on for 10 seconds if it will be complete by then, at the pace that
+///   it had in the first one: a body that is nearly complete serves the next caller.
 /// * A stream of unknown length does not go on at all: its end may never come.
 /// * A fetch that no caller waited for (a stored response is renewed in the background) has no
 ///   reader from the beginning, and is bounded by its bytes alone.
 ///
-/// A request that waits for a place or a connection at the same origin ends it at once: see
+/// A request that waits for a place or a connection at the same origin ends the body at once: see
 /// ``UnreadWatch``.
 package struct UnreadLimit: Sendable, Hashable {
-    /// What a body may do without a reader.
+    /// How far a body may go on without a reader.
     package enum Allowance: Sendable, Hashable {
         case end
         case goOn(for: Duration)
         case goOnToTheEnd
     }
 
-    /// Bytes of a body of unknown length, those that were read included.
+    /// Bytes of a body of unknown length, including those that were read.
     package static let bytes: Int64 = 8 << 20
     package static let time = Duration.seconds(1)
-    /// A body that will be complete in this many times ``time`` has all of that.
+    /// A body that will be complete in this many times ``time`` gets all of that time.
     package static let extensionFactor = 10
 
     private let length: Int64?
@@ -39,7 +40,7 @@ package struct UnreadLimit: Sendable, Hashable {
         self.init(length: length, isStream: response.isStream, isBackground: isBackground)
     }
 
-    /// The last reader leaves, or there never was one.
+    /// The allowance when the last reader leaves, or if there never was one.
     ///
     /// - Parameter received: bytes that have come.
     package func allowance(at received: Int64) -> Allowance {
@@ -48,7 +49,7 @@ package struct UnreadLimit: Sendable, Hashable {
         return isBackground ? .goOnToTheEnd : .goOn(for: Self.time)
     }
 
-    /// The first ``time`` has passed.
+    /// The allowance when the first ``time`` has passed.
     ///
     /// - Parameters:
     ///   - start: bytes that had come when the last reader left.

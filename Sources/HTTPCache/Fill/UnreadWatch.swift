@@ -1,4 +1,4 @@
-/// Ends a body that nobody reads when its time is over, or when a request waits for its place: see
+/// Ends a body without a reader when its time is over, or when a request waits for its place: see
 /// ``UnreadLimit``.
 struct UnreadWatch: Sendable {
     /// A body that goes on without a reader.
@@ -13,8 +13,8 @@ struct UnreadWatch: Sendable {
 
     /// - Parameters:
     ///   - expire: called under no lock when the time is over.
-    ///   - end: the same when a request waits.
-    /// - Returns: `nil` where a request waits already.
+    ///   - end: called under no lock when a request waits.
+    /// - Returns: `nil` if a request waits already.
     func begin(
         _ time: Duration,
         expire: @escaping @Sendable () -> Void,
@@ -24,14 +24,14 @@ struct UnreadWatch: Sendable {
         return Entry(deadline: deadlines.begin(time, expire), place: place)
     }
 
-    /// Gives it more time, when what it had is over.
+    /// Gives it more time when its time is over.
     func extend(_ entry: Entry, _ time: Duration, expire: @escaping @Sendable () -> Void) -> Entry {
         var entry = entry
         entry.deadline = deadlines.begin(time, expire)
         return entry
     }
 
-    /// It has a reader again, or has ended.
+    /// Ends the watch: the body has a reader again, or has ended.
     func end(_ entry: Entry) {
         _ = deadlines.end(entry.deadline)
         origins.removeUnread(entry.place, origin)

@@ -58,7 +58,11 @@ struct Oracle: Sendable {
     }
 
     /// Called when a whole response without a request was written behind another one.
-    mutating func originSmuggles(_ number: Int, at: Moment) { smuggled["\(number)"] = (at, []) }
+    ///
+    /// - Parameter at: infinite before it is written.
+    mutating func originSmuggles(_ number: Int, at: Moment) {
+        smuggled["\(number)"] = (at, smuggled["\(number)"]?.excused ?? [])
+    }
 
     /// Whether the bytes behind a response were taken for the response to a request that was under
     /// way by then. No gateway can detect that.

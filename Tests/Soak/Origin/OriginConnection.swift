@@ -127,6 +127,9 @@ struct OriginConnection {
         // Bytes outside the response's segments may cross with a next request, and be taken for its
         // response.
         let isApart = way == "own" || way == "second" || way == "idle"
+        // The client may have them, as a response, before this thread can report that they are
+        // written.
+        if isApart { world.tell { $0.originSmuggles(number, at: .infinity) } }
         switch way {
         case "head": try socket.write(response.bytes + extra)
         case "last":
