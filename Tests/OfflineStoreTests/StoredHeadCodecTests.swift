@@ -53,6 +53,32 @@ import Testing
         #expect(decoded.hashValue == head.hashValue)
     }
 
+    /// Values are checked eight bytes at a time. The test compares bytes, because equal fields may
+    /// differ in bytes that are not UTF-8.
+    @Test(arguments: UInt8.min ... .max)
+    func byteKeepsItsValueAtEveryPosition(_ byte: UInt8) throws {
+        var head = try Self.head()
+        var fields = HTTPFields()
+        for length in [1, 7, 8, 9, 17] {
+            for run in 1...length {
+                for start in 0...length - run {
+                    var value = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+                    value.replaceSubrange(start..<start + run, with: repeatElement(byte, count: run))
+                    fields.append(HTTPField(name: .server, lenientValue: value))
+                }
+            }
+        }
+        head.fields = fields
+        let decoded = try #require(
+            StoredHeadCodec.decode(StoredHeadCodec.encode(head, binding: Self.binding), binding: Self.binding)
+        )
+        #expect(Self.values(decoded.fields) == Self.values(fields))
+    }
+
+    private static func values(_ fields: HTTPFields) -> [[UInt8]] {
+        fields.map { $0.withUnsafeBytesOfValue { Array($0) } }
+    }
+
     @Test(arguments: ["content-type", "Content-Type", "CONTENT-TYPE", "eTag", "X-Frame-Options", "x-unheard-of", "a"])
     func nameKeepsItsSpelling(_ rawName: String) throws {
         var head = try Self.head()

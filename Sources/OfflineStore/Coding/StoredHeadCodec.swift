@@ -171,10 +171,10 @@ extension UnsafeRawBufferPointer {
         guard let first, first != space, self[count - 1] != space else { return isEmpty }
         var offset = 0
         // Eight bytes at a time: a byte's highest bit is set if it is beyond ASCII, a control
-        // character, or DEL.
+        // character, or DEL. The parentheses are needed: '|', '&-' and '&+' bind equally.
         while offset &+ 8 <= count {
             let word = loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            let found = word | word &- 0x2020_2020_2020_2020 | word &+ 0x0101_0101_0101_0101
+            let found = word | (word &- 0x2020_2020_2020_2020) | (word &+ 0x0101_0101_0101_0101)
             if found & 0x8080_8080_8080_8080 != 0 { return false }
             offset &+= 8
         }
