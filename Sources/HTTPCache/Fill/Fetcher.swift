@@ -421,11 +421,8 @@ struct Fetcher: Sendable {
             // The store commits before the readers see the end: a caller that has read a response
             // whole finds it stored.
             if let writer, body.isStoring {
-                if response.boundary?.isCrossed == true {
-                    // Bytes stand behind it: its length was wrong.
-                    await writer.abandon()
-                } else if let storable, storable != received {
-                    // A part that contradicts its own range helps no later request. RFC 9110 §14.4
+                if response.boundary?.isCrossed == true || storable.map({ $0 != received }) == true {
+                    // Bytes follow it, or it has another length than it states. RFC 9110 §14.4
                     await writer.abandon()
                 } else if response.head.status == .ok, let storedSuccess,
                     prepared.goodDataGuard(for: storedSuccess, engine.options)?.refuses(

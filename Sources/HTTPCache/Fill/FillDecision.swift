@@ -75,30 +75,7 @@ package struct FillContext: Sendable {
             return .askAgain
         }
         if response.status == .notModified, let validating {
-            guard
-                let head = policy.freshened(
-                    validating.head,
-                    by: response,
-                    requestTime: requestTime,
-                    responseTime: responseTime,
-                    request: selecting,
-                    // In a private cache other principals may be served a shared partition's
-                    // response too.
-                    isForOthers: policy.kind == .private && validating.key != key
-                )
-            else {
-                // The 304 may be about an entity tag of the caller's own; then the caller has the
-                // response that it needs.
-                return policy.confirmsCallersCopy(response, to: presented.head)
-                    ? .passThrough(.statusAboutRequest) : .askAgain
-            }
-            let updated = withCallersExpiry(head)
-            switch audience(of: updated) {
-            case .shared: return .freshen(validating, head: updated)
-            // A principal's own copy is another stored response: it is asked for as such.
-            case .principal: return validating.isShared ? .askAgain : .freshen(validating, head: updated)
-            case .forbidden: return .confirm(validating, head: updated)
-            }
+            return freshen(validating, by: response, at: responseTime)
         }
         if let completing, response.status == .partialContent {
             return complete(completing, with: response, at: responseTime)
@@ -141,6 +118,36 @@ package struct FillContext: Sendable {
         return .store(
             draft(head(of: response, at: responseTime), in: partition, response.contentLength, at: responseTime)
         )
+    }
+
+    /// Decides about a 304 for the cache's own condition. RFC 9111 §4.3.4
+    private func freshen(
+        _ validating: StoredResponse,
+        by response: HTTPResponse,
+        at responseTime: Timestamp
+    ) -> FillDecision {
+        guard
+            let head = policy.freshened(
+                validating.head,
+                by: response,
+                requestTime: requestTime,
+                responseTime: responseTime,
+                request: selecting,
+                // In a private cache a shared partition's response is other principals' too.
+                isForOthers: policy.kind == .private && validating.key != key
+            )
+        else {
+            // It may be about an entity tag of the caller's own, who then has what it needs.
+            return policy.confirmsCallersCopy(response, to: presented.head)
+                ? .passThrough(.statusAboutRequest) : .askAgain
+        }
+        let updated = withCallersExpiry(head)
+        switch audience(of: updated) {
+        case .shared: return .freshen(validating, head: updated)
+        // A principal's own copy is another stored response: asked for as such.
+        case .principal: return validating.isShared ? .askAgain : .freshen(validating, head: updated)
+        case .forbidden: return .confirm(validating, head: updated)
+        }
     }
 
     private var hasCredentials: Bool {
