@@ -245,7 +245,8 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "SampleOrigin", "OfflineStore", "HTTPCacheExplaining", "holdfast-cli", "cache-dump", "sample-origin", "key-probe",
+                "SampleOrigin", "OfflineStore", "HTTPCacheExplaining", "holdfast-cli", "cache-dump", "sample-origin",
+                "key-probe",
                 "moments-service",
             ],
             swiftSettings: settings
@@ -340,7 +341,8 @@ let package = Package(
         .testTarget(
             name: "HTTPCacheTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheExplaining", "HoldfastTesting", httpTypes, nioCore, logging, metricsTestKit,
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheExplaining", "HoldfastTesting", httpTypes, nioCore,
+                logging, metricsTestKit,
             ],
             swiftSettings: settings
         ),

@@ -26,7 +26,9 @@ struct ExchangeFlowTests {
         var flow = try flow()
         try ask(flow.lookUp([]))
         #expect(flow.plan?.fence == InvalidationSequence(3))
-        #expect(flow.plan?.fetch.reason == .uriMiss && flow.plan?.storedSuccess == nil && flow.plan?.knowsStored == true)
+        #expect(
+            flow.plan?.fetch.reason == .uriMiss && flow.plan?.storedSuccess == nil && flow.plan?.knowsStored == true
+        )
         #expect(flow.seenFills == 7 && flow.mayCollapse)
     }
 
