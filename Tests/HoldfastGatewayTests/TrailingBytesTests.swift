@@ -101,8 +101,7 @@ struct TrailingBytesTests {
                     try await writer.write(first)
                     try await writer.write(last + bytes)
                 case .right:
-                    try await writer.write(first + last)
-                    try await writer.write(bytes)
+                    try await writer.write(first + last, bytes)
                 case .later, .wholeResponseLater:
                     try await writer.write(first + last)
                     try await gate.wait()
@@ -149,13 +148,13 @@ struct TrailingBytesTests {
                 isLying.store(false, ordering: .relaxed)
                 gate.open()
                 // The bytes are in the gateway's sockets then.
-                try await Self.until { written.value == lies.value }
+                try await Self.until("All is written") { written.value == lies.value }
 
                 try await Self.all(sample.clients) { number in
                     let next = try await gateway.get("/next/\(number)")
                     #expect(next.text == "next")
                 }
-                try await Self.until { Self.isClean(gateway, sample) }
+                try await Self.until("The store is clean") { Self.isClean(gateway, sample) }
                 let last = try await gateway.get(target)
                 #expect(last.text == "true")
                 for number in 0..<sample.clients {
@@ -186,7 +185,7 @@ struct TrailingBytesTests {
                 let transport = gateway.transport
                 let endpoint = OriginEndpoint(isSecure: false, host: "127.0.0.1", port: UInt16(origin.port))
                 var kept: OriginConnection?
-                try await Self.until {
+                try await Self.until("A connection is kept") {
                     kept = transport.pool.take(endpoint, near: nil)
                     return kept != nil
                 }
@@ -216,8 +215,28 @@ struct TrailingBytesTests {
                 let content = try await response.body.collect(upTo: 100)
                 #expect(String(buffer: content) == "next")
                 #expect(origin.connectionCount == 2)
-                if !isClosed { try await Self.until { gateway.store.all.isEmpty } }
+                if !isClosed { try await Self.until("The store is empty") { gateway.store.all.isEmpty } }
                 gate.open()
+            }
+        }
+    }
+
+    /// The next request is on its way when the bytes come: they seem to begin its response.
+    ///
+    /// Mutant: only bytes that come before the next request count.
+    @Test(arguments: [("evil\r\n\r\n", false), ("\r\n", false), ("HTTP/1.1 200\r\n:\r\n\r\n", true)])
+    func crossesWithNextRequest(bytes: String, isKept: Bool) async throws {
+        let steps: [RawOrigin.Step] = [
+            .ok("a", fields: Self.cacheable), .respondAndClose(bytes), .ok("again", fields: Self.cacheable),
+        ]
+        try await RawOrigin.with(steps) { origin in
+            try await Self.withGateway(origin) { gateway in
+                _ = try await gateway.get("/a")
+                let next = try await gateway.get("/b")
+                #expect(next.status == 502)
+                #expect(origin.requests.map(\.connection) == [0, 0])
+                let last = try await gateway.get("/a")
+                #expect(last.text == (isKept ? "a" : "again"))
             }
         }
     }
@@ -278,13 +297,13 @@ struct TrailingBytesTests {
     }
 
     /// Waits until a condition holds that another task brings about, with a limit.
-    private static func until(_ condition: () -> Bool) async throws {
+    private static func until(_ event: String, _ condition: () -> Bool) async throws {
         for _ in 0..<60_000 {
             if condition() { return }
             // It checks rarely, because the condition reads the whole store.
             try await Task.sleep(for: .milliseconds(2))  // lets time pass
         }
-        Issue.record("It did not come about.")
+        Issue.record("It did not come about: \(event)")
         throw CancellationError()
     }
 }

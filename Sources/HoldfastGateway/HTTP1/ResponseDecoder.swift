@@ -185,6 +185,11 @@ struct StatusLine: Hashable {
         self.status = HTTPResponse.Status(code: code, reasonPhrase: Self.phrase(bytes.dropFirst(13)))
     }
 
+    /// Whether bytes can be the beginning of a response, by as much of its version as there is.
+    static func canBegin(_ bytes: ByteBuffer) -> Bool {
+        zip(bytes.readableBytesView, "HTTP/1.".utf8).allSatisfy { $0 == $1 }
+    }
+
     /// Whether a message begins with 408. A server may send it before it closes an idle connection.
     /// RFC 9110 §15.5.9
     static func isRequestTimeout(_ message: ByteBuffer) -> Bool {

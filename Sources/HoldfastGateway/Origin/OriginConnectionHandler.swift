@@ -35,7 +35,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     private let round: LoopRound
     private let writer = SocketWriter()
     private var peek = SocketPeek()
-    /// The boundary of the previous response, until the connection is checked for its next request.
+    /// The boundary of the previous response, until bytes show whether it ended there, or the
+    /// connection closes.
     private var boundary: MessageBoundary?
     /// Whether the channel was asked for bytes and has brought none since.
     private var isReadWanted = false
@@ -80,7 +81,11 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
-        guard exchange?.reception.hasFailed == false else { return receiveUnexpected(bytes) }
+        markPreviousEnd(by: bytes)
+        guard exchange?.reception.hasFailed == false else {
+            // The next request would take them for its response.
+            return context.close(promise: nil)
+        }
         isReadWanted = false
         switch exchange?.reception.receive(bytes) {
         case .relay(let message):
@@ -95,11 +100,12 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         }
     }
 
-    /// Handles bytes that belong to no request. The next request would take them for its response,
-    /// and the response before them did not end where it stated.
-    private func receiveUnexpected(_ bytes: ByteBuffer) {
-        if !StatusLine.isRequestTimeout(bytes) { boundary.take()?.cross() }
-        context?.close(promise: nil)
+    /// Notes whether the previous response ended where it stated. Bytes behind it may cross with
+    /// the next request; then they seem to begin the next response.
+    private func markPreviousEnd(by bytes: ByteBuffer) {
+        guard let boundary = boundary.take() else { return }
+        let isEnd = exchange == nil ? StatusLine.isRequestTimeout(bytes) : StatusLine.canBegin(bytes)
+        if isEnd { boundary.seal() } else { boundary.cross() }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -148,7 +154,6 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             let error = TransportError(closing: endpoint, connectionError, isBeforeResponse: true)
             throw OriginFailure(error: error, isBeforeResponse: true, isUnsent: true)
         }
-        boundary.take()?.seal()
         timeLimits.prepare(for: request)
         let reception = ResponseReception(of: request, limits: messageLimits)
         exchange = Exchange(number: number, reception: reception, call: call)

@@ -237,6 +237,15 @@ struct RawOriginWriter: Sendable {
     /// Returns when the system has taken the text.
     func write(_ text: String) async throws { try await write(Array(text.utf8)) }
 
+    /// Writes one text right after the other: no other step comes between them. Returns when the
+    /// system has taken both.
+    func write(_ first: String, _ second: String) async throws {
+        try await channel.eventLoop.flatSubmit { [channel] in
+            channel.writeAndFlush(ByteBuffer(string: first), promise: nil)
+            return channel.writeAndFlush(ByteBuffer(string: second))
+        }.get()
+    }
+
     func close() async { try? await channel.close() }
 
     /// The connection's descriptor, for as long as the connection is open.
