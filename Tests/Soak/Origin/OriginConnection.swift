@@ -28,8 +28,15 @@ struct OriginConnection {
         }
     }
 
+    /// The requests by which a gateway looks whether an origin that hung up serves other targets.
+    private static let probes = ["HEAD / HTTP/1.1", "HEAD /robots.txt HTTP/1.1"]
+
     private func read() throws -> OriginRequest? {
-        let head = try reader.head()
+        var head = try reader.head()
+        while Self.probes.contains(head.line) {
+            try socket.write(Array("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".utf8))
+            head = try reader.head()
+        }
         let words = head.line.split(separator: " ")
         guard words.count == 3, let resource = Resource(String(words[1])) else {
             throw MessageReader.Malformed(how: "'\(head.line.prefix(200))'")
