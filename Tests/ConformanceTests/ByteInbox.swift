@@ -54,17 +54,17 @@ final class ByteInbox: Sendable {
 
     private func take(_ length: (borrowing [UInt8]) -> Int?) async -> [UInt8]? {
         while true {
-            let step: (taken: [UInt8]?, isOver: Bool) = state.withLock { state in
-                guard let count = length(state.bytes) else { return (nil, state.isEnded) }
+            let step: (taken: [UInt8]?, isOver: Bool, searched: Int) = state.withLock { state in
+                guard let count = length(state.bytes) else { return (nil, state.isEnded, state.bytes.count) }
                 let taken = Array(state.bytes.prefix(count))
                 state.bytes.removeFirst(count)
-                return (taken, true)
+                return (taken, true, count)
             }
             if step.isOver { return step.taken }
-            let known = state.withLock { $0.bytes.count }
             await withCheckedContinuation { continuation in
                 let hasMore = state.withLock { state in
-                    if state.bytes.count != known || state.isEnded { return true }
+                    // More may have come since the search: nothing would wake a reader for that.
+                    if state.bytes.count != step.searched || state.isEnded { return true }
                     state.waiter = continuation
                     return false
                 }
