@@ -1,3 +1,4 @@
+import Foundation
 import HTTPCacheSemantics
 import Testing
 
@@ -52,4 +53,12 @@ struct FieldPageTests {
         }
         return lines.joined(separator: "\n")
     }
+}
+
+/// Compares a page with the text generated for it, or writes it if asked to.
+func expectFile(_ path: String, _ content: String) throws {
+    if ProcessInfo.processInfo.environment["HOLDFAST_WRITE_DOCS"] != nil {
+        try Data(content.utf8).write(to: URL(fileURLWithPath: path))
+    }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == content, "HOLDFAST_WRITE_DOCS=1 writes it")
 }

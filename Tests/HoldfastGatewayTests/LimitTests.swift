@@ -12,7 +12,7 @@ struct LimitTests {
         _ request: String,
         configure: (inout GatewayConfiguration) -> Void
     ) async throws {
-        let limit = try #require(GatewayLimit.all.first { $0.name == name })
+        let limit = try StatedLimit.named(name)
         try await RawOrigin.with([.ok("never")]) { origin in
             try await RunningGateway.with(origin: origin.url, configure: configure) { gateway in
                 let response = try await gateway.send(request)
@@ -57,7 +57,7 @@ struct LimitTests {
     }
 
     private func expect(_ response: RawResponse, _ name: String) throws {
-        let limit = try #require(GatewayLimit.all.first { $0.name == name })
+        let limit = try StatedLimit.named(name)
         #expect(response.status == limit.status)
         #expect(response.text.contains("\"urn:holdfast:problem:\(limit.code ?? "?")\""), "\(response.text)")
         if let detail = limit.detail { #expect(response["Cache-Status"]?.hasSuffix("detail=\(detail)") == true) }
@@ -112,7 +112,7 @@ struct LimitTests {
         arguments: [false, true]
     )
     func connectionsOfAClient(isTrusted: Bool) async throws {
-        let limit = try #require(GatewayLimit.all.first { $0.name == "connections of one client" })
+        let limit = try StatedLimit.named("connections of one client")
         try await RawOrigin.with([.ok("x", fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
