@@ -43,7 +43,7 @@ import Testing
         for (target, fields) in [("/a", "X: 1"), ("/b", "X: 1"), ("/c", "X: 2"), ("/d", "X: 2"), ("/d", "x: 2")] {
             decoder.append(ByteBuffer(string: "GET \(target) HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\n"))
             guard case .head(let head) = try decoder.next() else { continue }
-            #expect(head.target == target)
+            #expect(head.request.target == target)
             said.append(decoder.isHeadRepeated)
             _ = try decoder.next()
         }

@@ -23,8 +23,8 @@ extension RequestDecoder {
                 while let event = try decoder.next() {
                     switch event {
                     case .head(let head): events.append(.head(head))
-                    case .body(let bytes): events.append(content: bytes)
-                    case .end: events.append(.end)
+                    case .content(.body(let bytes)): events.append(content: bytes)
+                    case .content(.end): events.append(.end)
                     }
                 }
             } catch {
@@ -67,7 +67,7 @@ extension Sequence where Element == Decoded<RequestHead> {
 
 @Suite("Request decoder, RFC 9112")
 struct RequestDecoderTests {
-    /// Mutants: any one check of `Framing`, `FieldBlock`, `LineCutter`, `ChunkedDecoder` or
+    /// Mutants: any one check of `Framing`, `FieldBlock`, `LineCutter`, `ContentDecoder` or
     /// `RequestLine` left out.
     @Test(
         "Rejects requests that programs read differently",
@@ -156,8 +156,8 @@ struct RequestDecoderTests {
         #expect(RequestDecoder.decode(request).heads.isEmpty)
     }
 
-    /// Mutants: `ChunkedDecoder.size` without its digit limit, or without the check of the bytes
-    /// after it; `.dataEnd` that skips two bytes unchecked.
+    /// Mutants: `ContentDecoder.size` without its digit limit, or without the check of the bytes
+    /// after it; `.chunkEnd` that skips two bytes unchecked.
     @Test(
         "Rejects malformed chunks, RFC 9112 §7.1",
         arguments: [
@@ -222,7 +222,7 @@ struct RequestDecoderTests {
 
     @Test("A head of exactly the limits is accepted") func takesTheLimits() {
         let request = "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: a\r\n", count: 127) + "\r\n"
-        #expect(RequestDecoder.decode(request).heads.first?.fields.count == 128)
+        #expect(RequestDecoder.decode(request).heads.first?.request.fields.count == 128)
     }
 
     /// One split is not enough if a line's end is cut, so single bytes are tried too.
@@ -263,7 +263,7 @@ struct RequestDecoderTests {
     @Test("Field values keep their bytes, names their case") func keepsBytes() throws {
         let value: [UInt8] = [0x61, 0x80, 0xFF, 0xC3, 0x28, 0x09, 0x62]
         let bytes = Array("GET / HTTP/1.1\r\nHost: a\r\nX-OdD: ".utf8) + value + Array("\r\n\r\n".utf8)
-        let head = try #require(RequestDecoder.decode([bytes]).heads.first)
+        let head = try #require(RequestDecoder.decode([bytes]).heads.first).request
         let field = try #require(head.fields.last)
         #expect(field.name.rawName == "X-OdD")
         #expect(field.withUnsafeBytesOfValue { Array($0) } == value)
@@ -276,7 +276,8 @@ struct RequestDecoderTests {
         arguments: ["/", "//", "/a/../b", "/%2e%2E/%zz", "/a|b\"<>^`{}\\", "/?", "/??a=;b&a=%26"]
     )
     func keepsTargets(target: String) {
-        #expect(RequestDecoder.decode("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n").heads.first?.target == target)
+        let heads = RequestDecoder.decode("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n").heads
+        #expect(heads.first?.request.target == target)
     }
 
     @Test(
@@ -288,8 +289,8 @@ struct RequestDecoderTests {
     )
     func absoluteFormWins(target: String, authority: String, path: String) {
         let head = RequestDecoder.decode("GET \(target) HTTP/1.1\r\nHost: a.example\r\n\r\n").heads.first
-        #expect(head?.authority == authority)
-        #expect(head?.target == path)
+        #expect(head?.request.authority == authority)
+        #expect(head?.request.target == path)
     }
 
     @Test(

@@ -78,12 +78,8 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         output.beginReading()
         isReadWanted = false
         switch machine.receive(unwrapInboundIn(data)) {
-        case .none: break
-        case .proceed: proceed()
-        case .read: read()
+        case .next(let action): perform(action)
         case .content(let action): perform(action)
-        case .linger: linger()
-        case .close: close()
         }
     }
 
@@ -95,7 +91,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case ChannelEvent.inputClosed: closeInput()
-        case is DrainEvent: if case .close = machine.drain() { close() }
+        case is DrainEvent: if machine.drain() { close() }
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -206,7 +202,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     }
 
     func discardContent() {
-        if case .read = machine.discardContent() { read() }
+        if machine.discardContent() { read() }
     }
 
     private func perform(_ action: ConnectionMachine.ContentAction) {
@@ -239,13 +235,17 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     func endResponse(keepingAlive: Bool) {
         exchange = nil
         content.take()?.fail(CancellationError())
-        switch machine.endResponse(keepingAlive: keepingAlive) {
+        let action = machine.endResponse(keepingAlive: keepingAlive)
+        // One deadline for the rest of the content, which is dropped.
+        if case .read = action, deadline.awaited == nil { begin(.content) }
+        perform(action)
+    }
+
+    private func perform(_ action: ConnectionMachine.NextAction) {
+        switch action {
         case .none: break
         case .proceed: proceed()
-        case .read:
-            // One deadline for the rest of the content, which is dropped.
-            if deadline.awaited == nil, let context { deadline.begin(.content, on: context.eventLoop) }
-            read()
+        case .read: read()
         case .linger: linger()
         case .close: close()
         }
@@ -263,8 +263,12 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     /// Asks the channel for the bytes of a request. A head has one deadline, however many pieces it
     /// comes in.
     private func read(_ part: ClientDeadline.Step) {
-        if deadline.awaited != part, let context { deadline.begin(part, on: context.eventLoop) }
+        if deadline.awaited != part { begin(part) }
         read()
+    }
+
+    private func begin(_ step: ClientDeadline.Step) {
+        if let context { deadline.begin(step, on: context.eventLoop) }
     }
 
     private func close() {
@@ -273,7 +277,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     }
 
     private func linger() {
-        output.closeSending { if let context = self.context { self.deadline.begin(.closing, on: context.eventLoop) } }
+        output.closeSending { self.begin(.closing) }
         read()
     }
 

@@ -14,17 +14,23 @@ import NIOCore
 /// * `idle` follows an exchange only if the response is written and the content is decoded to its
 ///   end.
 struct ConnectionMachine {
-    /// The actions after bytes came.
-    enum ReceiveAction {
+    /// The actions after the response is written, or bytes came that no exchange waits for.
+    enum NextAction {
         case none
         /// Begin the next request: see ``beginRequest()``.
         case proceed
         /// Ask the channel for bytes.
         case read
-        case content(ContentAction)
-        /// Close as in ``EndResponseAction/linger``.
+        /// Close, and read on for a while so that the client gets the response before it gets a
+        /// reset. RFC 9112 §9.6
         case linger
         case close
+    }
+
+    /// The actions after bytes came.
+    enum ReceiveAction {
+        case next(NextAction)
+        case content(ContentAction)
     }
 
     /// The actions after the exchange asked for content, or waited for it and bytes came.
@@ -46,12 +52,6 @@ struct ConnectionMachine {
         case proceed
         /// The content that was asked for does not come.
         case failContent(MessageRefusal)
-        case close
-    }
-
-    /// The actions when the gateway stops.
-    enum DrainAction {
-        case none
         case close
     }
 
@@ -78,30 +78,17 @@ struct ConnectionMachine {
         case close
     }
 
-    /// The actions after the exchange left its content to be dropped.
-    enum DiscardAction {
-        case none
-        /// Ask the channel for bytes.
-        case read
-    }
-
-    /// The actions after the response is written.
-    enum EndResponseAction {
-        case none
-        /// Begin the next request: see ``beginRequest()``.
-        case proceed
-        /// Ask the channel for bytes, which are dropped.
-        case read
-        /// Close, and read on for a while so that the client gets the response before it gets a
-        /// reset. RFC 9112 §9.6
-        case linger
-        case close
-    }
-
     private struct Exchange {
         var isKeptAlive: Bool
         var owesContinue: Bool
         var content: Content
+
+        /// The rest of the content is not waited for: the connection ends with the response. The
+        /// bytes that follow stay in the socket until then.
+        mutating func giveUpContent() {
+            isKeptAlive = false
+            content = .givenUp
+        }
     }
 
     /// How far the current request's content is.
@@ -171,32 +158,26 @@ struct ConnectionMachine {
         switch state {
         case .idle:
             decoder.append(bytes)
-            return .proceed
+            return .next(.proceed)
         case .exchange(let exchange):
             decoder.append(bytes)
             switch exchange.content {
             case .wanted: return .content(nextContent(exchange))
-            case .discarding: return discard(exchange) == .read ? .read : .none
+            case .discarding: return .next(discard(exchange) ? .read : .none)
             // If the content is complete, these are the next request's bytes: they wait for their
             // turn.
-            case .unread, .givenUp, .complete, .discarded: return .none
+            case .unread, .givenUp, .complete, .discarded: return .next(.none)
             }
         case .discarding:
             decoder.append(bytes)
-            switch discardRest() {
-            case .none: return .none
-            case .proceed: return .proceed
-            case .read: return .read
-            case .linger: return .linger
-            case .close: return .close
-            }
+            return .next(discardRest())
         case .lingering:
             discardable -= bytes.readableBytes
-            if discardable > 0 { return .read }
+            if discardable > 0 { return .next(.read) }
             state = .closed
-            return .close
+            return .next(.close)
         case .closed:
-            return .none
+            return .next(.none)
         }
     }
 
@@ -208,10 +189,9 @@ struct ConnectionMachine {
             // Requests that came whole may still wait for a client that reads its responses slowly.
             return .proceed
         case .exchange(let exchange):
-            guard case .wanted = exchange.content else { return .none }
-            let refusal = MessageRefusal(.truncated)
-            giveUpContent(exchange)
-            return .failContent(refusal)
+            guard exchange.content == .wanted else { return .none }
+            giveUpContent(of: exchange)
+            return .failContent(MessageRefusal(.truncated))
         case .discarding, .lingering:
             state = .closed
             return .close
@@ -221,11 +201,13 @@ struct ConnectionMachine {
     }
 
     /// The gateway stops: the current exchange is finished, and no new one is begun.
-    mutating func drain() -> DrainAction {
+    ///
+    /// - Returns: whether the connection must be closed.
+    mutating func drain() -> Bool {
         isDraining = true
-        guard case .idle = state, !decoder.isInsideMessage else { return .none }
+        guard case .idle = state, !decoder.isInsideMessage else { return false }
         state = .closed
-        return .close
+        return true
     }
 
     /// The rest of a head, or of content, did not come in time.
@@ -235,7 +217,7 @@ struct ConnectionMachine {
         case .idle:
             return .refuse(refuse(refusal))
         case .exchange(let exchange) where exchange.content == .wanted:
-            giveUpContent(exchange)
+            giveUpContent(of: exchange)
             return .failContent(refusal)
         case .exchange, .discarding, .lingering, .closed:
             state = .closed
@@ -304,30 +286,31 @@ struct ConnectionMachine {
             return .fail(MessageRefusal(.truncated))
         case .unread, .wanted:
             exchange.content = .wanted
-            state = .exchange(exchange)
             return nextContent(exchange)
         }
     }
 
     /// The exchange does not want the current request's content: it is read and dropped, so that it
     /// is not taken for the next request.
-    mutating func discardContent() -> DiscardAction {
-        guard case .exchange(var exchange) = state else { return .none }
+    ///
+    /// - Returns: whether to ask the channel for bytes.
+    mutating func discardContent() -> Bool {
+        guard case .exchange(var exchange) = state else { return false }
         switch exchange.content {
         case .complete, .discarded, .givenUp:
-            return .none
+            return false
         case .unread, .wanted, .discarding:
             exchange.content = .discarding
             state = .exchange(exchange)
             // The content that the client holds back until it is asked for need not come at all.
-            return exchange.owesContinue ? .none : discard(exchange)
+            return !exchange.owesContinue && discard(exchange)
         }
     }
 
     /// The response is written.
     ///
     /// - Parameter keepingAlive: what the response's head announced.
-    mutating func endResponse(keepingAlive: Bool) -> EndResponseAction {
+    mutating func endResponse(keepingAlive: Bool) -> NextAction {
         guard case .exchange(let exchange) = state else { return .none }
         guard isKeptAlive, keepingAlive else { return close(isContentComplete: exchange.content.isComplete) }
         guard exchange.content.isComplete else {
@@ -342,54 +325,51 @@ struct ConnectionMachine {
 
     private mutating func nextContent(_ exchange: Exchange) -> ContentAction {
         var exchange = exchange
+        defer { state = .exchange(exchange) }
         do throws(MessageRefusal) {
             switch try decoder.nextContent() {
             case .body(let bytes):
                 exchange.content = .unread
                 exchange.owesContinue = false
-                state = .exchange(exchange)
                 return .hand(bytes)
             case .end:
                 exchange.content = .complete
                 exchange.owesContinue = false
-                state = .exchange(exchange)
                 return .hand(nil)
             case nil:
                 if isInputClosed { throw MessageRefusal(.truncated) }
                 guard exchange.owesContinue, decoder.undecodedCount == 0 else { return .read }
                 exchange.owesContinue = false
-                state = .exchange(exchange)
                 return .sayContinue
             }
         } catch {
-            giveUpContent(exchange)
+            exchange.giveUpContent()
             return .fail(error)
         }
     }
 
-    /// The rest of the content is not waited for: the connection ends with the response.
-    private mutating func giveUpContent(_ exchange: Exchange) {
-        // The bytes that follow stay in the socket until the response is written.
-        state = .exchange(Exchange(isKeptAlive: false, owesContinue: exchange.owesContinue, content: .givenUp))
+    private mutating func giveUpContent(of exchange: Exchange) {
+        var exchange = exchange
+        exchange.giveUpContent()
+        state = .exchange(exchange)
     }
 
     /// Drops content before the response is written.
-    private mutating func discard(_ exchange: Exchange) -> DiscardAction {
+    ///
+    /// - Returns: whether to ask the channel for bytes.
+    private mutating func discard(_ exchange: Exchange) -> Bool {
+        var exchange = exchange
+        defer { state = .exchange(exchange) }
         switch drop() {
-        case .needsBytes:
-            return .read
-        case .end:
-            var exchange = exchange
-            exchange.content = .discarded
-            state = .exchange(exchange)
-        case .givenUp:
-            giveUpContent(exchange)
+        case .needsBytes: return true
+        case .end: exchange.content = .discarded
+        case .givenUp: exchange.giveUpContent()
         }
-        return .none
+        return false
     }
 
     /// Drops content after the response is written.
-    private mutating func discardRest() -> EndResponseAction {
+    private mutating func discardRest() -> NextAction {
         switch drop() {
         case .needsBytes:
             return .read
@@ -426,7 +406,7 @@ struct ConnectionMachine {
         }
     }
 
-    private mutating func close(isContentComplete: Bool) -> EndResponseAction {
+    private mutating func close(isContentComplete: Bool) -> NextAction {
         guard !isContentComplete, !isInputClosed else {
             state = .closed
             return .close

@@ -35,12 +35,9 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     /// - Returns: whether it did.
     func respondHot(to head: ByteBuffer) -> Bool {
         let hash = HotTable.hash(head)
-        guard let response = hot.response(to: head, hash: hash) else {
-            requestBytes = (head, hash)
-            return false
-        }
-        guard let bytes = response.bytes(at: service.engine.now, service.engine) else {
-            hot.forget(response)
+        let response = hot.response(to: head, hash: hash)
+        guard let response, let bytes = response.bytes(at: service.engine.now, service.engine) else {
+            if let response { hot.forget(response) }
             requestBytes = (head, hash)
             return false
         }
@@ -56,8 +53,8 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     ///
     /// - Parameter head: `nil` if no valid request could be read.
     func begin(_ head: RequestHead?) {
-        method = head?.method
-        minorVersion = head?.minorVersion ?? 1
+        method = head?.request.method
+        minorVersion = head?.request.receivedProtocol == .http10 ? 0 : 1
         framing = nil
         if head == nil { releaseRequestBytes() }
     }
@@ -149,9 +146,9 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         finish(with: content)
     }
 
-    /// Writes the whole content, and ends the response.
-    private func finish(with content: ByteBuffer) {
-        if let bytes = try? framing?.bytes(of: content) { output.put(bytes) }
+    /// Writes the whole content, unless it is written with the head, and ends the response.
+    private func finish(with content: ByteBuffer, isWritten: Bool = false) {
+        if let bytes = try? framing?.bytes(of: content), !isWritten { output.put(bytes) }
         output.holdBack()
         finish()
     }
@@ -182,8 +179,6 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
                 content: isShort ? content : nil
             )
         )
-        if let bytes = try? self.framing?.bytes(of: content), !isShort { output.put(bytes) }
-        output.holdBack()
-        finish()
+        finish(with: content, isWritten: isShort)
     }
 }

@@ -1,7 +1,7 @@
 import HTTPTypes
 
 /// A client's request, whatever protocol it came by, without its content.
-struct GatewayRequest {
+struct GatewayRequest: Hashable {
     /// The protocol that a request came by, as `Via` names it. RFC 9110 §7.6.3
     enum ReceivedProtocol: Int {
         case http10

@@ -16,13 +16,6 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawPointer(found) - base
     }
 
-    /// Whether another buffer has the same bytes.
-    func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
-        guard count == other.count else { return false }
-        guard let base = baseAddress, let otherBase = other.baseAddress else { return count == 0 }
-        return memcmp(base, otherBase, count) == 0
-    }
-
     /// A range of the bytes as a buffer of its own.
     func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
 }

@@ -47,16 +47,9 @@ enum Framing: Hashable {
 
     /// `1*DIGIT` that fits into an `Int64`.
     static func length(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
-        guard !bytes.isEmpty, bytes.count <= 19 else { return nil }
-        var value: Int64 = 0
-        for byte in bytes {
-            guard byte.isDigit else { return nil }
-            let (product, overflowed) = value.multipliedReportingOverflow(by: 10)
-            let (sum, overflowedToo) = product.addingReportingOverflow(Int64(byte &- 0x30))
-            guard !overflowed, !overflowedToo else { return nil }
-            value = sum
-        }
-        return value
+        // Of other forms, `Int64` reads a sign. More digits are leading zeros, or do not fit.
+        guard bytes.count <= 19, bytes.allSatisfy(\.isDigit) else { return nil }
+        return Int64(String(decoding: bytes, as: UTF8.self))
     }
 }
 

@@ -147,53 +147,19 @@ extension ByteBuffer {
             if writer.isWhole { bytes.writeBytes(UnsafeRawBufferPointer(rebasing: room[..<writer.count])) }
             return writer.count
         }
-        if count > usualHead {
-            bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
-                var writer = HeadWriter(room)
-                write(&writer)
-                return writer.count
-            }
-        }
-        return bytes
+        return count > usualHead ? head(reserving: count, write) : bytes
     }
 }
 
 extension HTTPResponse.Status {
+    private static let common: [Self] = [
+        .continue, .ok, .created, .accepted, .noContent, .partialContent, .movedPermanently, .found, .seeOther,
+        .notModified, .temporaryRedirect, .permanentRedirect, .badRequest, .unauthorized, .forbidden, .notFound,
+        .methodNotAllowed, .requestTimeout, .preconditionFailed, .contentTooLarge, .uriTooLong, .rangeNotSatisfiable,
+        .expectationFailed, .tooManyRequests, .requestHeaderFieldsTooLarge, .internalServerError, .notImplemented,
+        .badGateway, .serviceUnavailable, .gatewayTimeout, .httpVersionNotSupported,
+    ]
+
     /// The phrase registered for the code. Heads from HTTP/2 and from some origins have none.
-    fileprivate var registeredPhrase: String {
-        switch code {
-        case 100: "Continue"
-        case 200: "OK"
-        case 201: "Created"
-        case 202: "Accepted"
-        case 204: "No Content"
-        case 206: "Partial Content"
-        case 301: "Moved Permanently"
-        case 302: "Found"
-        case 303: "See Other"
-        case 304: "Not Modified"
-        case 307: "Temporary Redirect"
-        case 308: "Permanent Redirect"
-        case 400: "Bad Request"
-        case 401: "Unauthorized"
-        case 403: "Forbidden"
-        case 404: "Not Found"
-        case 405: "Method Not Allowed"
-        case 408: "Request Timeout"
-        case 412: "Precondition Failed"
-        case 413: "Content Too Large"
-        case 414: "URI Too Long"
-        case 416: "Range Not Satisfiable"
-        case 417: "Expectation Failed"
-        case 429: "Too Many Requests"
-        case 431: "Request Header Fields Too Large"
-        case 500: "Internal Server Error"
-        case 501: "Not Implemented"
-        case 502: "Bad Gateway"
-        case 503: "Service Unavailable"
-        case 504: "Gateway Timeout"
-        case 505: "HTTP Version Not Supported"
-        default: ""
-        }
-    }
+    fileprivate var registeredPhrase: String { Self.common.first { $0.code == code }?.reasonPhrase ?? "" }
 }

@@ -24,17 +24,13 @@ struct KnownFields {
 
     /// The head of a request with this line, if the same fields follow it. Then they are consumed.
     func head(_ line: RequestLine, in pending: inout ByteBuffer) -> RequestHead? {
-        guard case .origin(let target) = line.target, line.minorVersion == made.minorVersion,
-            pending.readableBytes >= bytes.readableBytes
+        guard case .origin(let target) = line.target, line.receivedProtocol == made.request.receivedProtocol,
+            pending.getSlice(at: pending.readerIndex, length: bytes.readableBytes) == bytes
         else { return nil }
-        let isSame = pending.withUnsafeReadableBytes { pending in
-            bytes.withUnsafeReadableBytes { pending.part(0..<$0.count).isEqual(to: $0) }
-        }
-        guard isSame else { return nil }
         pending.moveReaderIndex(forwardBy: bytes.readableBytes)
         var head = made
-        head.method = line.method
-        head.target = target
+        head.request.method = line.method
+        head.request.target = target
         return head
     }
 }

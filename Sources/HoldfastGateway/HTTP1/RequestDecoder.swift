@@ -10,16 +10,13 @@ import NIOCore
 struct RequestDecoder {
     enum Event: Hashable {
         case head(RequestHead)
-        case body(ByteBuffer)
-        case end
+        case content(ContentDecoder.Event)
     }
 
     private enum State {
         case startLine(LineCutter, isAfterEmptyLine: Bool)
         case fields(RequestLine, FieldBlock)
-        case length(Int64)
-        case chunked(ChunkedDecoder)
-        case end
+        case content(ContentDecoder)
         case refused(MessageRefusal)
     }
 
@@ -56,12 +53,12 @@ struct RequestDecoder {
     /// Skips a head that ``wholeHead`` returned, of a request without content.
     mutating func skipHead(_ head: ByteBuffer) {
         pending.moveReaderIndex(forwardBy: head.readableBytes)
-        state = .startLine(LineCutter(), isAfterEmptyLine: false)
-        releaseDecoded()
+        endMessage()
     }
 
-    /// Releases the buffer if it is empty, so that its owner can reuse the memory.
-    private mutating func releaseDecoded() {
+    private mutating func endMessage() {
+        state = .startLine(LineCutter(), isAfterEmptyLine: false)
+        // An empty buffer is released, so that its owner can reuse the memory.
         if pending.readableBytes == 0 { pending = ByteBuffer() }
     }
 
@@ -88,25 +85,16 @@ struct RequestDecoder {
         return head
     }
 
-    /// A part of the content of the request whose head was decoded last, or its end.
-    enum Content: Hashable {
-        case body(ByteBuffer)
-        case end
-    }
-
-    /// The current request's content; `nil` if more bytes are needed.
+    /// The content of the request whose head was decoded last; `nil` if more bytes are needed.
     ///
     /// After the end it returns `end` again and again. The bytes that follow are the next request.
-    mutating func nextContent() throws(MessageRefusal) -> Content? {
+    mutating func nextContent() throws(MessageRefusal) -> ContentDecoder.Event? {
         switch state {
         case .startLine, .fields: return .end
-        case .length, .chunked, .end, .refused: break
+        case .content, .refused: break
         }
-        switch try next() {
-        case .body(let bytes): return .body(bytes)
-        case .end, .head: return .end
-        case nil: return nil
-        }
+        guard case .content(let event) = try next() else { return nil }
+        return event
     }
 
     private mutating func decode() throws(MessageRefusal) -> Event? {
@@ -126,7 +114,7 @@ struct RequestDecoder {
                     isHeadRepeated = false
                     if let head = known?.head(line, in: &pending) {
                         isHeadRepeated = true
-                        state = .end
+                        state = .content(ContentDecoder(.none, limits: limits))
                         return .head(head)
                     }
                     let tooLarge = MessageRefusal(.fieldsTooLarge, status: 431)
@@ -136,7 +124,7 @@ struct RequestDecoder {
             case .fields(let line, var block):
                 // The block is stored in one place only while it grows: a second reference would
                 // make it copy.
-                state = .end
+                state = .startLine(LineCutter(), isAfterEmptyLine: false)
                 let (bytes, isWhole) = (pending, block.isEmpty)
                 let isComplete = try block.read(&pending)
                 state = .fields(line, block)
@@ -144,29 +132,18 @@ struct RequestDecoder {
                 let head = try RequestHead(line, block.fields)
                 let length = bytes.readableBytes - pending.readableBytes
                 known = isWhole ? KnownFields(bytes, length: length, line, head) : nil
-                switch head.framing {
-                case .none, .untilClose, .length(0): state = .end
-                case .length(let length): state = .length(length)
-                case .chunked: state = .chunked(ChunkedDecoder(limits: limits))
-                }
+                state = .content(ContentDecoder(head.framing, limits: limits))
                 return .head(head)
-            case .length(let rest):
-                let count = Int(min(rest, Int64(pending.readableBytes)))
-                guard count > 0, let data = pending.readSlice(length: count) else { return nil }
-                state = rest == Int64(count) ? .end : .length(rest - Int64(count))
-                return .body(data)
-            case .chunked(var decoder):
-                let event = try decoder.next(&pending)
-                state = .chunked(decoder)
-                switch event {
-                case .body(let data): return .body(data)
-                case .end: state = .end
-                case nil: return nil
+            case .content(var decoder):
+                guard let event = try decoder.next(&pending) else {
+                    state = .content(decoder)
+                    return nil
                 }
-            case .end:
-                state = .startLine(LineCutter(), isAfterEmptyLine: false)
-                releaseDecoded()
-                return .end
+                switch event {
+                case .body: state = .content(decoder)
+                case .end: endMessage()
+                }
+                return .content(event)
             case .refused(let refusal):
                 throw refusal
             }
@@ -185,7 +162,10 @@ struct RequestLine: Hashable {
 
     var method: HTTPRequest.Method
     var target: Target
+    /// 0 or 1; a later minor version is treated as 1.
     var minorVersion: Int
+
+    var receivedProtocol: GatewayRequest.ReceivedProtocol { minorVersion == 0 ? .http10 : .http11 }
 
     init(_ line: ByteBuffer) throws(MessageRefusal) {
         self = try line.withUnsafeReadableBytes { bytes throws(MessageRefusal) in try RequestLine(bytes) }
@@ -212,7 +192,6 @@ struct RequestLine: Hashable {
     }
 
     /// `HTTP/1.` and a digit. Another major version is rejected with `status`, anything else with
-    /// 400. RFC 9110 §2.5
     /// 400. RFC 9110 §2.5
     static func minorVersion(_ bytes: UnsafeRawBufferPointer, status: Int) throws(MessageRefusal) -> Int {
         guard bytes.count == 8, bytes.starts(with: "HTTP/".utf8), bytes[5].isDigit, bytes[6] == UInt8(ascii: "."),
@@ -245,60 +224,11 @@ struct RequestLine: Hashable {
         let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         let tail = String(decoding: rest.dropFirst(authority.count), as: UTF8.self)
         // RFC 9112 §3.2.4: OPTIONS on an absolute-form without a path means the server itself.
-        if tail.isEmpty && method == .options {
-            return .absolute(authority: String(decoding: authority, as: UTF8.self), pathAndQuery: "*")
-        }
+        let isForServer = tail.isEmpty && method == .options
         return .absolute(
             authority: String(decoding: authority, as: UTF8.self),
-            pathAndQuery: tail.hasPrefix("/") ? tail : "/" + tail
+            pathAndQuery: isForServer ? "*" : tail.hasPrefix("/") ? tail : "/" + tail
         )
-    }
-}
-
-extension RequestHead {
-    /// Combines the line and the fields, and rejects requests that programs read differently.
-    init(_ line: RequestLine, _ fields: HTTPFields) throws(MessageRefusal) {
-        var authority: String?
-        var hasHost = false
-        for index in fields.indices where fields[index].name.canonicalName == "host" {
-            guard !hasHost, let value = Self.authority(fields[index]) else { throw MessageRefusal(.host) }
-            authority = value
-            hasHost = true
-        }
-        guard hasHost || line.minorVersion == 0 else { throw MessageRefusal(.host) }
-        switch line.target {
-        case .origin(let text): self.target = text
-        case .asterisk: self.target = "*"
-        case .absolute(let named, let pathAndQuery):
-            guard Self.isAuthority(named) else { throw MessageRefusal(.target) }
-            self.target = pathAndQuery
-            authority = named
-        }
-        self.method = line.method
-        self.authority = authority
-        self.minorVersion = line.minorVersion
-        self.fields = fields
-        self.framing = try Framing(fields, minorVersion: line.minorVersion) ?? .none
-        let connection = ConnectionOptions(fields)
-        self.isKeptAlive = !connection.closes && (line.minorVersion > 0 || connection.keepsAlive)
-        let expectations = fields.listMembers(.expect)
-        guard expectations.allSatisfy({ $0 == "100-continue" }) else {
-            throw MessageRefusal(.expectation, status: 417)
-        }
-        // RFC 9110 §10.1.1: it has no meaning in HTTP/1.0.
-        self.expectsContinue = !expectations.isEmpty && line.minorVersion > 0 && framing != .none
-    }
-
-    private static func authority(_ host: HTTPField) -> String? {
-        let text = host.withUnsafeBytesOfValue {
-            $0.allSatisfy(\.isVisible) ? String(decoding: $0, as: UTF8.self) : nil
-        }
-        return text.flatMap { isAuthority($0) ? $0 : nil }
-    }
-
-    /// A host and an optional port, without user information. RFC 9110 §4.2.4 and §7.2
-    private static func isAuthority(_ text: String) -> Bool {
-        TargetURI.isAuthority(text)
     }
 }
 

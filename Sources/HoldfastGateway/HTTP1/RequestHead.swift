@@ -1,18 +1,11 @@
+import HTTPCacheSemantics
 import HTTPTypes
 
 /// A request's head as received over HTTP/1, after the checks.
 struct RequestHead: Hashable {
-    /// The method, known or not.
-    var method: HTTPRequest.Method
-    /// Origin-form (path and query, byte for byte) or `*`. RFC 9112 §3.2
-    var target: String
-    /// The authority, from the absolute-form or else from `Host`; `nil` only for HTTP/1.0. RFC 9112
-    /// §3.2.2
-    var authority: String?
-    /// 0 or 1; a later minor version is treated as 1.
-    var minorVersion: Int
-    /// The fields in wire order, names in their case, values byte for byte.
-    var fields: HTTPFields
+    /// The request without what belongs to HTTP/1 and the connection. Its authority is from the
+    /// absolute-form or else from `Host`; `nil` only for HTTP/1.0. RFC 9112 §3.2.2
+    var request: GatewayRequest
     /// The framing; never `untilClose`.
     var framing: Framing
     /// Whether another request may follow. RFC 9112 §9.3
@@ -25,21 +18,55 @@ struct RequestHead: Hashable {
 }
 
 extension RequestHead {
-    /// The request without what belongs to HTTP/1 and the connection.
-    var request: GatewayRequest {
+    /// Combines the line and the fields, and rejects requests that programs read differently.
+    init(_ line: RequestLine, _ fields: HTTPFields) throws(MessageRefusal) {
+        var authority: String?
+        var hasHost = false
+        for index in fields.indices where fields[index].name.canonicalName == "host" {
+            guard !hasHost, let value = Self.authority(fields[index]) else { throw MessageRefusal(.host) }
+            authority = value
+            hasHost = true
+        }
+        guard hasHost || line.minorVersion == 0 else { throw MessageRefusal(.host) }
+        let target: String
+        switch line.target {
+        case .origin(let text): target = text
+        case .asterisk: target = "*"
+        case .absolute(let named, let pathAndQuery):
+            guard TargetURI.isAuthority(named) else { throw MessageRefusal(.target) }
+            target = pathAndQuery
+            authority = named
+        }
+        self.framing = try Framing(fields, minorVersion: line.minorVersion) ?? .none
         let content: GatewayRequest.Content =
             switch framing {
             case .none, .untilClose: .none
             case .length(let length): .length(length)
             case .chunked: .unknownLength
             }
-        return GatewayRequest(
-            method: method,
+        self.request = GatewayRequest(
+            method: line.method,
             target: target,
             authority: authority,
             fields: fields,
-            receivedProtocol: minorVersion == 0 ? .http10 : .http11,
+            receivedProtocol: line.receivedProtocol,
             content: content
         )
+        let connection = ConnectionOptions(fields)
+        self.isKeptAlive = !connection.closes && (line.minorVersion > 0 || connection.keepsAlive)
+        let expectations = fields.listMembers(.expect)
+        guard expectations.allSatisfy({ $0 == "100-continue" }) else {
+            throw MessageRefusal(.expectation, status: 417)
+        }
+        // RFC 9110 §10.1.1: it has no meaning in HTTP/1.0.
+        self.expectsContinue = !expectations.isEmpty && line.minorVersion > 0 && framing != .none
+    }
+
+    /// A host and an optional port, without user information. RFC 9110 §4.2.4 and §7.2
+    private static func authority(_ host: HTTPField) -> String? {
+        let text = host.withUnsafeBytesOfValue {
+            $0.allSatisfy(\.isVisible) ? String(decoding: $0, as: UTF8.self) : nil
+        }
+        return text.flatMap { TargetURI.isAuthority($0) ? $0 : nil }
     }
 }

@@ -5,8 +5,6 @@ import NIOCore
 struct ResponseHead: Hashable {
     /// Status, reason phrase and fields, byte for byte.
     var response: HTTPResponse
-    /// The minor version, 0 or 1.
-    var minorVersion: Int
     /// How the content is delimited. It depends on the request's method, too.
     var framing: Framing
     /// Whether the connection may take another request. RFC 9112 §9.3
@@ -29,10 +27,7 @@ struct ResponseDecoder {
     private enum State {
         case statusLine(LineCutter)
         case fields(StatusLine, FieldBlock)
-        case length(Int64)
-        case chunked(ChunkedDecoder)
-        case untilClose
-        case end
+        case content(ContentDecoder)
         case ended
         case refused(MessageRefusal)
     }
@@ -96,33 +91,21 @@ struct ResponseDecoder {
             case .fields(let line, var block):
                 // The block is stored in one place only while it grows: a second reference would
                 // make it copy.
-                state = .end
+                state = .ended
                 let isComplete = try block.read(&pending)
                 state = .fields(line, block)
                 guard isComplete else { return nil }
                 return try received(line, block.fields)
-            case .length(let rest):
-                let count = Int(min(rest, Int64(pending.readableBytes)))
-                guard count > 0, let data = pending.readSlice(length: count) else { return nil }
-                state = rest == Int64(count) ? .end : .length(rest - Int64(count))
-                return .body(data)
-            case .chunked(var decoder):
-                let event = try decoder.next(&pending)
-                state = .chunked(decoder)
+            case .content(var decoder):
+                let event = try decoder.next(&pending, isInputClosed: isInputClosed)
+                state = .content(decoder)
                 switch event {
                 case .body(let data): return .body(data)
-                case .end: state = .end
+                case .end:
+                    state = .ended
+                    return .end
                 case nil: return nil
                 }
-            case .untilClose:
-                if let data = pending.readSlice(length: pending.readableBytes), data.readableBytes > 0 {
-                    return .body(data)
-                }
-                guard isInputClosed else { return nil }
-                state = .end
-            case .end:
-                state = .ended
-                return .end
             case .ended:
                 return nil
             case .refused(let refusal):
@@ -145,22 +128,11 @@ struct ResponseDecoder {
         // RFC 9112 §6.3
         let framing: Framing =
             isHead || response.status.code == 204 || response.status.code == 304 ? .none : stated ?? .untilClose
-        switch framing {
-        case .none, .length(0): state = .end
-        case .length(let length): state = .length(length)
-        case .chunked: state = .chunked(ChunkedDecoder(limits: limits))
-        case .untilClose: state = .untilClose
-        }
+        state = .content(ContentDecoder(framing, limits: limits))
         let connection = ConnectionOptions(fields)
         let isPersistent = line.minorVersion > 0 || connection.keepsAlive
-        return .head(
-            ResponseHead(
-                response: response,
-                minorVersion: line.minorVersion,
-                framing: framing,
-                isKeptAlive: isPersistent && !connection.closes && framing != .untilClose
-            )
-        )
+        let isKeptAlive = isPersistent && !connection.closes && framing != .untilClose
+        return .head(ResponseHead(response: response, framing: framing, isKeptAlive: isKeptAlive))
     }
 }
 
@@ -200,8 +172,6 @@ struct StatusLine: Hashable {
     /// HTTPTypes stores the phrase as ISO 8859-1: one scalar for each byte.
     private static func phrase(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
-        var phrase = ""
-        for byte in bytes { phrase.unicodeScalars.append(Unicode.Scalar(byte)) }
-        return phrase
+        return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 }

@@ -26,18 +26,14 @@ struct ResponseFraming {
     ///   - isKeptAlive: whether the connection may take another request.
     init(_ code: Int, to method: HTTPRequest.Method?, minorVersion: Int, length: Int64?, isKeptAlive: Bool) {
         self.minorVersion = minorVersion
-        var passesLength = false
-        if method == .head || code == 304 {
-            delimiting = .nothing
-            passesLength = true
-        } else if code == 204 {
+        passesLength = method == .head || code == 304
+        if passesLength || code == 204 {
             delimiting = .nothing
         } else if let length {
             delimiting = .length(rest: length)
         } else {
             delimiting = minorVersion > 0 ? .chunked : .close
         }
-        self.passesLength = passesLength
         if case .close = delimiting { closes = true } else { closes = !isKeptAlive }
     }
 

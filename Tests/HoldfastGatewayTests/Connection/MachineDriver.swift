@@ -111,10 +111,16 @@ struct MachineDriver {
 
     private mutating func receive(_ bytes: ByteBuffer) {
         switch machine.receive(bytes) {
+        case .next(let action): perform(action)
+        case .content(let action): perform(action)
+        }
+    }
+
+    private mutating func perform(_ action: ConnectionMachine.NextAction) {
+        switch action {
         case .none: break
         case .proceed: proceed()
         case .read: isReadWanted = true
-        case .content(let action): perform(action)
         case .linger, .close: isClosed = true
         }
     }
@@ -167,13 +173,13 @@ struct MachineDriver {
     }
 
     private mutating func begin(_ head: RequestHead) {
-        begun.append(Begun(line: "\(head.method.rawValue) \(head.target)"))
+        begun.append(Begun(line: "\(head.request.method.rawValue) \(head.request.target)"))
         isResponding = true
         readCount = 0
         if !head.hasContent { isReadWanted = true }
         switch plan.reading {
         case .all, .onePiece: perform(machine.wantContent())
-        case .dropped: if case .read = machine.discardContent() { isReadWanted = true }
+        case .dropped: if machine.discardContent() { isReadWanted = true }
         case .ignored: break
         }
         if isResponding, plan.responding == .atOnce { respond() }
@@ -191,12 +197,7 @@ struct MachineDriver {
 
     private mutating func respond() {
         isResponding = false
-        switch machine.endResponse(keepingAlive: machine.isKeptAlive) {
-        case .none: break
-        case .proceed: proceed()
-        case .read: isReadWanted = true
-        case .linger, .close: isClosed = true
-        }
+        perform(machine.endResponse(keepingAlive: machine.isKeptAlive))
     }
 }
 

@@ -25,9 +25,15 @@ struct MachineEvents {
 
     private mutating func receive(_ bytes: ByteBuffer) {
         switch machine.receive(bytes) {
+        case .next(let action): perform(action)
+        case .content(let action): perform(action)
+        }
+    }
+
+    private mutating func perform(_ action: ConnectionMachine.NextAction) {
+        switch action {
         case .none, .read: break
         case .proceed: proceed()
-        case .content(let action): perform(action)
         case .linger, .close: close()
         }
     }
@@ -75,11 +81,7 @@ struct MachineEvents {
     }
 
     private mutating func endResponse() {
-        switch machine.endResponse(keepingAlive: machine.isKeptAlive) {
-        case .none, .read: break
-        case .proceed: proceed()
-        case .linger, .close: close()
-        }
+        perform(machine.endResponse(keepingAlive: machine.isKeptAlive))
     }
 
     private mutating func close() {

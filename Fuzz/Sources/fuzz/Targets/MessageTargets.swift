@@ -11,10 +11,10 @@ func requests(_ input: UnsafeBufferPointer<UInt8>) {
     let bytes = Array(input)
     var limits = MessageLimits()
     let events = RequestDecoder(limits: limits).events(bytes, limits: limits)
-    checkLimits(events, limits) { $0.method.rawValue.utf8.count + $0.target.utf8.count }
+    checkLimits(events, limits) { $0.request.method.rawValue.utf8.count + $0.request.target.utf8.count }
     limits = .narrow
     let narrow = RequestDecoder(limits: limits).events(bytes, limits: limits)
-    checkLimits(narrow, limits) { $0.method.rawValue.utf8.count + $0.target.utf8.count }
+    checkLimits(narrow, limits) { $0.request.method.rawValue.utf8.count + $0.request.target.utf8.count }
     checkRefusal(narrow, events)
 
     let complete = checkOrder(events)
@@ -24,19 +24,19 @@ func requests(_ input: UnsafeBufferPointer<UInt8>) {
     for event in complete {
         switch event {
         case .head(let read):
-            checkFraming(read.head.framing, read.head.fields)
+            checkFraming(read.head.framing, read.head.request.fields)
             var head = read.head
-            head.fields = head.fieldsWithHost
-            head.authority = head.authority ?? "example.org"
+            head.request.fields = head.request.fieldsWithHost
+            head.request.authority = head.request.authority ?? "example.org"
             written.writeImmutableBuffer(
                 .head { [head] bytes in
-                    bytes.writeRequestLine(head.method, head.target)
-                    bytes.writeFields(head.fields)
+                    bytes.writeRequestLine(head.request.method, head.request.target)
+                    bytes.writeFields(head.request.fields)
                     bytes.writeEndOfHead()
                 }
             )
             framing = head.framing
-            expected.append(.head(ExactHead(head, head.fields)))
+            expected.append(.head(ExactHead(head, head.request.fields)))
         default:
             written.write(event, framing)
             expected.append(event)
@@ -44,11 +44,11 @@ func requests(_ input: UnsafeBufferPointer<UInt8>) {
     }
     var again = RequestDecoder(limits: .wide).events([Array(written.readableBytesView)[...]], limits: .wide)
     for (index, event) in again.enumerated() where expected.indices.contains(index) {
-        guard case .head(var new) = event, case .head(let old) = expected[index], old.head.minorVersion == 0 else {
-            continue
-        }
+        guard case .head(var new) = event, case .head(let old) = expected[index],
+            old.head.request.receivedProtocol == .http10
+        else { continue }
         // The writer always writes HTTP/1.1, in which these mean something else.
-        new.head.minorVersion = 0
+        new.head.request.receivedProtocol = .http10
         new.head.isKeptAlive = old.head.isKeptAlive
         new.head.expectsContinue = old.head.expectsContinue
         again[index] = .head(new)
@@ -208,7 +208,7 @@ private func checkFraming(_ framing: Framing, _ fields: HTTPFields) {
 
 // MARK: - Writing
 
-extension RequestHead {
+extension GatewayRequest {
     /// The fields with the authority as `Host`, in place of the former one or at the end.
     fileprivate var fieldsWithHost: HTTPFields {
         let host = HTTPField.Name(token: "Host")
@@ -239,10 +239,8 @@ extension ExactHead<ResponseHead> {
     /// becomes the registered one.
     fileprivate func asWritten(for old: Self) -> Self {
         var changed = self
-        if old.head.minorVersion == 0 {
-            changed.head.minorVersion = 0
-            changed.head.isKeptAlive = old.head.isKeptAlive
-        }
+        // A connection ends after HTTP/1.0, and stays open after HTTP/1.1.
+        if !old.head.isKeptAlive { changed.head.isKeptAlive = false }
         if old.phrase.isEmpty {
             changed.phrase = ""
             changed.head.response.status = old.head.response.status
@@ -258,9 +256,9 @@ extension RequestDecoder: MessageDecoding {
 
     mutating func decoded() throws(MessageRefusal) -> Decoded<ExactHead<RequestHead>>? {
         switch try next() {
-        case .head(let head): .head(ExactHead(head, head.fields))
-        case .body(let bytes): .content(Array(bytes.readableBytesView))
-        case .end: .end
+        case .head(let head): .head(ExactHead(head, head.request.fields))
+        case .content(.body(let bytes)): .content(Array(bytes.readableBytesView))
+        case .content(.end): .end
         case nil: nil
         }
     }
@@ -270,7 +268,7 @@ extension ResponseDecoder: MessageDecoding {
     mutating func decoded() throws(MessageRefusal) -> Decoded<ExactHead<ResponseHead>>? {
         switch try next() {
         case .interim(let response):
-            .interim(exact(ResponseHead(response: response, minorVersion: 1, framing: .none, isKeptAlive: true)))
+            .interim(exact(ResponseHead(response: response, framing: .none, isKeptAlive: true)))
         case .head(let head): .head(exact(head))
         case .body(let bytes): .content(Array(bytes.readableBytesView))
         case .end: .end

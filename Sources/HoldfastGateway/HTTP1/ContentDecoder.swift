@@ -1,0 +1,111 @@
+import NIOCore
+
+/// Decodes a message's content: bytes in, content out. RFC 9112 §6 and §7.1
+///
+/// It is strict: a chunk's size is hexadecimal digits and nothing else, and every chunk ends in
+/// CRLF. Extensions and trailers are limited, and dropped.
+struct ContentDecoder {
+    enum Event: Hashable {
+        case body(ByteBuffer)
+        case end
+    }
+
+    private enum State {
+        /// This many bytes follow; after 0 the content is over.
+        case length(Int64)
+        case untilClose
+        case chunkSize(LineCutter)
+        case chunk(Int64)
+        case chunkEnd
+        case trailers(FieldBlock)
+    }
+
+    private var state: State
+    private var restOfExtensions: Int
+    private let limits: MessageLimits
+
+    init(_ framing: Framing, limits: MessageLimits) {
+        state =
+            switch framing {
+            case .none: .length(0)
+            case .length(let length): .length(length)
+            case .chunked: .chunkSize(LineCutter())
+            case .untilClose: .untilClose
+            }
+        self.limits = limits
+        self.restOfExtensions = limits.chunkExtensions
+    }
+
+    /// The next event, or `nil` when more bytes are needed. After the end it returns `end` again
+    /// and again.
+    ///
+    /// - Parameter isInputClosed: whether no more bytes come.
+    mutating func next(
+        _ pending: inout ByteBuffer,
+        isInputClosed: Bool = false
+    ) throws(MessageRefusal) -> Event? {
+        while true {
+            switch state {
+            case .length(0): return .end
+            case .length(let rest):
+                guard let data = pending.read(upTo: rest) else { return nil }
+                state = .length(rest - Int64(data.readableBytes))
+                return .body(data)
+            case .untilClose:
+                guard let data = pending.read(upTo: .max) else { return isInputClosed ? .end : nil }
+                return .body(data)
+            case .chunkSize(var cutter):
+                let tooLong = MessageRefusal(.chunkExtensionsTooLarge)
+                let line = try cutter.next(in: &pending, limit: limits.chunkLine, tooLong: tooLong)
+                state = .chunkSize(cutter)
+                guard let line else { return nil }
+                let size = try size(line)
+                if size > 0 {
+                    state = .chunk(size)
+                } else {
+                    let tooLarge = MessageRefusal(.trailersTooLarge, status: 431)
+                    state = .trailers(FieldBlock(limit: limits.trailers, count: limits.fieldCount, tooLarge: tooLarge))
+                }
+            case .chunk(let rest):
+                guard let data = pending.read(upTo: rest) else { return nil }
+                let left = rest - Int64(data.readableBytes)
+                state = left == 0 ? .chunkEnd : .chunk(left)
+                return .body(data)
+            case .chunkEnd:
+                let end = pending.readableBytesView.prefix(2)
+                guard end.elementsEqual([.carriageReturn, .lineFeed].prefix(end.count)) else {
+                    throw MessageRefusal(.chunkEnd)
+                }
+                guard end.count == 2 else { return nil }
+                pending.moveReaderIndex(forwardBy: 2)
+                state = .chunkSize(LineCutter())
+            case .trailers(var block):
+                let isComplete = try block.read(&pending)
+                state = isComplete ? .length(0) : .trailers(block)
+                guard isComplete else { return nil }
+            }
+        }
+    }
+
+    /// `chunk-size [ chunk-ext ]`
+    private mutating func size(_ line: ByteBuffer) throws(MessageRefusal) -> Int64 {
+        let bytes = line.readableBytesView
+        let digits = bytes.prefix { $0.hexValue != nil }
+        let rest = bytes.dropFirst(digits.count)
+        guard !digits.isEmpty, rest.isEmpty || rest.first == UInt8(ascii: ";"), rest.allSatisfy(\.isFieldValueByte)
+        else { throw MessageRefusal(.chunkSize) }
+        restOfExtensions -= rest.count
+        guard restOfExtensions >= 0 else { throw MessageRefusal(.chunkExtensionsTooLarge) }
+        // 15 digits always fit into an Int64. Leading zeros are counted, so a long line of zeros is
+        // not a size.
+        guard digits.count <= 15 else { throw MessageRefusal(.chunkSize) }
+        return digits.reduce(0) { $0 << 4 | Int64($1.hexValue ?? 0) }
+    }
+}
+
+extension ByteBuffer {
+    /// Reads the bytes that have come, up to a limit; `nil` if there are none.
+    fileprivate mutating func read(upTo limit: Int64) -> ByteBuffer? {
+        readableBytes > 0 ? readSlice(length: Int(min(limit, Int64(readableBytes)))) : nil
+    }
+}
