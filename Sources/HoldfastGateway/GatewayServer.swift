@@ -36,16 +36,6 @@ import Synchronization
 /// It runs no task of its own. As a service, ``run()`` serves until its group shuts down or its
 /// task is cancelled. The engine, its store and its transport belong to the caller, and outlive it.
 public final class GatewayServer: Service {
-    /// The address on which a gateway listens.
-    public struct Address: Sendable, Hashable, CustomStringConvertible {
-        /// An IP address.
-        public let host: String
-        /// The port; never 0.
-        public let port: Int
-        /// `host:port`, an IPv6 address in brackets.
-        public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-    }
-
     private enum State {
         case initial
         case starting
@@ -55,7 +45,7 @@ public final class GatewayServer: Service {
 
     private let service: GatewayService
     private let group: any EventLoopGroup
-    private let connections: ConnectionRegistry
+    private let connections = ConnectionRegistry()
     private let state = Mutex(State.initial)
     /// The hot table of each loop.
     private let tables = Mutex<[(loop: any EventLoop, table: NIOLoopBoundBox<HotTable>)]>([])
@@ -83,16 +73,15 @@ public final class GatewayServer: Service {
             logger: logger
         )
         self.group = group
-        self.connections = ConnectionRegistry(limits: .init(configuration))
         EnvironmentSwitch.socketWriter.report(to: logger)
     }
 
     /// Starts to listen.
     ///
-    /// - Returns: the address on which it listens.
+    /// - Returns: the IP address and the port on which it listens.
     /// - Throws: the system's error if it cannot listen on the address; `CancellationError` if the
     ///   server was started or stopped before.
-    public func start() async throws -> Address {
+    public func start() async throws -> ListenAddress {
         let isFirst = state.withLock { state in
             guard case .initial = state else { return false }
             state = .starting
@@ -117,7 +106,7 @@ public final class GatewayServer: Service {
             for channel in channels { try? await channel.close() }
             throw CancellationError()
         }
-        return Address(host: host, port: port)
+        return ListenAddress(host: host, port: port)
     }
 
     /// Opens one listener on each loop, all on the same address. The system distributes connections
@@ -200,7 +189,6 @@ public final class GatewayServer: Service {
     /// ``OriginTransport/reconfigure(routes:)``.
     public func reconfigure(_ configuration: GatewayConfiguration) {
         service.reconfigure(configuration)
-        connections.reconfigure(.init(configuration))
     }
 
     /// Serves until its service group shuts down gracefully or the task is cancelled, then stops as
@@ -244,7 +232,7 @@ public final class GatewayServer: Service {
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    if let excess = connections.admit(channel) {
+                    if let excess = connections.admit(channel, service.configuration) {
                         return try channel.pipeline.syncOperations.addHandler(
                             BusyHandler(service: service, excess: excess, connections: connections)
                         )

@@ -3,11 +3,13 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Logging
 import NIOCore
+import Synchronization
 
 /// Turns a client's request into one for the cache, and the cache's response into one for the
 /// client, whatever the client's protocol is.
 final class GatewayService: Sendable {
-    let live: LiveConfiguration
+    private let current: Mutex<ConfigurationInForce>
+    private let instance: UInt32
     let engine: CacheEngine
     let clock: any WallClock
     let logger: Logger
@@ -19,18 +21,26 @@ final class GatewayService: Sendable {
         clock: any WallClock,
         logger: Logger
     ) {
-        self.live = LiveConfiguration(configuration, instance: instance)
+        self.current = Mutex(ConfigurationInForce(configuration, instance: instance))
+        self.instance = instance
         self.engine = engine
         self.clock = clock
         self.logger = logger
     }
 
-    /// The current configuration. A request reads it once.
-    var configuration: GatewayConfiguration { live.current.configuration }
+    /// The current configuration. Each request reads it once, and is served by it to its end.
+    var inForce: ConfigurationInForce { current.withLock { $0 } }
 
-    /// See ``LiveConfiguration/change(to:)``.
+    var configuration: GatewayConfiguration { inForce.configuration }
+
+    /// Applies another configuration. The address on which the gateway listens stays the same.
     func reconfigure(_ configuration: GatewayConfiguration) {
-        live.change(to: configuration)
+        var configuration = configuration
+        current.withLock { inForce in
+            configuration.host = inForce.configuration.host
+            configuration.port = inForce.configuration.port
+            inForce = ConfigurationInForce(configuration, instance: instance)
+        }
         engine.settingsChanged()
     }
 
@@ -41,7 +51,7 @@ final class GatewayService: Sendable {
         // earlier configuration never passes for one of the current configuration.
         let version = engine.settingsVersion
         guard exchange.request.content == .none,
-            let request = try? cacheRequest(for: exchange, live.current, like: &exchange.session.known),
+            let request = try? cacheRequest(for: exchange, inForce, like: &exchange.session.known),
             let prepared = engine.prepare(request), prepared.settingsVersion == version
         else { return nil }
         return prepared

@@ -16,7 +16,7 @@ final class WireDoor: CaseDoor {
 
     let parts: GatewayParts
     private let server: GatewayServer
-    private let address: GatewayServer.Address
+    private let address: ListenAddress
     private let path: String
     private let connection = Mutex<Connection?>(nil)
 

@@ -223,7 +223,7 @@ struct OriginTests {
                 // As if the connection closed between being taken from the pool and being used.
                 let endpoint = OriginEndpoint(isSecure: false, host: "127.0.0.1", port: UInt16(origin.port))
                 let connection = try #require(gateway.transport.pool.take(endpoint, near: nil))
-                await connection.close()
+                try await connection.close().get()
                 #expect(gateway.transport.pool.keep(connection, endpoint))
                 let response = try await gateway.send("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx")
                 #expect(response.text == "b")

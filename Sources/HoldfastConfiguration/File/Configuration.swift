@@ -117,7 +117,8 @@ public struct Configuration: Sendable {
         case drop
         /// They are forwarded.
         case pass
-        /// They are forwarded, and the request bypasses the store.
+        /// They are forwarded, and the request bypasses the store: its response is not stored, and
+        /// no stored response serves it.
         case bypass
     }
 

@@ -83,11 +83,7 @@ extension GatewayRoutes {
                     origin: GatewayOrigin(route.origin),
                     preservesHost: route.preservesHost
                 )
-                switch route.unknownFields {
-                case nil, .pass: break
-                case .drop: made.unknownFields = .drop
-                case .bypass: made.unknownFields = .bypass
-                }
+                if let handling = route.unknownFields { made.unknownFields = handling }
                 return made
             } catch let refusal as GatewayOrigin.Refusal {
                 report(index, "origin", refusal.description)

@@ -25,12 +25,9 @@ final class BusyHandler: ChannelInboundHandler {
     func channelActive(context: ChannelHandlerContext) {
         var (head, body) = service.problemResponse(excess == .all ? .busy : .busyClient)
         head.response.headerFields[.retryAfter] = "1"
-        var bytes = ByteBuffer.head { [head] bytes in
-            bytes.writeStatusLine(head.response.status)
-            bytes.writeFields(head)
-            bytes.writeField("Connection", "close")
-            bytes.writeEndOfHead()
-        }
+        let (status, length) = (head.response.status.code, Int64(body.readableBytes))
+        let framing = ResponseFraming(status, to: nil, minorVersion: 1, length: length, isKeptAlive: false)
+        var bytes = framing.bytes(of: head)
         bytes.writeImmutableBuffer(body)
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
         guard connections.beginLingering() else { return context.close(promise: nil) }
@@ -67,8 +64,7 @@ extension Problem {
         code: "too-many-connections",
         title: "Too many connections",
         status: 503,
-        detail: "The gateway has as many connections as it may have. Try again.",
-        outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
+        detail: "The gateway has as many connections as it may have. Try again."
     )
 
     fileprivate static let busyClient = Problem(
@@ -76,7 +72,6 @@ extension Problem {
         title: "Too many connections of one client",
         status: 503,
         detail:
-            "Your address has as many connections to the gateway as one may have. Close some, or use them for more than one request.",
-        outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
+            "Your address has as many connections to the gateway as one may have. Close some, or use them for more than one request."
     )
 }

@@ -1,4 +1,3 @@
-import HoldfastConfiguration
 import NIOCore
 import Synchronization
 
@@ -6,7 +5,6 @@ import Synchronization
 /// told when the gateway stops.
 final class ConnectionRegistry: Sendable {
     fileprivate struct State {
-        var limits: Limits
         var channels: [ObjectIdentifier: any Channel] = [:]
         /// The number of open connections by the client's address.
         var counts: [String: Int] = [:]
@@ -14,43 +12,20 @@ final class ConnectionRegistry: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// The most connections.
-    struct Limits: Sendable {
-        var all: Int
-        var perClient: Int?
-        /// Proxies, whose connections are those of many clients.
-        var trusted: [AddressRange]
-
-        init(_ configuration: GatewayConfiguration) {
-            all = configuration.maximumConnections
-            perClient = configuration.maximumConnectionsPerClient
-            trusted = configuration.trustedClients
-        }
-    }
-
     /// Why a connection is one too many.
     enum Excess {
         case all, perClient
     }
 
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
-    init(limits: Limits) {
-        state = Mutex(State(limits: limits))
-    }
-
-    /// Applies other limits. Open connections stay.
-    func reconfigure(_ limits: Limits) {
-        state.withLock { $0.limits = limits }
-    }
-
-    /// Admits a connection until it is closed.
+    /// Admits a connection until it is closed, whatever the limits are then.
     ///
     /// - Returns: the reason if it is not admitted.
-    func admit(_ channel: any Channel) -> Excess? {
+    func admit(_ channel: any Channel, _ configuration: GatewayConfiguration) -> Excess? {
         let id = ObjectIdentifier(channel)
         let client = channel.remoteAddress?.ipAddress
-        let excess = state.withLock { $0.admit(channel, id, client) }
+        let excess = state.withLock { $0.admit(channel, id, client, configuration) }
         guard excess == nil else { return excess }
         channel.closeFuture.whenComplete { _ in self.state.withLock { $0.forget(id, client) } }
         return nil
@@ -108,15 +83,15 @@ extension ConnectionRegistry.State {
     fileprivate mutating func admit(
         _ channel: any Channel,
         _ id: ObjectIdentifier,
-        _ client: String?
+        _ client: String?,
+        _ configuration: GatewayConfiguration
     ) -> ConnectionRegistry.Excess? {
-        guard !isDraining, channels.count < limits.all else { return .all }
+        guard !isDraining, channels.count < configuration.maximumConnections else { return .all }
         // Counted even without a limit: one may be set while the connections are open.
         if let client {
             let count = counts[client, default: 0]
-            if let perClient = limits.perClient, count >= perClient,
-                !limits.trusted.contains(where: { $0.contains(client) })
-            {
+            // The connections of a trusted proxy are those of many clients.
+            if let limit = configuration.maximumConnectionsPerClient, count >= limit, !configuration.isTrusted(client) {
                 return .perClient
             }
             counts[client] = count + 1

@@ -12,11 +12,7 @@ final class DiskLookups: Sendable {
     /// Called on the loop with the result; `nil` if the store failed.
     typealias Completion = @Sendable (FoundResponses?) -> Void
 
-    private struct Waiting {
-        var lookup: StoredLookup
-        var completion: Completion
-    }
-
+    private typealias Waiting = (lookup: StoredLookup, completion: Completion)
     /// Results on their way to the loop.
     private typealias Batch = [(completion: Completion, found: FoundResponses?)]
 
@@ -62,7 +58,7 @@ final class DiskLookups: Sendable {
         let now = NIODeadline.now()
         let (isTaken, isWorkerDue) = state.withLock { state in
             guard state.waiting.count < Self.waitingLimit else { return (false, state.addWorker(at: now)) }
-            state.waiting.append(Waiting(lookup: lookup, completion: completion))
+            state.waiting.append((lookup, completion))
             return (true, state.addWorker(at: now))
         }
         if isWorkerDue { startWorker() }

@@ -31,10 +31,7 @@ final class SocketWriter {
 
     /// - Parameter isDirect: whether the bytes are sent as they are put.
     func open(_ channel: any Channel, isDirect: Bool = true) {
-        guard isDirect, EnvironmentSwitch.socketWriter.isOn else { return socket = nil }
-        // The channel's core, and not its descriptor: the core knows when the descriptor is closed,
-        // and belongs to another connection.
-        socket = channel._channelCore as? any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>
+        socket = isDirect && EnvironmentSwitch.socketWriter.isOn ? channel.socket : nil
     }
 
     /// Releases everything.
@@ -104,6 +101,19 @@ final class SocketWriter {
         }
         context.flush()
     }
+}
+
+extension Channel {
+    /// The socket; `nil` if the channel has none.
+    ///
+    /// It is the channel's core, and not its descriptor: the core knows when the descriptor is
+    /// closed, and belongs to another connection.
+    var socket: (any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>)? {
+        _channelCore as? any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>
+    }
+
+    /// The bytes that were written and that the system has not taken.
+    var untaken: Int { (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 }
 
 #if canImport(Darwin)

@@ -40,8 +40,3 @@ final class WriteDeadline {
         }
     }
 }
-
-extension Channel {
-    /// The bytes that were written and that the system has not taken.
-    fileprivate var untaken: Int { (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
-}

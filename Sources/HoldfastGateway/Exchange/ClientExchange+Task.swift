@@ -50,7 +50,7 @@ extension ClientExchange {
     }
 
     private func send(_ response: CacheResponse, _ context: GatewayService.ResponseContext) async throws {
-        let head = session.service.responseHead(response, context)
+        let head = session.service.responseHead(response.head, response.outcome, context)
         try await enterLoop()
         if let whole = response.body.whole { return finish(with: .whole(head, whole)) }
         let length = response.body.length ?? head.response.headerFields[.contentLength].flatMap { Int64($0) }

@@ -52,9 +52,7 @@ final class ClientExchange: @unchecked Sendable {
     var eventLoop: any EventLoop { session.executor.eventLoop }
 
     /// Whether the response is written, or the client has gone.
-    var isOver: Bool {
-        if case .over = state { true } else { false }
-    }
+    var isOver: Bool { state == .over }
 
     // MARK: The ways to serve a request
 
@@ -93,7 +91,7 @@ final class ClientExchange: @unchecked Sendable {
 
     private func respond(with hit: ResidentHit) {
         session.executor.noteHit()
-        finish(with: .stored(session.service.responseHead(hit.response, session.responseContext), hit))
+        finish(with: .stored(head(of: hit.response), hit))
     }
 
     /// Fetches what is not stored from the origin: on the event loop, or else in a task.
@@ -109,12 +107,16 @@ final class ClientExchange: @unchecked Sendable {
         switch outcome {
         case .response(let response):
             guard let whole = response.body.whole else { return startTask(for: .response(response)) }
-            finish(with: .whole(session.service.responseHead(response, session.responseContext), whole))
+            finish(with: .whole(head(of: response), whole))
         case .relayed(let response):
             finish(with: .relayed(response, session.responseContext))
         case .continueInTask:
             startTask(for: .attempt(attempt))
         }
+    }
+
+    private func head(of response: CacheResponse) -> GatewayResponseHead {
+        session.service.responseHead(response.head, response.outcome, session.responseContext)
     }
 
     private func startTask(for source: ResponseSource) {

@@ -19,6 +19,6 @@ final class ClientSession {
 
     /// The current configuration, and what this client may see.
     var responseContext: GatewayService.ResponseContext {
-        GatewayService.ResponseContext(service.live.current, client)
+        GatewayService.ResponseContext(service.inForce, client)
     }
 }

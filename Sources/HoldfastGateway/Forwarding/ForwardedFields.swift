@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastConfiguration
 
 /// The fields that a gateway forwards, and those that it drops. RFC 9110 §7.6.1
 ///
@@ -28,7 +29,7 @@ enum ForwardedFields {
         _ fields: HTTPFields,
         isTrusted: Bool,
         underscored: GatewayConfiguration.UnderscoredFields,
-        unknown: GatewayRoute.UnknownFields
+        unknown: Configuration.FieldHandling
     ) -> Passing {
         var isStorable = true
         let passing = CachePolicy.forwardedFields(of: fields) { name in

@@ -147,8 +147,7 @@ extension Problem {
         code: "last-forward",
         title: "The request may not be forwarded",
         status: 501,
-        detail: "'Max-Forwards: 0' addresses this gateway itself, which has no resources of its own.",
-        outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
+        detail: "'Max-Forwards: 0' addresses this gateway itself, which has no resources of its own."
     )
 
     /// - Parameter host: as the client names it.
@@ -182,8 +181,7 @@ extension Problem {
         status: 400,
         detail:
             "Routes or rules of this gateway match paths, and a segment '.' or '..', however it is escaped, could evade them. "
-            + "Resolve the path before you send it (RFC 3986 §5.2.4). Nothing was forwarded.",
-        outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
+            + "Resolve the path before you send it (RFC 3986 §5.2.4). Nothing was forwarded."
     )
 
     fileprivate static let loop = Problem(

@@ -19,20 +19,6 @@ extension GatewayService {
         }
     }
 
-    /// The head that a client gets.
-    func responseHead(_ response: CacheResponse, _ context: ResponseContext) -> GatewayResponseHead {
-        var head = response.head
-        head.headerFields = ForwardedFields.ofResponse(head.headerFields)
-        return completeHead(head, response.outcome, context)
-    }
-
-    /// The head of a relayed response, for a client whose protocol needs it parsed.
-    func relayedHead(_ parsed: HTTPResponse, _ context: ResponseContext) -> GatewayResponseHead {
-        var head = parsed
-        head.headerFields = ForwardedFields.ofResponse(head.headerFields)
-        return completeHead(head, .uriMiss, context)
-    }
-
     /// The response to a request that was rejected, or whose exchange failed.
     func response(to error: any Error, _ context: ResponseContext) -> GatewayResponse {
         if error is OptionsForGateway { return .whole(optionsHead(context), ByteBuffer()) }
@@ -60,34 +46,34 @@ extension GatewayService {
         var head = HTTPResponse(status: .noContent)
         head.headerFields[.allow] = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE, QUERY"
         head.headerFields[.cacheControl] = "no-store"
-        return completeHead(head, CacheOutcome(detail: CacheOutcome.Detail("gateway")), context)
+        return responseHead(head, CacheOutcome(detail: CacheOutcome.Detail("gateway")), context)
     }
 
-    /// The response to a client that has sent no valid request.
-    func problemResponse(_ problem: Problem) -> (head: GatewayResponseHead, content: ByteBuffer) {
-        problemResponse(problem, ResponseContext(live.current, nil))
-    }
-
-    private func problemResponse(_ problem: Problem, _ context: ResponseContext) -> (
-        head: GatewayResponseHead, content: ByteBuffer
-    ) {
+    /// - Parameter context: `nil` for a client that has sent no valid request.
+    func problemResponse(
+        _ problem: Problem,
+        _ context: ResponseContext? = nil
+    ) -> (head: GatewayResponseHead, content: ByteBuffer) {
+        let context = context ?? ResponseContext(inForce, nil)
         let body = problem.json
         var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
         head.headerFields[.contentType] = "application/problem+json"
         // The response to HEAD states the length that the response to GET would have.
         head.headerFields[.contentLength] = String(body.readableBytes)
         head.headerFields[.cacheControl] = "no-store"
-        return (completeHead(head, problem.outcome, context), body)
+        return (responseHead(head, problem.outcome, context), body)
     }
 
-    /// Adds the fields of every response: the gateway's `Cache-Status` after those of caches nearer
-    /// the origin (RFC 9211 §2), `Via`, and `Date` (RFC 9110 §6.6.1).
-    private func completeHead(
+    /// The head that a client gets: with the fields of every response, which are the gateway's
+    /// `Cache-Status` after those of caches nearer the origin (RFC 9211 §2), `Via`, and `Date` (RFC
+    /// 9110 §6.6.1).
+    func responseHead(
         _ head: HTTPResponse,
         _ outcome: CacheOutcome,
         _ context: ResponseContext
     ) -> GatewayResponseHead {
         var head = head
+        head.headerFields = ForwardedFields.ofResponse(head.headerFields)
         if !head.headerFields.contains(.date) {
             head.headerFields.append(HTTPField(name: .date, value: date))
         }
@@ -97,7 +83,7 @@ extension GatewayService {
             // The entries of other caches are hidden from this client, like those of this gateway.
             head.headerFields[.cacheStatus] = nil
         }
-        let member = visibleOutcome(outcome, for: context).cacheStatusMember()
+        let member = (context.showsDetails ? outcome : Self.withoutDetails(outcome)).cacheStatusMember()
         return GatewayResponseHead(
             response: head,
             via: context.inForce.via,
@@ -106,13 +92,14 @@ extension GatewayService {
         )
     }
 
-    /// The part of the outcome that this client may see.
-    private func visibleOutcome(_ outcome: CacheOutcome, for context: ResponseContext) -> CacheOutcome {
-        context.showsDetails ? outcome : Self.withoutDetails(outcome)
-    }
-
+    /// The part of an outcome that every client may see.
     private static func withoutDetails(_ outcome: CacheOutcome) -> CacheOutcome {
         CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss)
+    }
+
+    /// The head of a relayed response, for a client whose protocol needs it parsed.
+    func relayedHead(_ parsed: HTTPResponse, _ context: ResponseContext) -> GatewayResponseHead {
+        responseHead(parsed, .uriMiss, context)
     }
 
     /// `Cache-Status` of relayed responses.

@@ -11,7 +11,7 @@ struct Problem {
     var status: Int
     /// An explanation for people, without query values or credentials.
     var detail: String
-    var outcome: CacheOutcome
+    var outcome = CacheOutcome(detail: CacheOutcome.Detail("refused"))
 
     /// `{"type":…,"title":…,"status":…,"detail":…}`
     var json: ByteBuffer {
@@ -70,7 +70,6 @@ extension Problem {
         status = refusal.status
         detail =
             "The request was rejected for its \(refusal.code.split(separator: "-").joined(separator: " "))."
-        outcome = CacheOutcome(detail: CacheOutcome.Detail("refused"))
     }
 }
 

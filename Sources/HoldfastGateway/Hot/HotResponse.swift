@@ -67,13 +67,8 @@ final class HotResponse {
         )
         if isContentInline { bytes.writeImmutableBuffer(content) }
         // Both numbers stay the same for these ages.
-        ages =
-            max(
-                seconds * 1000,
-                conditions.lifetime - (rest / 1000 * 1000 + 999)
-            )..<min(
-                (seconds + 1) * 1000,
-                conditions.lifetime - rest / 1000 * 1000 + 1
-            )
+        let lastRest = rest / 1000 * 1000
+        let first = max(seconds * 1000, conditions.lifetime - (lastRest + 999))
+        ages = first..<min((seconds + 1) * 1000, conditions.lifetime - lastRest + 1)
     }
 }

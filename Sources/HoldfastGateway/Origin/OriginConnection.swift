@@ -67,12 +67,9 @@ final class OriginConnection: Sendable {
         eventLoop.execute { self.handler.value.abandon(number) }
     }
 
-    func close() async {
-        try? await channel.close()
-    }
-
-    /// Closes it, without waiting until it is closed.
-    func close() { channel.close(promise: nil) }
+    /// - Returns: a future that completes when it is closed.
+    @discardableResult
+    func close() -> EventLoopFuture<Void> { channel.close() }
 }
 
 /// The content of one response. If it is released before its end, the exchange is abandoned.

@@ -65,8 +65,9 @@ final class OriginPool: Sendable {
     /// Keeps a connection. Returns `false` if there are enough.
     func keep(_ connection: OriginConnection, _ endpoint: OriginEndpoint) -> Bool {
         state.withLock { state in
-            guard !state.isClosed else { return false }
-            return state.idle[endpoint, default: []].append(connection, upTo: limit)
+            guard !state.isClosed, state.idle[endpoint]?.count ?? 0 < limit else { return false }
+            state.idle[endpoint, default: []].append(connection)
+            return true
         }
     }
 
@@ -86,14 +87,5 @@ final class OriginPool: Sendable {
             defer { state.idle = [:] }
             return state.idle.values.flatMap { $0 }
         }
-    }
-}
-
-extension [OriginConnection] {
-    /// - Returns: `false` if there are enough.
-    fileprivate mutating func append(_ connection: OriginConnection, upTo limit: Int) -> Bool {
-        guard count < limit else { return false }
-        append(connection)
-        return true
     }
 }

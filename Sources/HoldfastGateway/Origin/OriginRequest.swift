@@ -27,7 +27,7 @@ struct OriginRequest: Sendable {
     let head: ByteBuffer
     /// The content; `nil` if there is none.
     private(set) var body: BodyStream?
-    let isChunked: Bool
+    var isChunked: Bool { body.map { $0.length == nil } ?? false }
     /// Whether it may be sent again: its method is idempotent (RFC 9110 §9.2.2; QUERY by RFC
     /// 10008), and its content is in memory.
     let isRepeatable: Bool
@@ -57,7 +57,7 @@ struct OriginRequest: Sendable {
             )
         }
         let endpoint: OriginEndpoint
-        if let routes {
+        if let routes = routes?.routes {
             guard let chosen = routes.endpoint(for: target) else {
                 throw TransportError(
                     code: .invalidRequest,
@@ -99,7 +99,6 @@ struct OriginRequest: Sendable {
             method: method,
             head: head,
             body: content,
-            isChunked: content != nil && content?.length == nil,
             isRepeatable: method.isIdempotent && (content.map { ($0.length ?? .max) <= Self.repeatableLimit } ?? true),
             headTime: request.headTimeout?.timeAmount,
             start: .now(),

@@ -8,11 +8,9 @@ struct RoutesInUse: Sendable {
     /// A reference to routes. Each request takes one, which is cheaper than to retain each of their
     /// parts.
     final class Shared: Sendable {
-        private let routes: GatewayRoutes
+        let routes: GatewayRoutes
 
         init(_ routes: GatewayRoutes) { self.routes = routes }
-
-        func endpoint(for target: TargetURI) -> OriginEndpoint? { routes.endpoint(for: target) }
     }
 
     private var current: Shared?
@@ -30,9 +28,8 @@ struct RoutesInUse: Sendable {
     func routes(for head: HTTPRequest) -> Shared? {
         // Usually there are no previous routes. Then the current ones are not searched here and
         // again later.
-        guard previous != nil, let target = TargetURI(request: head), current?.endpoint(for: target) == nil else {
-            return current
-        }
+        guard previous != nil, let target = TargetURI(request: head), current?.routes.endpoint(for: target) == nil
+        else { return current }
         return previous
     }
 }
@@ -43,9 +40,5 @@ extension OriginTransport {
     /// Requests under way still reach the origins of the previous routes.
     public func reconfigure(routes: GatewayRoutes) {
         routesInUse.withLock { $0.change(to: routes) }
-    }
-
-    func routes(for head: HTTPRequest) -> RoutesInUse.Shared? {
-        routesInUse.withLock { $0.routes(for: head) }
     }
 }

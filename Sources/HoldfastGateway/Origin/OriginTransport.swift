@@ -67,7 +67,7 @@ public final class OriginTransport: Transport {
 
     /// Closes the kept connections, and keeps no more. Exchanges under way continue.
     public func shutDown() async {
-        for connection in pool.close() { await connection.close() }
+        for connection in pool.close() { try? await connection.close().get() }
     }
 
     /// See `Transport`. Event loop timers enforce the timeouts.
@@ -78,7 +78,8 @@ public final class OriginTransport: Transport {
     /// - Throws: `TransportError`
     @concurrent
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
-        var message = try OriginRequest.make(request, routes: routes(for: request.head))
+        let routes = routesInUse.withLock { $0.routes(for: request.head) }
+        var message = try OriginRequest.make(request, routes: routes)
         try await message.collectContent()
         let call = OriginCall(self, message, onInterim: request.onInformational)
         return try await withTaskCancellationHandler {
@@ -131,8 +132,9 @@ extension OriginTransport: CallbackTransport {
         _ request: TransportRequest,
         _ completion: @escaping @Sendable (Result<CallbackResponse, any Error>) -> Void
     ) -> (any TransportCall)? {
+        let routes = routesInUse.withLock { $0.routes(for: request.head) }
         guard request.body == nil, let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop,
-            let message = try? OriginRequest.make(request, routes: routes(for: request.head))
+            let message = try? OriginRequest.make(request, routes: routes)
         else { return nil }
         let kept: OriginConnection?
         switch pool.takeOwn(message.endpoint, of: eventLoop) {

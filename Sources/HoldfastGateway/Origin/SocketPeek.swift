@@ -24,9 +24,7 @@ struct SocketPeek {
     private var channel: (any Channel)?
 
     mutating func open(_ channel: any Channel) {
-        // The channel's core and not its descriptor: the core knows when the descriptor is closed
-        // and reused.
-        socket = channel._channelCore as? any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>
+        socket = channel.socket
         self.channel = channel
     }
 
@@ -39,7 +37,7 @@ struct SocketPeek {
     /// The bytes that were written to the channel and that the peer's system has not confirmed,
     /// as far as the system reports it.
     func untakenCount() -> Int {
-        let buffered = (try? channel?.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        let buffered = channel?.untaken ?? 0
         guard let socket else { return buffered }
         let unsent = try? socket.withUnsafeTransport { handle -> Int in
             var count: Int32 = 0

@@ -1,4 +1,5 @@
 package import HTTPCacheSemantics
+public import HoldfastConfiguration
 
 /// Maps the requests for a host and a path to an origin.
 ///
@@ -28,23 +29,12 @@ public struct GatewayRoute: Sendable, Hashable {
     /// serve several names.
     public let preservesHost: Bool
 
-    /// How request fields that the gateway does not know are handled. Default: they pass
-    public var unknownFields = UnknownFields.pass
-
     /// How request fields are handled that no standard names, and that no origin is known to read
-    /// as target, method, identity or credential.
+    /// as target, method, identity or credential. Default: they pass
     ///
     /// They are part of no key. If an origin builds a page from such a field and does not name it
     /// in `Vary`, every client gets that page.
-    public enum UnknownFields: String, Sendable, Hashable, CaseIterable {
-        /// They pass, and the response is stored.
-        case pass
-        /// They are dropped.
-        case drop
-        /// They pass. A request that has one bypasses the store: its response is not stored, and no
-        /// stored response serves it.
-        case bypass
-    }
+    public var unknownFields = HoldfastConfiguration.Configuration.FieldHandling.pass
 
     let pattern: HostPattern
     let prefix: PathPrefix
@@ -74,16 +64,11 @@ public struct GatewayRoute: Sendable, Hashable {
         origin: GatewayOrigin,
         preservesHost: Bool = false
     ) throws {
-        if let host {
-            guard let pattern = HostPattern(host) else {
-                throw Refusal(
-                    description:
-                        "'\(host)' is not a host. Write a name or an address, with a port if only that is meant, or '*.' before a name."
-                )
-            }
-            self.pattern = pattern
-        } else {
-            pattern = .any
+        guard let pattern = host.map({ HostPattern($0) }) ?? .any else {
+            throw Refusal(
+                description:
+                    "'\(host ?? "")' is not a host. Write a name or an address, with a port if only that is meant, or '*.' before a name."
+            )
         }
         guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0.isVisible && !"?#".utf8.contains($0) }) else {
             throw Refusal(
@@ -95,25 +80,25 @@ public struct GatewayRoute: Sendable, Hashable {
                 description: "'\(path)' has a dot segment or path parameters (';'), which no route compares."
             )
         }
+        self.init(origin, preservesHost: preservesHost, name: name, host: host, pattern: pattern, path: path)
+    }
+
+    /// A route whose host and path are valid; without them it takes all requests.
+    init(
+        _ origin: GatewayOrigin,
+        preservesHost: Bool,
+        name: String? = nil,
+        host: String? = nil,
+        pattern: HostPattern = .any,
+        path: String = "/"
+    ) {
         self.name = name
         self.host = host
         self.path = path
         self.origin = origin
         self.preservesHost = preservesHost
+        self.pattern = pattern
         prefix = PathPrefix(path)
-        originPrefix = PathPrefix(origin.pathPrefix)
-        keepsTargets = prefix == originPrefix
-    }
-
-    /// A route for all requests.
-    init(toAll origin: GatewayOrigin, preservesHost: Bool) {
-        name = nil
-        host = nil
-        path = "/"
-        self.origin = origin
-        self.preservesHost = preservesHost
-        pattern = .any
-        prefix = PathPrefix("/")
         originPrefix = PathPrefix(origin.pathPrefix)
         keepsTargets = prefix == originPrefix
     }

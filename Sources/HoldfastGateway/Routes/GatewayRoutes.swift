@@ -51,11 +51,14 @@ public struct GatewayRoutes: Sendable {
     /// - Parameter preservesHost: sends the client's `Host` to the origin, and makes it part of the
     ///   key. For origins that serve several names.
     public init(origin: GatewayOrigin, preservesHost: Bool = false) {
-        let route = GatewayRoute(toAll: origin, preservesHost: preservesHost)
-        routes = [route]
-        isUnconditional = true
-        havePaths = route.hasPath
-        table = Self.table(routes)
+        self.init(unchecked: [GatewayRoute(origin, preservesHost: preservesHost)])
+    }
+
+    private init(unchecked routes: [GatewayRoute]) {
+        self.routes = routes
+        isUnconditional = routes.first?.isConditional == false
+        havePaths = routes.contains(where: \.hasPath)
+        table = RouteTable(routes.map { ($0.pattern.name, $0.prefix, $0.pattern.port) })
         endpoints = OriginTable(routes)
     }
 
@@ -64,14 +67,10 @@ public struct GatewayRoutes: Sendable {
     ///   is preserved: then host and path alone decide where a request goes and which stored
     ///   responses it uses.
     public init(_ routes: [GatewayRoute]) throws {
-        guard let first = routes.first else {
+        guard !routes.isEmpty else {
             throw Refusal(route: nil, description: "There is no route. Name an origin, or at least one route to one.")
         }
-        self.routes = routes
-        isUnconditional = !first.isConditional
-        havePaths = routes.contains(where: \.hasPath)
-        table = Self.table(routes)
-        endpoints = OriginTable(routes)
+        self.init(unchecked: routes)
         guard let (index, other) = endpoints.shadowed else { return }
         let names = "\(Self.name(routes[index], index)) and \(Self.name(routes[other], other))"
         throw Refusal(
@@ -80,10 +79,6 @@ public struct GatewayRoutes: Sendable {
                 "\(names) make the same requests to '\(routes[index].endpoint)' and '\(routes[other].endpoint)'. "
                 + "Preserve the host in neither, or give their origins different paths."
         )
-    }
-
-    private static func table(_ routes: [GatewayRoute]) -> RouteTable {
-        RouteTable(routes.map { ($0.pattern.name, $0.prefix, $0.pattern.port) })
     }
 
     /// The route of a request; `nil` if none matches.

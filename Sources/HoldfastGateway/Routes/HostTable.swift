@@ -2,23 +2,18 @@ import HTTPCacheSemantics
 
 /// A table of elements by host.
 struct HostTable<Element: Sendable>: Sendable {
-    private let exact: [String: Element]
-    private let labels: [String: Element]
-    private let any: Element?
+    private var exact: [String: Element] = [:]
+    private var labels: [String: Element] = [:]
+    private var any: Element?
 
     init(_ elements: [HostPattern.Name: Element]) {
-        var exact: [String: Element] = [:]
-        var labels: [String: Element] = [:]
         for (name, element) in elements {
             switch name {
             case .exact(let host): exact[host] = element
             case .label(let parent): labels[parent] = element
-            case .any: break
+            case .any: any = element
             }
         }
-        self.exact = exact
-        self.labels = labels
-        any = elements[.any]
     }
 
     /// Calls `body` with the elements that match a host: that of the host itself, that of all hosts
@@ -38,11 +33,8 @@ struct HostTable<Element: Sendable>: Sendable {
     /// The name without its first label; `nil` if it has only one label, or if the first label is
     /// empty.
     private static func parent(of host: String) -> Substring? {
-        guard let dot = host.utf8.firstIndex(of: UInt8(ascii: ".")), dot > host.startIndex,
-            !host.hasPrefix("[")
-        else {
-            return nil
-        }
+        guard let dot = host.utf8.firstIndex(of: UInt8(ascii: ".")), dot > host.startIndex, !host.hasPrefix("[")
+        else { return nil }
         return host[host.utf8.index(after: dot)...]
     }
 }
@@ -52,21 +44,16 @@ struct HostTable<Element: Sendable>: Sendable {
 struct RouteTable: Sendable {
     private let table: HostTable<PrefixTable<[Int]>>
 
-    /// An empty table.
-    init() { table = HostTable([:]) }
-
     /// - Parameter routes: the routes in their order. Of those with the same host, path and
     ///   `identity`, only the first is kept.
     init<Identity: Hashable>(
         _ routes: [(name: HostPattern.Name, prefix: PathPrefix, identity: Identity)]
     ) {
-        var known: Set<RouteConditions<Identity>> = []
+        var known: [HostPattern.Name: [[UInt8]: Set<Identity>]] = [:]
         var places: [HostPattern.Name: [[UInt8]: [Int]]] = [:]
         for (place, route) in routes.enumerated() {
             let path = route.prefix.normalForm
-            guard known.insert(RouteConditions(name: route.name, path: path, identity: route.identity)).inserted else {
-                continue
-            }
+            guard known[route.name, default: [:]][path, default: []].insert(route.identity).inserted else { continue }
             places[route.name, default: [:]][path, default: []].append(place)
         }
         table = HostTable(places.mapValues { PrefixTable($0) })
@@ -93,11 +80,4 @@ struct RouteTable: Sendable {
         }
         return first
     }
-}
-
-/// The properties by which two routes are the same.
-private struct RouteConditions<Identity: Hashable>: Hashable {
-    var name: HostPattern.Name
-    var path: [UInt8]
-    var identity: Identity
 }

@@ -17,10 +17,14 @@ struct OriginTable: Sendable {
         var endpoint: OriginEndpoint
         /// Whether it is for requests without a host, on a route that preserves the host.
         var isForMissingHosts: Bool
+
+        /// - Parameter port: the entry's port, or `nil` for entries of all ports.
+        func kind(port: UInt16?) -> Kind { Kind(name: pattern.name, scheme: scheme, port: port) }
     }
 
-    /// The conditions of an entry apart from its name and its path.
-    private struct Conditions: Hashable {
+    /// The conditions of an entry apart from its path.
+    private struct Kind: Hashable {
+        var name: HostPattern.Name
         var scheme: String
         var port: UInt16?
     }
@@ -36,11 +40,6 @@ struct OriginTable: Sendable {
         let endpoints = Set(routes.map(\.endpoint))
         only = endpoints.count == 1 ? endpoints.first : nil
         isAmbiguous = endpoints.count > 1 && routes.contains(where: \.preservesHost)
-        guard only == nil else {
-            entries = []
-            table = RouteTable()
-            return
-        }
         let all = routes.enumerated().flatMap { index, route -> [Entry] in
             let endpoint = route.endpoint
             let own = Entry(
@@ -60,15 +59,8 @@ struct OriginTable: Sendable {
         }
         // Entries with an exact host come first. Sorting is not stable, so the index decides
         // between equal ranks.
-        let entries = all.indices.sorted { (Self.rank(all[$0]), $0) < (Self.rank(all[$1]), $1) }.map {
-            all[$0]
-        }
-        self.entries = entries
-        table = RouteTable(
-            entries.map {
-                ($0.pattern.name, $0.prefix, Conditions(scheme: $0.scheme, port: $0.pattern.port))
-            }
-        )
+        entries = all.indices.sorted { (Self.rank(all[$0]), $0) < (Self.rank(all[$1]), $1) }.map { all[$0] }
+        table = RouteTable(entries.map { ($0.pattern.name, $0.prefix, $0.kind(port: $0.pattern.port)) })
     }
 
     /// The endpoint of a request; `nil` if no route leads to its target.
@@ -88,19 +80,12 @@ struct OriginTable: Sendable {
             var entry: Int
             var other: Int?
         }
-        struct Kind: Hashable {
-            var name: HostPattern.Name
-            var conditions: Conditions
-        }
         var firsts: [Kind: [[UInt8]: First]] = [:]
-        func kind(_ entry: Entry, port: UInt16?) -> Kind {
-            Kind(name: entry.pattern.name, conditions: Conditions(scheme: entry.scheme, port: port))
-        }
         for (place, entry) in entries.enumerated() {
-            let path = entry.prefix.normalForm
-            var first = firsts[kind(entry, port: entry.pattern.port)]?[path] ?? First(entry: place)
+            let (kind, path) = (entry.kind(port: entry.pattern.port), entry.prefix.normalForm)
+            var first = firsts[kind]?[path] ?? First(entry: place)
             if first.other == nil, entries[first.entry].endpoint != entry.endpoint { first.other = place }
-            firsts[kind(entry, port: entry.pattern.port), default: [:]][path] = first
+            firsts[kind, default: [:]][path] = first
         }
         let tables = firsts.mapValues { PrefixTable($0) }
         var found: (route: Int, by: Int)?
@@ -109,8 +94,7 @@ struct OriginTable: Sendable {
             var first = place
             // An entry without a port matches all ports.
             for port in Set([nil, entry.pattern.port]) {
-                tables[kind(entry, port: port)]?.forEach(startOfPath: entry.prefix.normalForm) {
-                    candidate in
+                tables[entry.kind(port: port)]?.forEach(startOfPath: entry.prefix.normalForm) { candidate in
                     let isElsewhere = entries[candidate.entry].endpoint != entry.endpoint
                     if let other = isElsewhere ? candidate.entry : candidate.other {
                         first = min(first, other)
