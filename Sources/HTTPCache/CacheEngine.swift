@@ -26,14 +26,12 @@ import Tracing
 /// ``ResponseStore/freshen(_:with:fence:)``.
 public final class CacheEngine: Sendable {
     let store: any ResponseStore
-    /// The store, if it can be read on the calling thread.
-    let blockingStore: (any BlockingLookup)?
+    /// ``ResponseStore/blockingLookup`` of the store.
+    let blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])?
     let readingPace = ReadingPace()
-    /// Whether an event loop may write to the store.
-    let storeSuspends: Bool
     let transport: any Transport
-    /// The transport, if an event loop can use it without a task.
-    let callbackTransport: (any CallbackTransport)?
+    /// ``Transport/callbacks`` of the transport.
+    let callbacks: TransportCallbacks?
     package let policy: CachePolicy
     package let clock: any WallClock
     let logger: Logger
@@ -83,10 +81,9 @@ public final class CacheEngine: Sendable {
         precondition(credentialSecret.count >= 16, "A credential secret has at least 16 bytes.")
         precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
         self.store = store
-        self.blockingStore = store as? any BlockingLookup
-        self.storeSuspends = store is any SuspendingWrites
+        self.blockingLookup = store.blockingLookup
         self.transport = transport
-        self.callbackTransport = transport as? any CallbackTransport
+        self.callbacks = transport.callbacks
         self.policy = policy
         self.partitions = CredentialPartition(secret: credentialSecret)
         self.currentMode = Mutex(mode)

@@ -380,7 +380,7 @@ private struct AttemptFixture {
 }
 
 /// An origin that responds when a test tells it to.
-private final class CallbackOrigin: CallbackTransport {
+private final class CallbackOrigin: Transport {
     private struct State {
         var calls: [Call] = []
         var count = 0
@@ -388,7 +388,7 @@ private final class CallbackOrigin: CallbackTransport {
     private let state = Mutex(State())
 
     final class Call: TransportCall {
-        typealias Completion = @Sendable (Result<CallbackResponse, any Error>) -> Void
+        typealias Completion = TransportCallbacks.Completion
         /// Holds the whole request, as a transport may.
         let request: TransportRequest
         private let completion: Mutex<Completion?>
@@ -421,9 +421,11 @@ private final class CallbackOrigin: CallbackTransport {
     var keepsTimeouts: Bool { true }
     var count: Int { state.withLock { $0.count } }
 
-    func begin(
+    var callbacks: TransportCallbacks? { TransportCallbacks { self.begin($0, $1) } }
+
+    private func begin(
         _ request: TransportRequest,
-        _ completion: @escaping @Sendable (Result<CallbackResponse, any Error>) -> Void
+        _ completion: @escaping TransportCallbacks.Completion
     ) -> (any TransportCall)? {
         let call = Call(request, completion)
         state.withLock { state in

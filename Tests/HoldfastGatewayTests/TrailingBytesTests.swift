@@ -201,7 +201,7 @@ struct TrailingBytesTests {
                     }
                     _ = transport.pool.keep(connection, endpoint)
                     let head = HTTPRequest(method: .get, scheme: "http", authority: origin.authority, path: "/b")
-                    let call = transport.begin(TransportRequest(head: head)) { result in
+                    let call = transport.callbacks?.begin(TransportRequest(head: head)) { result in
                         promise.completeWith(
                             result.map { answer in
                                 guard case .response(let response) = answer else { fatalError("It is not relayed.") }

@@ -74,11 +74,11 @@ package final class ExchangeAttempt: Sendable {
         let start = engine.lookupStart(key)
         if let found = prepared.found({ engine.store.resident($0) }) { return decide(found, start, isResident: true) }
         // A part of a body is opened for its own sake.
-        guard let store = engine.blockingStore, !prepared.request.head.headerFields.contains(.range) else {
+        guard let lookup = engine.blockingLookup, !prepared.request.head.headerFields.contains(.range) else {
             return .continueInTask
         }
         state.withLock { $0.start = start }
-        return .lookUp(StoredLookup(prepared: prepared, store: store))
+        return .lookUp(StoredLookup(prepared: prepared, lookup: lookup))
     }
 
     /// - Parameter found: the lookup's result; `nil` if the store failed. A task finds that out
@@ -125,7 +125,7 @@ package final class ExchangeAttempt: Sendable {
         inTurn: @escaping InTurn = { $0() },
         _ completion: @escaping Completion
     ) -> Bool {
-        guard let transport = engine.callbackTransport, let key = prepared.key, engine.mayAttempt(prepared),
+        guard let callbacks = engine.callbacks, let key = prepared.key, engine.mayAttempt(prepared),
             !engine.isTraced, prepared.method == .get, prepared.request.isCollapsible, !prepared.request.isProbe
         else { return false }
         let origin = Origin(prepared.target)
@@ -159,20 +159,20 @@ package final class ExchangeAttempt: Sendable {
             engine.origins.leave(origin, client)
             return false
         }
-        send(fetch, by: transport, mayRelay: mayRelay, inTurn)
+        send(fetch, by: callbacks, mayRelay: mayRelay, inTurn)
         return true
     }
 
     private func send(
         _ fetch: Fetch,
-        by transport: any CallbackTransport,
+        by callbacks: TransportCallbacks,
         mayRelay: Bool,
         _ inTurn: @escaping InTurn
     ) {
         var sending = fetch.fill.sending(prepared.sending(), for: prepared.request)
         sending.headTimeout = prepared.hardTimeout(engine.options)
         sending.mayBeRelayed = mayRelay && prepared.rules == nil && prepared.policy.obeysCacheControlAlone
-        let call = transport.begin(sending) { result in inTurn { self.receive(result, fetch) } }
+        let call = callbacks.begin(sending) { result in inTurn { self.receive(result, fetch) } }
         guard let call else { return continueInTask(fetch, from: .entered) }
         fetch.fill.attach(to: call)
     }
@@ -288,8 +288,8 @@ extension CacheEngine {
         else { return nil }
         let start = lookupStart(key)
         var found = prepared.found { store.resident($0) }
-        if found == nil, mayRead, let store = blockingStore {
-            found = readingPace.read { StoredLookup(prepared: prepared, store: store).read() }
+        if found == nil, mayRead, let blockingLookup {
+            found = readingPace.read { StoredLookup(prepared: prepared, lookup: blockingLookup).read() }
         }
         guard let found else { return nil }
         var flow = ExchangeFlow(prepared, options: options, now: clock.now())

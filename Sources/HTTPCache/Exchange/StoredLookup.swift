@@ -11,13 +11,13 @@ package struct LookupStart: Sendable {
 /// A lookup that waits for a disk, to be done on a thread that may.
 package struct StoredLookup: Sendable {
     let prepared: PreparedRequest
-    let store: any BlockingLookup
+    let lookup: @Sendable (CacheKey) throws -> [StoredResponse]
 
     /// Looks up on the calling thread.
     ///
     /// - Returns: `nil` if the store fails. ``CacheEngine/respond(to:)``, which is called then,
     ///   finds that out itself, and reports it.
-    package func read() -> FoundResponses? { prepared.found { try? store.lookupInPlace($0) } }
+    package func read() -> FoundResponses? { prepared.found { try? lookup($0) } }
 }
 
 /// All responses stored under a request's keys.

@@ -216,7 +216,7 @@ struct Fetcher: Sendable {
         var refusal = StorageRefusal.store
         /// The writer that combines a part with the stored bytes.
         var combining: CombiningWriter?
-        /// Whether it may be used on the executor of the exchange; see ``SuspendingWrites``.
+        /// Whether it may be used on the executor of the exchange; see ``ResponseStore/suspendsWhileWriting``.
         var isInPlace = false
     }
 
@@ -231,7 +231,7 @@ struct Fetcher: Sendable {
             // A part cannot be judged, whatever its length.
             return Storing(refusal: draft.head.status == .partialContent ? .partialContent : .bodyLength)
         }
-        let isInPlace = engine.storeSuspends
+        let isInPlace = engine.store.suspendsWhileWriting
         let begun = await engine.recovering("beginWrite", inPlace: isInPlace) {
             try await engine.store.beginWrite(draft, fence: fence)
         }

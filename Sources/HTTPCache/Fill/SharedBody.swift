@@ -52,7 +52,7 @@ final class SharedBody: Sendable {
     /// Bytes in the whole body, if the origin announced them.
     let length: Int64?
     private let state: Mutex<State>
-    /// See ``SuspendingWrites``.
+    /// See ``ResponseStore/suspendsWhileWriting``.
     private let writesInPlace: Bool
     private let unreadLimit: UnreadLimit
     private let watch: UnreadWatch?

@@ -35,6 +35,19 @@ public protocol ResponseStore: Sendable {
     /// All stored responses of a key, in no particular order; empty when there are none.
     func lookup(_ key: CacheKey) async throws -> [StoredResponse]
 
+    /// The same as ``lookup(_:)`` on the calling thread, which waits for the disk; `nil` if the
+    /// store has no such way. For callers with a thread to spare and many lookups.
+    ///
+    /// An engine reads it once. A store that wraps another one passes it on if it may be passed by.
+    var blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])? { get }
+
+    /// Whether writing suspends its caller while the disk works, instead of blocking its thread.
+    /// Then an event loop may write, without a change of threads for each step.
+    ///
+    /// That covers ``beginWrite(_:fence:)`` and all functions of its writers except
+    /// ``ResponseWriter/readBack(from:)``.
+    var suspendsWhileWriting: Bool { get }
+
     /// Opens a stored response's body, or a part of it, for reading.
     ///
     /// The body stays readable until the stream is released, even when the response is replaced,
@@ -83,6 +96,12 @@ public protocol ResponseStore: Sendable {
 }
 
 extension ResponseStore {
+    /// `nil`
+    public var blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])? { nil }
+
+    /// `false`
+    public var suspendsWhileWriting: Bool { false }
+
     /// Opens a stored response's whole body for reading; see ``openBody(of:range:)``.
     public func openBody(of response: StoredResponse) async throws -> BodyStream? {
         try await openBody(of: response, range: nil)

@@ -17,11 +17,20 @@ public protocol Transport: Sendable {
     /// Whether it keeps ``TransportRequest/headTimeout`` itself. If not, the engine does, with a
     /// task of its own for each request.
     var keepsTimeouts: Bool { get }
+
+    /// Sends requests from an event loop without a task; `nil` if the transport cannot do that.
+    ///
+    /// An engine reads it once. Only transports of this package have it. A transport that wraps
+    /// another one has none, so that no request passes it by.
+    var callbacks: TransportCallbacks? { get }
 }
 
 extension Transport {
     /// `false`
     public var keepsTimeouts: Bool { false }
+
+    /// `nil`
+    public var callbacks: TransportCallbacks? { nil }
 }
 
 /// A request on its way to an origin server.

@@ -73,6 +73,9 @@ public final class OriginTransport: Transport {
     /// See `Transport`. Event loop timers enforce the timeouts.
     public var keepsTimeouts: Bool { true }
 
+    /// See `Transport`. They must be used on one of the group's event loops.
+    public var callbacks: TransportCallbacks? { TransportCallbacks { self.begin($0, $1) } }
+
     /// See `Transport`.
     ///
     /// - Throws: `TransportError`
@@ -126,11 +129,10 @@ public final class OriginTransport: Transport {
     }
 }
 
-extension OriginTransport: CallbackTransport {
-    /// See `CallbackTransport`. It must be called on one of the group's event loops.
-    package func begin(
+extension OriginTransport {
+    private func begin(
         _ request: TransportRequest,
-        _ completion: @escaping @Sendable (Result<CallbackResponse, any Error>) -> Void
+        _ completion: @escaping TransportCallbacks.Completion
     ) -> (any TransportCall)? {
         let routes = routesInUse.withLock { $0.routes(for: request.head) }
         guard request.body == nil, let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop,

@@ -5,7 +5,7 @@ import NIOCore
 import Synchronization
 
 /// The response store that the engine uses.
-final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
+final class SQLiteResponseStore: ResponseStore {
     let core: StoreCore
 
     init(core: StoreCore) {
@@ -30,6 +30,11 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
     func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
         try lookupInPlace(key)
     }
+
+    var blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])? { { try self.lookupInPlace($0) } }
+
+    /// The writer has a thread of its own.
+    var suspendsWhileWriting: Bool { true }
 
     func lookupInPlace(_ key: CacheKey) throws -> [StoredResponse] {
         let database = try core.database()

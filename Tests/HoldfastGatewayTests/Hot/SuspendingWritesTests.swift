@@ -10,8 +10,8 @@ import Testing
 /// disk.
 @Suite("Writing without changing the thread")
 struct SuspendingWritesTests {
-    /// Mutants: a write that runs on its caller's thread; `SuspendingWrites` for a store whose
-    /// writer blocks.
+    /// Mutants: a write that runs on its caller's thread; `suspendsWhileWriting` for a store
+    /// whose writer blocks.
     @Test("A blocked writer blocks no loop") func servesBesideWriter() async throws {
         let folder = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -7,7 +7,7 @@ import NIOPosix
 import Synchronization
 
 /// A store that has nothing in memory, responds on the calling thread, and can block that thread.
-final class DiskStore: BlockingLookup {
+final class DiskStore: ResponseStore {
     struct Failure: Error {}
 
     private let store: InMemoryResponseStore
@@ -43,7 +43,9 @@ final class DiskStore: BlockingLookup {
 
     func resident(_ key: CacheKey) -> [StoredResponse]? { nil }
 
-    func lookupInPlace(_ key: CacheKey) throws -> [StoredResponse] {
+    var blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])? { { try self.lookupInPlace($0) } }
+
+    private func lookupInPlace(_ key: CacheKey) throws -> [StoredResponse] {
         note("lookupInPlace")
         standing.wait()
         if isFailing.load(ordering: .sequentiallyConsistent) { throw Failure() }
