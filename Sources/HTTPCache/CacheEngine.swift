@@ -28,7 +28,7 @@ public final class CacheEngine: Sendable {
     let store: any ResponseStore
     /// ``ResponseStore/blockingLookup`` of the store.
     let blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])?
-    let readingPace = ReadingPace()
+    let readingPace = WorkPlace.ReadingPace()
     let transport: any Transport
     /// ``Transport/callbacks`` of the transport.
     let callbacks: TransportCallbacks?

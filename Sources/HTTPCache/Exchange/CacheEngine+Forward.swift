@@ -104,29 +104,21 @@ extension CacheEngine {
         return scopes
     }
 
-    /// The same for an exchange that may wait for a disk.
-    func recovering<Value: Sendable>(
-        _ operation: StaticString,
-        at place: ExchangePlace,
-        _ body: @escaping @Sendable () async throws -> Value
-    ) async -> Value? {
-        guard case .own(let executor) = place else { return await recovering(operation, body) }
-        await executor.readyToBlock()
-        return await recovering(operation, inPlace: true, body)
-    }
-
     /// Performs an operation of the store. If it fails, the failure is counted and logged, and the
     /// exchange goes on without it.
     ///
-    /// - Parameter isInPlace: the operation may block the executor that the calling task prefers.
+    /// - Parameters:
+    ///   - place: that of the exchange, for an operation that reads for it.
+    ///   - suspends: see ``WorkPlace/perform(suspends:_:)``.
     @discardableResult
     func recovering<Value: Sendable>(
         _ operation: StaticString,
-        inPlace isInPlace: Bool = false,
+        at place: WorkPlace = .system,
+        suspends: Bool = false,
         _ body: @escaping @Sendable () async throws -> Value
     ) async -> Value? {
         do {
-            return try await isInPlace ? body() : awayFromLoops(body)
+            return try await place.perform(suspends: suspends, body)
         } catch {
             metrics.recordStoreFailure()
             logger.warning("Store failed", metadata: ["store.operation": "\(operation)", "error": "\(error)"])

@@ -107,7 +107,7 @@ extension CacheEngine {
     }
 
     /// Every slice is opened now, so that none can be gone when its turn comes.
-    private func open(_ plan: MultipartPlan, of stored: StoredResponse, at place: ExchangePlace) async -> BodyStream? {
+    private func open(_ plan: MultipartPlan, of stored: StoredResponse, at place: WorkPlace) async -> BodyStream? {
         var parts: [BodyStream.Part] = []
         for piece in plan.pieces {
             switch piece {
@@ -120,7 +120,7 @@ extension CacheEngine {
         return .concatenating(parts, length: plan.length)
     }
 
-    private func open(_ stored: StoredResponse, _ range: Range<Int64>?, at place: ExchangePlace) async -> BodyStream? {
+    private func open(_ stored: StoredResponse, _ range: Range<Int64>?, at place: WorkPlace) async -> BodyStream? {
         if let body = stored.content?.body {
             guard let range else { return BodyStream(body) }
             // A part of a body in memory is cut here, without a change of threads.

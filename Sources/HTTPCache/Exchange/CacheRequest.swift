@@ -67,7 +67,7 @@ public struct CacheRequest: Sendable {
     /// a stored response turned out to be damaged.
     package var ignoresStored = false
     /// Where its exchange runs.
-    package var place = ExchangePlace.system
+    package var place = WorkPlace.system
     /// The client that makes it, so that no client takes every place at an origin.
     package var client = RequestClient.none
     /// It probes for the return of an origin that counts as unreachable.

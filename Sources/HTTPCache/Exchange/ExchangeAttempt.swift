@@ -274,7 +274,7 @@ extension CacheEngine {
     ///
     /// - Parameters:
     ///   - mayRead: whether it may read from the store's disk if memory does not know, as long as
-    ///     that is quick (``ReadingPace``).
+    ///     that is quick (``WorkPlace/ReadingPace``).
     ///   - take: makes the caller's value of the response. If it returns `nil`, no response was
     ///     served, and none is recorded.
     /// - Returns: `nil` for everything else; then call ``respond(to:)-(CacheRequest)``.

@@ -232,7 +232,7 @@ struct Fetcher: Sendable {
             return Storing(refusal: draft.head.status == .partialContent ? .partialContent : .bodyLength)
         }
         let isInPlace = engine.store.suspendsWhileWriting
-        let begun = await engine.recovering("beginWrite", inPlace: isInPlace) {
+        let begun = await engine.recovering("beginWrite", suspends: isInPlace) {
             try await engine.store.beginWrite(draft, fence: fence)
         }
         guard var writer = begun ?? nil else { return Storing() }
@@ -435,7 +435,7 @@ struct Fetcher: Sendable {
                 } else if await passes(head, storing, body, fill), await mayReplaceStored(head),
                     engine.fills.claimStoring(fill, key, head, isPart: head.status == .partialContent)
                 {
-                    let stored = await engine.recovering("finish", inPlace: isInPlace) { try await writer.finish() }
+                    let stored = await engine.recovering("finish", suspends: isInPlace) { try await writer.finish() }
                     if let stored, let stored { await engine.undo(.stored(stored), ifCrossed: response.boundary) }
                 } else {
                     await writer.abandon()

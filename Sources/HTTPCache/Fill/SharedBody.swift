@@ -99,8 +99,10 @@ final class SharedBody: Sendable {
 
     private func store(_ chunk: ByteBuffer, in writer: any ResponseWriter) async {
         do {
-            let readable =
-                try await writesInPlace ? write(chunk, writer) : awayFromLoops { try await self.write(chunk, writer) }
+            let readable = try await WorkPlace.system.perform(suspends: writesInPlace) {
+                try await writer.append(chunk)
+                return await writer.readableLength
+            }
             state.withLock { $0.window.persisted = readable }
         } catch {
             // A failing store never fails a response: the callers go on, and the bytes that are on
@@ -108,12 +110,6 @@ final class SharedBody: Sendable {
             state.withLock { $0.isStoring = false }
             await writer.abandon()
         }
-    }
-
-    /// - Returns: bytes that can be read back.
-    private func write(_ chunk: ByteBuffer, _ writer: any ResponseWriter) async throws -> Int64 {
-        try await writer.append(chunk)
-        return await writer.readableLength
     }
 
     private func waitForRoom() async -> Bool {
@@ -157,7 +153,7 @@ final class SharedBody: Sendable {
         var content = ByteBuffer()
         while content.readableBytes < start, let writer {
             let offset = content.readableBytes
-            let chunk = try await awayFromLoops { try await writer.readBack(from: Int64(offset)) }
+            let chunk = try await WorkPlace.system.perform { try await writer.readBack(from: Int64(offset)) }
             guard chunk.readableBytes > 0 else { throw BodyStreamError.fellBehind }
             content.writeBytes(chunk.readableBytesView.prefix(start - offset))
         }
@@ -219,7 +215,7 @@ final class SharedBody: Sendable {
                 producer?.resume()
                 return chunk
             case .readBack(let writer, let offset):
-                let chunk = try await awayFromLoops { try await writer.readBack(from: offset) }
+                let chunk = try await WorkPlace.system.perform { try await writer.readBack(from: offset) }
                 state.withLock { state in state.advance(id, by: chunk.readableBytes) }?.resume()
                 return chunk
             case .fellBehind: throw BodyStreamError.fellBehind

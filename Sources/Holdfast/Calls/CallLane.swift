@@ -10,7 +10,7 @@ import Synchronization
 /// than it costs to wake a thread. A lane may therefore begin on the thread that makes the call. It
 /// leaves that thread when both tasks wait, or as soon as one of them is about to wait for a disk
 /// (``readyToBlock()``).
-final class CallLane: BlockingExecutor {
+final class CallLane: WorkPlace.BlockingExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
         /// A thread runs the jobs, or is about to.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPCache
 
-@Suite(.timeLimit(.minutes(20))) struct ExchangePlaceTests {
+@Suite(.timeLimit(.minutes(20))) struct WorkPlaceTests {
     /// A store that fails until the executor is asked. Mutant: a lookup that does not ask.
     @Test func ownExecutorIsAskedBeforeBlockingOnDisk() async throws {
         let fixture = EngineFixture()
@@ -23,7 +23,7 @@ import Testing
         #expect(fixture.store.failures.isEmpty)
     }
 
-    private final class OneThread: BlockingExecutor {
+    private final class OneThread: WorkPlace.BlockingExecutor {
         private let queue = DispatchQueue(label: "one thread")
         private let getReady: @Sendable () -> Void
 
