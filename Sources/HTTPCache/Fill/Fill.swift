@@ -118,7 +118,7 @@ final class Fill: Sendable {
 
     /// Runs the fetch in a task of its own, which no caller's cancellation reaches.
     ///
-    /// - Parameter executor: where it runs; see ``CacheRequest/executor``.
+    /// - Parameter executor: where it runs; see ``WorkPlace``.
     func start(on executor: (any TaskExecutor)? = nil, _ fetch: @escaping @Sendable (Fill) async -> Void) {
         let task = Task(executorPreference: executor) { await fetch(self) }
         let isCancelled = state.withLock { state in
