@@ -2,12 +2,13 @@ import NIOCore
 import Synchronization
 
 extension WorkPlace {
-    /// Whether callers' threads may read from a disk: as long as a read takes microseconds, as it does
-    /// if the system has cached the bytes.
+    /// Whether callers' threads may read from a disk: as long as a read takes microseconds, as it
+    /// does if the system has cached the bytes.
     ///
     /// After a read that took long no thread reads for a hundred times as long, so that callers'
-    /// threads wait for a disk one hundredth of the time at most. Other reads run on threads where they
-    /// block nothing. That costs a change of threads, which does not matter beside waiting for a disk.
+    /// threads wait for a disk one hundredth of the time at most. Other reads run on threads where
+    /// they block nothing. That costs a change of threads, which does not matter beside waiting for
+    /// a disk.
     final class ReadingPace: Sendable {
         /// A read that takes longer waited for a disk.
         private static let patience = TimeAmount.milliseconds(1)

@@ -1,4 +1,5 @@
-/// Where an exchange runs, and the fetch that it begins; and where it performs a store's operations.
+/// Where an exchange runs, and the fetch that it begins; and where it performs a store's
+/// operations.
 ///
 /// A store's operation may block its thread while the disk works. It may do so on the system's
 /// threads, and on an executor that keeps nothing else waiting. An operation that suspends instead
@@ -34,9 +35,9 @@ package enum WorkPlace: Sendable {
     /// Performs a store's operation for an exchange in this place. Whatever writes takes the place
     /// ``system``.
     ///
-    /// If the caller's task prefers an executor, an operation for ``system`` gets a task of its own,
-    /// because a different preference within the same task leaves code called in a closure where it
-    /// was (Swift 6.3).
+    /// If the caller's task prefers an executor, an operation for ``system`` gets a task of its
+    /// own, because a different preference within the same task leaves code called in a closure
+    /// where it was (Swift 6.3).
     ///
     /// - Parameter suspends: the operation blocks no thread, so it runs where its caller does.
     func perform<Value: Sendable>(

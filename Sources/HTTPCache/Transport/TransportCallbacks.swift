@@ -5,8 +5,8 @@ public struct TransportCallbacks: Sendable {
     /// Sends a request without content from the calling thread, and passes its response to the
     /// completion.
     ///
-    /// The transport keeps ``TransportRequest/headTimeout``. The completion is called once, with the
-    /// result or error of ``Transport/send(_:)``, or with a response as it came if the request
+    /// The transport keeps ``TransportRequest/headTimeout``. The completion is called once, with
+    /// the result or error of ``Transport/send(_:)``, or with a response as it came if the request
     /// allows that.
     ///
     /// It returns the call, which can be cancelled. It returns `nil` if the request cannot be sent

@@ -189,8 +189,8 @@ final class StoreCore: Sendable {
         }
     }
 
-    /// Like ``handle(_:in:)``, for callers whose thread must not be blocked (`ResponseStore.suspendsWhileWriting`):
-    /// the new database is created on another thread.
+    /// Like ``handle(_:in:)``, for callers whose thread must not be blocked
+    /// (`ResponseStore.suspendsWhileWriting`): the new database is created on another thread.
     private func handleOnAnotherThread(_ error: any Error, in database: StoreDatabase) async -> StoreError {
         let error = StoreError(error, path: database.path)
         guard error.code == .damaged else { return error }
