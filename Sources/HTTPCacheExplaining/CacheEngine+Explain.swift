@@ -22,10 +22,9 @@ extension CacheEngine {
     public func explain(_ request: CacheRequest, at instant: Timestamp? = nil) async throws -> Explanation {
         guard let prepared = prepare(request) else { throw ExchangeError.invalidTarget(request) }
         let now = instant ?? clock.now()
-        guard let key = prepared.key else { return explainForwarding(of: prepared, at: now) }
         let (found, isWhole) = await storedResponses(for: prepared)
         try Task.checkCancellation()
-        var builder = ExplanationBuilder(self, prepared, key, found, at: now)
+        var builder = ExplanationBuilder(self, prepared, found, at: now)
         return await builder.explanation(isStoreReadable: isWhole)
     }
 

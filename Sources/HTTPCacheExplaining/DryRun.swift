@@ -71,12 +71,13 @@ struct DryRun {
     }
 
     func outcome(in situation: Situation, at now: Timestamp) -> Outcome {
+        guard prepared.key != nil else { return forwarding(in: situation, at: now) }
         var machine = machine(in: situation, at: now)
         var rest = candidates
         var action = machine.lookedUp(rest)
         while case .serve(let serve) = action, gone.contains(serve.stored.id) {
-            action = machine.bodyGone(serve.stored, among: rest)
             rest.removeAll { $0.id == serve.stored.id }
+            action = machine.lookedUp(rest)
         }
         let (course, stage) = follow(action, machine, situation, now)
         var outcome = Outcome(
@@ -137,6 +138,22 @@ struct DryRun {
             else { return .pass(fetch, status: .serviceUnavailable) }
             return .serve(serve)
         }
+    }
+
+    /// The outcome of a request that bypasses the store: a method, content or rule allows no stored
+    /// response, or the caller wants none.
+    private func forwarding(in situation: Situation, at now: Timestamp) -> Outcome {
+        let (request, mode) = (prepared.request, situation == .offline ? .offline : prepared.mode)
+        let fetch = ExchangeMachine.Fetch(forwarding: request)
+        var course = Course.fetch(fetch)
+        if let refusal = prepared.refusalToForward(mode: mode) {
+            course = .refuse(refusal)
+        } else if situation == .unreachable, let refusal = prepared.refusal(after: Self.unreachable, at: now) {
+            course = .refuse(refusal)
+        } else if situation == .failing {
+            course = .pass(fetch, status: .serviceUnavailable)
+        }
+        return Outcome(course: course, stage: .asked, preference: request.preference, mode: mode)
     }
 
     /// The error of a connection that cannot be made.

@@ -2,34 +2,28 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Makes the ``Explanation`` of an exchange that may be answered from the store.
+/// Makes the ``Explanation`` of an exchange.
 struct ExplanationBuilder {
     private let engine: CacheEngine
     private let prepared: PreparedRequest
-    private let key: CacheKey
+    /// `nil` if the request bypasses the store.
+    private var key: CacheKey? { prepared.key }
     let now: Timestamp
     var dryRun: DryRun
 
     private var policy: CachePolicy { dryRun.policy }
 
     /// - Parameter found: the result of the exchange's lookup.
-    init(
-        _ engine: CacheEngine,
-        _ prepared: PreparedRequest,
-        _ key: CacheKey,
-        _ found: [StoredResponse],
-        at now: Timestamp
-    ) {
+    init(_ engine: CacheEngine, _ prepared: PreparedRequest, _ found: [StoredResponse], at now: Timestamp) {
         self.engine = engine
         self.prepared = prepared
-        self.key = key
         self.now = now
-        let origin = Origin(key.components.target)
+        let origin = Origin(prepared.target)
         dryRun = DryRun(
             prepared: prepared,
             eagerRefresh: engine.options.eagerRefresh,
             candidates: prepared.request.ignoresStored ? [] : found,
-            recentFailure: { engine.throttle.peek(key, at: $0)?.failure },
+            recentFailure: { now in prepared.key.flatMap { engine.throttle.recent($0, at: now)?.failure } },
             isOriginUnreachable: prepared.usesBreaker
                 && engine.origins.verdict(origin, { prepared.asked }, at: now) != .reachable,
             isAdmitted: engine.origins.wouldAdmit(origin, prepared.asked, at: now)
@@ -49,7 +43,7 @@ struct ExplanationBuilder {
             mode: prepared.mode,
             request: describedRequest,
             rules: dryRun.decisions,
-            key: describedKey,
+            key: key.map(describe),
             variants: dryRun.candidates.map { describe($0, isSelected: $0.id == selected?.id) },
             isStoreReadable: isStoreReadable,
             selection: selected.map(selection),
@@ -121,23 +115,16 @@ struct ExplanationBuilder {
         var points: [TurningPoint] = []
         for stored in dryRun.candidates {
             points += policy.turningPoints(of: stored.head, for: prepared.request.head)
-            let rules = prepared.rules
-            let share =
-                rules.map { $0.settings(for: stored.head.fields).eagerRefresh.resolved(dryRun.eagerRefresh) }
-                ?? dryRun.eagerRefresh
+            let share = prepared.eagerRefresh(of: stored.head, dryRun.eagerRefresh)
             if let limit = prepared.request.reuseWithin?.clampedMilliseconds {
                 let received = stored.head.responseTime
                 points.append(TurningPoint(ending: "reuse-within", instant: received.adding(milliseconds: -limit)))
-                points.append(
-                    TurningPoint(
-                        ending: "reuse-within",
-                        instant: received.adding(milliseconds: limit).adding(milliseconds: 1)
-                    )
-                )
+                let end = received.adding(milliseconds: limit).adding(milliseconds: 1)
+                points.append(TurningPoint(ending: "reuse-within", instant: end))
             }
             if let share, let point = policy.turningPoint(of: stored.head, after: share) { points.append(point) }
         }
-        if let until = engine.throttle.peek(key, at: start)?.until {
+        if let key, let until = engine.throttle.recent(key, at: start)?.until {
             points.append(TurningPoint(ending: "failure-throttle", instant: until))
         }
         var seen: Set<Timestamp> = []
@@ -166,7 +153,7 @@ struct ExplanationBuilder {
             case .status(let code): "\(code)"
             }
         }
-        guard dryRun.isOriginUnreachable || failure != nil else { return nil }
+        guard key != nil, dryRun.isOriginUnreachable || failure != nil else { return nil }
         return Explanation.OriginState(isOriginUnreachable: dryRun.isOriginUnreachable, recentFailure: failure)
     }
 
@@ -188,7 +175,7 @@ struct ExplanationBuilder {
         )
     }
 
-    private var describedKey: Explanation.Key {
+    private func describe(_ key: CacheKey) -> Explanation.Key {
         let components = key.components
         return Explanation.Key(
             partition: components.partition.kindWord,

@@ -225,7 +225,7 @@ import Testing
         #expect(outcome.relayed?.status == status)
         #expect(fixture.engine.fillCount == 0)
         let key = try #require(fixture.engine.key(for: fixture.request()))
-        #expect((fixture.engine.throttle.peek(key, at: fixture.engine.now) != nil) == (status == 503))
+        #expect((fixture.engine.throttle.recent(key, at: fixture.engine.now) != nil) == (status == 503))
         #expect(try fixture.begin(Outcomes()) != nil)
     }
 

@@ -250,9 +250,9 @@ struct ExchangeFlowTests {
         var flow = try waiting([stale])
         guard case .standIn = try met(trouble, &flow, stale) else { throw UnexpectedAction() }
         let newer = try stored(id: 2, age: 90, fields: Self.lenient)
-        guard case .serve(let serve) = flow.standInGone([newer], at: Self.now) else { throw UnexpectedAction() }
+        guard case .standIn(let serve) = flow.standInGone([newer], at: Self.now) else { throw UnexpectedAction() }
         #expect(serve.stored.id == 2)
-        try expectEnd(of: trouble, flow.secondStandInGone(), flow)
+        try expectEnd(of: trouble, flow.standInGone([newer], at: Self.now), flow)
     }
 
     @Test(arguments: Trouble.allCases) func nothingStandsInIfTheStoreIsEmpty(trouble: Trouble) throws {
@@ -264,7 +264,7 @@ struct ExchangeFlowTests {
 
     /// The end without a stand-in: the origin's own response if there is one for this caller, else
     /// another fetch, and an error if the origin is unreachable.
-    private func expectEnd(of trouble: Trouble, _ action: ExchangeFlow.StandInAction, _ flow: ExchangeFlow) throws {
+    private func expectEnd(of trouble: Trouble, _ action: ExchangeFlow.FetchAction, _ flow: ExchangeFlow) throws {
         switch (trouble, action) {
         case (.status, .deliver(let response)):
             #expect(response.head.status == .serviceUnavailable)

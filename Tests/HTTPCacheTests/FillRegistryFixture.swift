@@ -30,8 +30,21 @@ struct FillRegistryFixture {
         check: ContentCheck? = nil,
         mayReuse: (StoredResponseHead) -> Bool = { _ in true }
     ) -> (way: Way, fill: Fill?) {
+        admit(key, as: .sharing, seen: seen, fence: fence, rules: rules, check: check, mayReuse: mayReuse)
+    }
+
+    private func admit(
+        _ key: CacheKey? = nil,
+        as role: FillRegistry.Role,
+        seen: UInt32? = nil,
+        fence: Int64 = 0,
+        rules: RequestRules? = nil,
+        check: ContentCheck? = nil,
+        mayReuse: (StoredResponseHead) -> Bool = { _ in true }
+    ) -> (way: Way, fill: Fill?) {
         let admission = registry.admit(
             key ?? self.key,
+            as: role,
             seen: seen,
             fence: InvalidationSequence(fence),
             rules: rules.map { ObjectIdentifier($0) },
@@ -60,22 +73,17 @@ struct FillRegistryFixture {
 
     /// Admits a caller who leads, or does without a fill.
     func leadAtOnce(seen: UInt32? = nil) -> Fill? {
-        registry.leadAtOnce(key, seen: seen ?? registry.endedCount(key), fence: InvalidationSequence(0), rules: nil)
+        admit(as: .leading, seen: seen ?? registry.endedCount(key)).fill
     }
 
     /// Admits a caller whose fill no other may join.
     func admitAlone(_ key: CacheKey? = nil) -> Fill? {
-        registry.admitAlone(key ?? self.key, fence: InvalidationSequence(0))
+        admit(key, as: .alone).fill
     }
 
     /// Makes a fill for which no caller waits.
     func admitInBackground(fence: Int64 = 0, rules: RequestRules? = nil, check: ContentCheck? = nil) -> Fill? {
-        registry.admitInBackground(
-            key,
-            fence: InvalidationSequence(fence),
-            rules: rules.map { ObjectIdentifier($0) },
-            check: check
-        )
+        admit(as: .background, fence: fence, rules: rules, check: check).fill
     }
 
     /// Claims the right to store a response that is selected by a language.

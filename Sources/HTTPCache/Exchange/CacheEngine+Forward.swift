@@ -34,9 +34,6 @@ extension CacheEngine {
             body: response.body,
             source: .network,
             age: 0,
-            isStale: false,
-            isValidated: false,
-            stored: nil,
             outcome: CacheOutcome(forward: request.forwardReason, notStored: request.isKeyed ? .bypass : .method)
         )
     }

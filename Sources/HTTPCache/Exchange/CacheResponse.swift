@@ -23,9 +23,9 @@ public struct CacheResponse: Sendable {
     /// Milliseconds since the origin generated or last validated the response (RFC 9111 §4.2.3).
     public var age: Int64
     /// Past its freshness lifetime, or invalidated.
-    public var isStale: Bool
+    public var isStale = false
     /// The origin responded with 304: the body is the stored one.
-    public var isValidated: Bool
+    public var isValidated = false
     /// The stored response behind this response, if there is one yet.
     public var stored: StoredResponse?
     /// In the words of RFC 9211.

@@ -69,18 +69,14 @@ struct Exchange {
         let origin = Origin(prepared.target)
         let renewal = flow.renewal(
             of: serve,
-            recent: engine.throttle.recent(key, at: flow.now),
+            recent: engine.throttle.recent(key, at: flow.now)?.failure,
             isOriginUnreachable: verdict(of: origin) != .reachable
         )
         // The mode may have changed meanwhile; a busy origin is not asked.
         guard let renewal, engine.mode != .offline, engine.origins.enterIfFree(origin, request.client) else { return }
-        let fill = engine.fills.admitInBackground(
-            key,
-            fence: renewal.plan.fence,
-            rules: prepared.rulesIdentity,
-            check: request.contentCheck
-        )
-        guard let fill else { return engine.origins.leave(origin, request.client) }
+        guard case .lead(let fill) = admission(to: renewal.plan, as: .background) else {
+            return engine.origins.leave(origin, request.client)
+        }
         let fetcher = Fetcher(engine: engine, prepared: renewal.prepared, key: key, plan: renewal.plan)
         fill.start(on: request.place.executor) { await fetcher.run($0, from: .entered) }
     }
@@ -90,7 +86,7 @@ struct Exchange {
     /// - Returns: `nil` if the store is to be looked up again.
     private mutating func ask() async throws -> CacheResponse? {
         let origin = Origin(prepared.target)
-        let recent = request.isProbe ? nil : engine.throttle.recent(key, at: flow.now)
+        let recent = request.isProbe ? nil : engine.throttle.recent(key, at: flow.now)?.failure
         switch flow.considered(recent: recent, verdict: verdict(of: origin)) {
         case .admit: break
         case .serve(let serve):
@@ -98,7 +94,7 @@ struct Exchange {
         case .refuse(let refusal):
             guard engine.origins.admits(origin, prepared.asked, at: flow.now) else { throw refusal }
         }
-        switch flow.admitted(admission()) {
+        switch flow.admitted(admission(to: flow.plan, as: flow.mayCollapse ? .sharing : .alone)) {
         case .lookUp: return nil
         case .refuse(let refusal): throw refusal
         case .lead(let fill):
@@ -115,21 +111,17 @@ struct Exchange {
             ? engine.origins.verdict(origin, { prepared.asked }, at: flow.now) : .reachable
     }
 
-    private func admission() -> FillRegistry.Admission {
-        guard let plan = flow.plan else { return .lookAgain }
-        guard flow.mayCollapse else { return admissionAlone(plan) }
+    private func admission(to plan: FetchPlan?, as role: FillRegistry.Role) -> FillRegistry.Admission {
+        guard let plan else { return .lookAgain }
         return engine.fills.admit(
             key,
-            seen: flow.seenFills,
+            as: role,
+            seen: role == .sharing ? flow.seenFills : nil,
             fence: plan.fence,
             rules: prepared.rulesIdentity,
             check: request.contentCheck,
             mayReuse: flow.machine.mayReuse
         )
-    }
-
-    private func admissionAlone(_ plan: FetchPlan) -> FillRegistry.Admission {
-        engine.fills.admitAlone(key, fence: plan.fence, check: request.contentCheck).map { .lead($0) } ?? .closed
     }
 
     private func start(_ fill: Fill) {
@@ -154,7 +146,7 @@ struct Exchange {
         var (action, fill) = (decided, begun)
         while true {
             if let response = try await perform(action, fill) { return response }
-            guard let plan = flow.plan, case .lead(let alone) = admissionAlone(plan) else {
+            guard case .lead(let alone) = admission(to: flow.plan, as: .alone) else {
                 throw ExchangeError.shutDown(request)
             }
             start(alone)
@@ -189,23 +181,11 @@ struct Exchange {
             }
             flow.validatedGone()
             return nil
-        case .standIn(let serve): return try await standIn(serve)
+        case .standIn(let serve):
+            if let response = await engine.open(serve, for: prepared) { return response }
+            let found = await engine.storedResponses(for: prepared).found
+            return try await perform(flow.standInGone(found, at: engine.clock.now()), fill)
         case .fetchAlone: return nil
-        case .refuse(let error): throw error
-        }
-    }
-
-    /// - Returns: as ``perform(_:_:)``.
-    private mutating func standIn(_ serve: ExchangeFlow.Serve) async throws -> CacheResponse? {
-        if let response = await engine.open(serve, for: prepared) { return response }
-        var action = flow.standInGone(await engine.storedResponses(for: prepared).found, at: engine.clock.now())
-        if case .serve(let again) = action {
-            if let response = await engine.open(again, for: prepared) { return response }
-            action = flow.secondStandInGone()
-        }
-        switch action {
-        case .serve, .fetchAlone: return nil
-        case .deliver(let response): return response
         case .refuse(let error): throw error
         }
     }

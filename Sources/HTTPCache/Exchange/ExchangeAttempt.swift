@@ -138,8 +138,9 @@ package final class ExchangeAttempt: Sendable {
             var flow = state.flow
             guard case .decided(.ask) = state.beginning, let plan = flow.plan, let seen = flow.seenFills,
                 case .admit = flow.considered(recent: nil, verdict: .reachable),
-                let fill = engine.fills.leadAtOnce(
+                case .lead(let fill) = engine.fills.admit(
                     key,
+                    as: .leading,
                     seen: seen,
                     fence: plan.fence,
                     rules: prepared.rulesIdentity

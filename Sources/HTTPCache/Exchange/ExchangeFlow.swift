@@ -55,15 +55,6 @@ struct ExchangeFlow: Sendable {
         case refuse(any Error)
     }
 
-    /// The action after the body of a stand-in turned out to be gone.
-    enum StandInAction: Sendable {
-        /// Serve this; ``secondStandInGone()`` if its body is gone too.
-        case serve(Serve)
-        case deliver(CacheResponse)
-        case fetchAlone
-        case refuse(any Error)
-    }
-
     /// Why a stored response stands in, and what follows if none can.
     private enum StandIn {
         /// The origin takes longer than the caller waits.
@@ -89,7 +80,8 @@ struct ExchangeFlow: Sendable {
         case admitting
         case waiting
         case validated
-        case standingIn(StandIn)
+        /// `isReplacement`: in place of another stored response whose body is gone.
+        case standingIn(StandIn, isReplacement: Bool)
         case ended
     }
 
@@ -223,8 +215,8 @@ struct ExchangeFlow: Sendable {
     /// Whether another caller's fetch can be this one's.
     var mayCollapse: Bool { request.isCollapsible }
 
-    /// See ``FillRegistry/admit(_:seen:fence:rules:check:mayReuse:)``; `nil` if this exchange has
-    /// looked up often enough.
+    /// See ``FillRegistry/admit(_:as:seen:fence:rules:check:mayReuse:)``; `nil` if this exchange
+    /// has looked up often enough.
     var seenFills: UInt32? { lookups < Self.lookupLimit ? lookup.start.endedFills : nil }
 
     /// The fetch was admitted, or not.
@@ -325,32 +317,23 @@ struct ExchangeFlow: Sendable {
     // MARK: Standing in
 
     private mutating func standIn(_ reason: StandIn) -> FetchAction {
-        if let serve = serve(reason, machine) {
-            state = .standingIn(reason)
-            return .standIn(serve)
-        }
-        switch withoutStandIn(reason) {
-        case .serve(let serve): return .standIn(serve)
-        case .deliver(let response): return .deliver(response)
-        case .fetchAlone: return .fetchAlone
-        case .refuse(let error): return .refuse(error)
-        }
+        guard let serve = serve(reason, machine) else { return withoutStandIn(reason) }
+        state = .standingIn(reason, isReplacement: false)
+        return .standIn(serve)
     }
 
     /// The body of the stored response that was to stand in is gone. It may have been replaced
-    /// since it was looked up; then its replacement stands in.
-    mutating func standInGone(_ found: [StoredResponse], at now: Timestamp) -> StandInAction {
-        guard case .standingIn(let reason) = state else { preconditionFailure("Nothing was to stand in.") }
+    /// since it was looked up; then its replacement stands in, but no third one.
+    mutating func standInGone(_ found: [StoredResponse], at now: Timestamp) -> FetchAction {
+        guard case .standingIn(let reason, let isReplacement) = state else {
+            preconditionFailure("Nothing was to stand in.")
+        }
         var again = machine
         again.advance(to: now)
         _ = again.lookedUp(found)
-        return serve(reason, again).map { .serve($0) } ?? withoutStandIn(reason)
-    }
-
-    /// The body of its replacement is gone too.
-    mutating func secondStandInGone() -> StandInAction {
-        guard case .standingIn(let reason) = state else { preconditionFailure("Nothing was to stand in.") }
-        return withoutStandIn(reason)
+        guard !isReplacement, let serve = serve(reason, again) else { return withoutStandIn(reason) }
+        state = .standingIn(reason, isReplacement: true)
+        return .standIn(serve)
     }
 
     private func serve(_ reason: StandIn, _ machine: ExchangeMachine) -> Serve? {
@@ -365,21 +348,15 @@ struct ExchangeFlow: Sendable {
         }
     }
 
-    private mutating func withoutStandIn(_ reason: StandIn) -> StandInAction {
+    private mutating func withoutStandIn(_ reason: StandIn) -> FetchAction {
         switch reason {
-        case .slow:
-            _ = fetchAlone(plan?.unconditional(request.head))
-            return .fetchAlone
+        case .slow: return fetchAlone(plan?.unconditional(request.head))
         case .failed(let response):
             state = .ended
             return .deliver(response)
-        case .failedForOthers:
-            _ = fetchAlone()
-            return .fetchAlone
-        case .looksWrong:
-            // Once more, and then the response is this caller's whatever it looks like.
-            _ = fetchAlone(plan?.unconditional(request.head, mayStandIn: false))
-            return .fetchAlone
+        case .failedForOthers: return fetchAlone()
+        // Once more, and then the response is this caller's whatever it looks like.
+        case .looksWrong: return fetchAlone(plan?.unconditional(request.head, mayStandIn: false))
         case .unreachable(let error):
             state = .ended
             switch machine.originFailed(error) {
@@ -420,9 +397,6 @@ struct ExchangeFlow: Sendable {
             body: body,
             source: .network,
             age: policy.currentAge(of: head, at: max(now, head.responseTime)).milliseconds,
-            isStale: false,
-            isValidated: false,
-            stored: nil,
             outcome: outcome
         )
     }

@@ -54,7 +54,8 @@ package struct ExchangeMachine: Sendable {
     /// The latest instant at which a response that is looked up may have come.
     private var latest: Timestamp
     private let eagerRefresh: Double?
-    private var selected: (stored: StoredResponse, reuse: Reuse)?
+    /// The stored response that counts, and the policy's view of it.
+    package private(set) var considered: (stored: StoredResponse, reuse: Reuse)?
 
     /// - Parameters:
     ///   - mode: in place of the request's own, to foresee the result in another mode.
@@ -103,7 +104,7 @@ package struct ExchangeMachine: Sendable {
     /// shared ones.
     package mutating func lookedUp(_ found: [StoredResponse]) -> Action {
         // The response that an earlier lookup found may be gone.
-        selected = nil
+        considered = nil
         let candidates = storedByRules(found)
         guard let index = select(candidates) else {
             return decideMiss(candidates.isEmpty ? .uriMiss : .varyMiss)
@@ -115,7 +116,7 @@ package struct ExchangeMachine: Sendable {
             return others.isEmpty ? decideIncomplete(stored) : lookedUp(others)
         }
         let reuse = policy.reuse(of: stored.head, for: request, at: instant(for: stored.head))
-        selected = (stored, reuse)
+        considered = (stored, reuse)
         if let recent = recent(stored, reuse) { return .serve(recent) }
         switch preference {
         case .standard:
@@ -199,11 +200,6 @@ package struct ExchangeMachine: Sendable {
         return policy.selectVariant(among: candidates.count, for: prepared.selecting, at: now) { candidates[$0].head }
     }
 
-    /// The body of the stored response that was to be served is gone: decides again without it.
-    package mutating func bodyGone(_ stored: StoredResponse, among candidates: [StoredResponse]) -> Action {
-        lookedUp(candidates.filter { $0.id != stored.id })
-    }
-
     /// The origin gave no response.
     package func originFailed(_ error: any Error) -> Action {
         var error = error
@@ -221,19 +217,9 @@ package struct ExchangeMachine: Sendable {
             )
             return .serve(served)
         }
-        let transportError = error as? TransportError
-        guard transportError?.code.isUnreachable == true else {
-            return .refuse(
-                ExchangeError(
-                    code: .transportFailed,
-                    message: transportError?.message ?? "The exchange with '\(request.origin)' failed.",
-                    status: 502,
-                    outcome: CacheOutcome(forward: selected == nil ? .uriMiss : .stale),
-                    cause: error
-                )
-            )
-        }
-        if preference != .networkOnly, let (stored, reuse) = selected {
+        let failure = error as? TransportError
+        let isUnreachable = failure?.code.isUnreachable == true
+        if isUnreachable, preference != .networkOnly, let (stored, reuse) = considered {
             if let usable = usableWithoutOrigin(stored, reuse, isOriginUnreachable: true) { return .serve(usable) }
             if case .forbidden(let directive) = staleUse(reuse) {
                 return .refuse(staleForbidden(by: directive, cause: error))
@@ -241,10 +227,13 @@ package struct ExchangeMachine: Sendable {
         }
         return .refuse(
             ExchangeError(
-                code: .originUnreachable,
-                message: transportError?.message ?? "'\(request.origin)' could not be reached.",
-                status: transportError.map { Self.status(for: $0.code) } ?? 502,
-                outcome: CacheOutcome(forward: selected == nil ? .uriMiss : .stale, detail: .offline),
+                code: isUnreachable ? .originUnreachable : .transportFailed,
+                message: failure?.message ?? "The exchange with '\(request.origin)' failed.",
+                status: failure.map { Self.status(for: $0.code) } ?? 502,
+                outcome: CacheOutcome(
+                    forward: considered == nil ? .uriMiss : .stale,
+                    detail: isUnreachable ? .offline : nil
+                ),
                 cause: error
             )
         )
@@ -253,20 +242,17 @@ package struct ExchangeMachine: Sendable {
     /// The stored response for a caller that wants the network first, but no place or connection
     /// was free for its request.
     private var usableWithoutPlace: Serve? {
-        guard preference == .networkFirst, let (stored, reuse) = selected else { return nil }
+        guard preference == .networkFirst, let (stored, reuse) = considered else { return nil }
         return usableWithoutOrigin(stored, reuse)
     }
 
-    /// 502 if an origin hung up or showed no valid certificate: it was there, and its response was
-    /// not valid. 504 if it was silent, or took no connection: so an offline miss has one status,
-    /// whether the request was the one that tried or the breaker refused it. RFC 9110 §15.6.3,
-    /// §15.6.5
+    /// 502 if an origin hung up, showed no valid certificate or sent no HTTP: it was there, and its
+    /// response was not valid. 504 if it was silent, or took no connection: so an offline miss has
+    /// one status, whether the request was the one that tried or the breaker refused it. RFC 9110
+    /// §15.6.3, §15.6.5
     private static func status(for code: TransportError.Code) -> Int {
-        code == .connectionClosed || code == .tls ? 502 : 504
+        !code.isUnreachable || code == .connectionClosed || code == .tls ? 502 : 504
     }
-
-    /// The stored response that counts, and the policy's view of it.
-    package var considered: (stored: StoredResponse, reuse: Reuse)? { selected }
 
     /// How to treat a request for an origin that is known to fail.
     package enum Alternative {
@@ -344,7 +330,7 @@ package struct ExchangeMachine: Sendable {
     /// The origin responded with this status: the stored response that is served in its place, if
     /// one may be. RFC 5861 §4
     package func originResponded(status: HTTPResponse.Status) -> Serve? {
-        guard status.isServerFailure, preference != .networkOnly, let (stored, reuse) = selected,
+        guard status.isServerFailure, preference != .networkOnly, let (stored, reuse) = considered,
             stored.head.status.code < 400, reuse.allowsStaleOnError || reuse.freshness.isFresh,
             case .allowed = reuse.staleUse,
             !stored.head.isInvalidated
@@ -374,32 +360,32 @@ package struct ExchangeMachine: Sendable {
     /// The origin has not responded for as long as a caller waits: the stored response that is
     /// served in the meantime, if one may be.
     package func originIsSlow() -> Serve? {
-        guard let (stored, reuse) = selected, mayStandIn(stored, reuse) else { return nil }
-        var served = serve(stored, reuse)
-        served.outcome.detail = .slow
+        var served = standIn
+        served?.outcome.detail = .slow
         return served
     }
 
     /// The origin's response looks wrong beside the selected response: serves the latter in its
     /// place.
     package func originLooksWrong() -> Serve? {
-        guard let (stored, reuse) = selected, mayStandIn(stored, reuse) else { return nil }
-        var served = serve(stored, reuse)
+        guard var served = standIn else { return nil }
         served.outcome = CacheOutcome(
             forward: .stale,
             forwardStatus: 200,
-            timeToLive: reuse.freshness.secondsToLive,
+            timeToLive: served.freshness.secondsToLive,
             detail: .guarded
         )
         return served
     }
 
-    /// Whether the operator's permission to use stale responses covers this one: the origin and the
-    /// caller do not forbid it.
-    private func mayStandIn(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
+    /// The selected response, if the operator's permission to use stale responses covers it: the
+    /// origin and the caller do not forbid it.
+    private var standIn: Serve? {
         // An operator lifts a directive for an unreachable origin, and this one is reachable.
-        preference != .networkOnly && stored.head.status.code < 400 && reuse.staleUse(isOffline: false) == .allowed
-            && reuse.liftedDirective == nil && !stored.head.isInvalidated
+        guard let (stored, reuse) = considered, preference != .networkOnly, stored.head.status.code < 400,
+            reuse.staleUse(isOffline: false) == .allowed, reuse.liftedDirective == nil, !stored.head.isInvalidated
+        else { return nil }
+        return serve(stored, reuse)
     }
 
     /// Whether the mode allows using the stored response as stale as it is.
@@ -415,9 +401,7 @@ package struct ExchangeMachine: Sendable {
     /// Milliseconds of age from which a stored response is renewed ahead of time; `nil`: not before
     /// it is stale.
     private func eagerRefreshAge(_ stored: StoredResponse, _ freshness: Freshness) -> Double? {
-        let share =
-            rules.map { $0.settings(for: stored.head.fields).eagerRefresh.resolved(eagerRefresh) } ?? eagerRefresh
-        guard let share, stored.head.explicitExpiry == nil else { return nil }
+        guard let share = prepared.eagerRefresh(of: stored.head, eagerRefresh), stored.head.explicitExpiry == nil else { return nil }
         return Double(freshness.lifetime.milliseconds) * share
     }
 
@@ -437,15 +421,7 @@ package struct ExchangeMachine: Sendable {
     package func refresh(of stored: StoredResponse) -> (presented: HTTPRequest, fetch: Fetch) {
         var request = request
         request.headerFields.removeConditionsAndRanges()
-        let conditional = request.method.isSafe ? policy.validationRequest(for: stored.head, request: request) : nil
-        let fetch = Fetch(
-            request: conditional ?? request,
-            validating: conditional == nil ? nil : stored,
-            reason: .stale,
-            selected: stored,
-            mayStandIn: true
-        )
-        return (request, fetch)
+        return (request, validation(of: stored, by: request, reason: .stale, mayStandIn: true))
     }
 
     /// Serves the stored response if it may be served without asking the origin, however stale.
@@ -497,16 +473,24 @@ package struct ExchangeMachine: Sendable {
     }
 
     private func validation(of stored: StoredResponse, reason: CacheOutcome.ForwardReason) -> Fetch {
+        validation(of: stored, by: request, reason: reason, mayStandIn: standIn != nil)
+    }
+
+    private func validation(
+        of stored: StoredResponse,
+        by request: HTTPRequest,
+        reason: CacheOutcome.ForwardReason,
+        mayStandIn: Bool
+    ) -> Fetch {
         // For other methods a matching validator means 412, and no response to use. RFC 9110
         // §13.1.2
-        let conditional =
-            request.method.isSafe ? policy.validationRequest(for: stored.head, request: request) : nil
+        let conditional = request.method.isSafe ? policy.validationRequest(for: stored.head, request: request) : nil
         return Fetch(
             request: conditional ?? request,
             validating: conditional == nil ? nil : stored,
             reason: reason,
             selected: stored,
-            mayStandIn: selected.map { mayStandIn($0.stored, $0.reuse) } ?? false
+            mayStandIn: mayStandIn
         )
     }
 
@@ -518,7 +502,6 @@ package struct ExchangeMachine: Sendable {
         return .fetch(
             Fetch(
                 request: completion ?? request,
-                validating: nil,
                 reason: .partial,
                 completing: completion == nil ? nil : stored,
                 selected: stored

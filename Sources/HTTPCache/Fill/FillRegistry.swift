@@ -10,10 +10,23 @@ final class FillRegistry: Sendable {
         case lead(Fill)
         /// There is one already.
         case joined(Fill)
-        /// A fill of this key may have ended since the caller looked into the store: look again.
+        /// A fill of this key may have ended since the caller looked into the store: look again. Or
+        /// one is under way, and the caller does not wait for another's.
         case lookAgain
         /// The cache is shut down.
         case closed
+    }
+
+    /// The kinds of fills that callers ask for.
+    enum Role {
+        /// The fill under way, if that may serve the caller; otherwise one that others may join.
+        case sharing
+        /// One that others may join, if none is under way.
+        case leading
+        /// One that no other caller may join.
+        case alone
+        /// One that no caller waits for yet, and others may join, if none is under way.
+        case background
     }
 
     /// The fills under way for a key.
@@ -40,13 +53,15 @@ final class FillRegistry: Sendable {
 
     private let state = Mutex(State())
 
-    /// Taken before the store is looked up, and compared in ``admit(_:seen:fence:)``.
+    /// Taken before the store is looked up, and compared in
+    /// ``admit(_:as:seen:fence:rules:check:mayReuse:)``.
     func endedCount(_ key: CacheKey) -> UInt32 {
         state.withLock { $0.ended[Self.slot(key)] }
     }
 
     /// - Parameters:
-    ///   - seen: ``endedCount(_:)`` before the lookup; `nil` skips the comparison.
+    ///   - seen: ``endedCount(_:)`` before the lookup, for a caller that looked up to be served; `nil`
+    ///     skips the comparison.
     ///   - fence: the store's present invalidation number. A fill that began before an invalidation
     ///     serves only the callers that it has.
     ///   - rules: those of the caller's request. A fill under other rules may store a response that
@@ -56,7 +71,8 @@ final class FillRegistry: Sendable {
     ///     still under way, may serve it.
     func admit(
         _ key: CacheKey,
-        seen: UInt32?,
+        as role: Role = .sharing,
+        seen: UInt32? = nil,
         fence: InvalidationSequence,
         rules: ObjectIdentifier? = nil,
         check: ContentCheck? = nil,
@@ -64,47 +80,14 @@ final class FillRegistry: Sendable {
     ) -> Admission {
         state.withLock { state in
             if state.isClosed { return .closed }
-            // A fill that began after an invalidation that this caller has not noticed yet is as
-            // good as its own.
-            if let fill = state.keys[key]?.fill, fill.fence >= fence, fill.rules == rules,
-                fill.join(check: check, mayReuse)
-            {
-                return .joined(fill)
+            if role != .alone, let fill = state.keys[key]?.fill {
+                guard role == .sharing else { return .lookAgain }
+                // A fill that began after an invalidation that this caller has not noticed yet is as
+                // good as its own.
+                if fill.fence >= fence, fill.rules == rules, fill.join(check: check, mayReuse) { return .joined(fill) }
             }
             if let seen, seen != state.ended[Self.slot(key)] { return .lookAgain }
-            return .lead(state.makeFill(key, fence, rules: rules, check: check, mayBeJoined: true))
-        }
-    }
-
-    /// A fill that others may join, for a caller that does not wait for another's fill. `nil` if
-    /// one is under way, may have ended since the caller looked into the store, or the cache is
-    /// shut down. ``admit(_:seen:fence:rules:mayReuse:)`` tells which.
-    func leadAtOnce(_ key: CacheKey, seen: UInt32, fence: InvalidationSequence, rules: ObjectIdentifier?) -> Fill? {
-        state.withLock { state in
-            guard !state.isClosed, state.keys[key]?.fill == nil, seen == state.ended[Self.slot(key)] else { return nil }
-            return state.makeFill(key, fence, rules: rules, mayBeJoined: true)
-        }
-    }
-
-    /// A fill that no other caller may join. `nil` when the cache is shut down.
-    func admitAlone(_ key: CacheKey, fence: InvalidationSequence, check: ContentCheck? = nil) -> Fill? {
-        state.withLock { state in
-            if state.isClosed { return nil }
-            return state.makeFill(key, fence, check: check, mayBeJoined: false)
-        }
-    }
-
-    /// A fill that no caller waits for yet; others may join it. `nil` if one is under way, or the
-    /// cache is shut down.
-    func admitInBackground(
-        _ key: CacheKey,
-        fence: InvalidationSequence,
-        rules: ObjectIdentifier? = nil,
-        check: ContentCheck? = nil
-    ) -> Fill? {
-        state.withLock { state in
-            guard !state.isClosed, state.keys[key]?.fill == nil else { return nil }
-            return state.makeFill(key, fence, rules: rules, check: check, mayBeJoined: true, isBackground: true)
+            return .lead(state.makeFill(key, fence, rules, check, role))
         }
     }
 
@@ -201,14 +184,14 @@ extension FillRegistry.State {
     fileprivate mutating func makeFill(
         _ key: CacheKey,
         _ fence: InvalidationSequence,
-        rules: ObjectIdentifier? = nil,
-        check: ContentCheck? = nil,
-        mayBeJoined: Bool,
-        isBackground: Bool = false
+        _ rules: ObjectIdentifier?,
+        _ check: ContentCheck?,
+        _ role: FillRegistry.Role
     ) -> Fill {
+        let isBackground = role == .background
         let fill = Fill(fence: fence, number: nextNumber, rules: rules, check: check, isBackground: isBackground)
         nextNumber += 1
-        let detached = keys[key, default: FillRegistry.Keyed()].add(fill, mayBeJoined: mayBeJoined)
+        let detached = keys[key, default: FillRegistry.Keyed()].add(fill, mayBeJoined: role != .alone)
         if let detached { unregistered[detached.number] = detached }
         if !isBackground { _ = fill.join() }
         return fill

@@ -16,57 +16,45 @@ package final class FailureThrottle: Sendable {
         var since: Timestamp
     }
 
+    private struct State {
+        var duration: Duration
+        var entries: [CacheKey: Entry] = [:]
+    }
+
     /// The most keys. Beyond that all are forgotten, which costs some requests and no more.
     static let limit = 4096
 
-    private let entries = Mutex<[CacheKey: Entry]>([:])
-    private let currentDuration: Mutex<Duration>
+    private let state: Mutex<State>
 
-    init(duration: Duration) { currentDuration = Mutex(duration) }
+    init(duration: Duration) { state = Mutex(State(duration: duration)) }
 
-    private var duration: Duration { currentDuration.withLock { $0 } }
+    func reconfigure(duration: Duration) { state.withLock { $0.duration = duration } }
 
-    func reconfigure(duration: Duration) { currentDuration.withLock { $0 = duration } }
-
-    /// The failure that a request at `now` would repeat.
-    func recent(_ key: CacheKey, at now: Timestamp) -> Failure? {
-        let duration = duration
-        guard duration > .zero else { return nil }
-        return entries.withLock { entries in
-            guard let entry = entries[key] else { return nil }
+    /// The failure that a request at `now` would repeat, and its end.
+    package func recent(_ key: CacheKey, at now: Timestamp) -> (failure: Failure, until: Timestamp)? {
+        state.withLock { state in
+            guard let entry = state.entries[key] else { return nil }
+            let until = entry.since.adding(state.duration)
             // A clock that was set back ends the entry too.
-            if now >= entry.since, now < entry.since.adding(duration) { return entry.failure }
-            entries[key] = nil
-            return nil
+            return now >= entry.since && now < until ? (entry.failure, until) : nil
         }
     }
 
-    /// The failure that a request at `now` would repeat, and its end. Nothing is forgotten.
-    package func peek(_ key: CacheKey, at now: Timestamp) -> (failure: Failure, until: Timestamp)? {
-        let duration = duration
-        guard let entry = entries.withLock({ $0[key] }), duration > .zero else { return nil }
-        let until = entry.since.adding(duration)
-        return now >= entry.since && now < until ? (entry.failure, until) : nil
-    }
-
     func note(_ failure: Failure, _ key: CacheKey, at now: Timestamp) {
-        let duration = duration
-        guard duration > .zero else { return }
-        entries.withLock { entries in
-            if entries.count >= Self.limit {
-                entries = entries.filter { now >= $0.value.since && now < $0.value.since.adding(duration) }
-                if entries.count >= Self.limit { entries = [:] }
+        state.withLock { state in
+            guard state.duration > .zero else { return }
+            if state.entries.count >= Self.limit {
+                let duration = state.duration
+                state.entries = state.entries.filter { now >= $0.value.since && now < $0.value.since.adding(duration) }
+                if state.entries.count >= Self.limit { state.entries = [:] }
             }
-            entries[key] = Entry(failure: failure, since: now)
+            state.entries[key] = Entry(failure: failure, since: now)
         }
     }
 
     /// Records the status of the origin's response.
     func note(_ status: HTTPResponse.Status, _ key: CacheKey, at now: Timestamp) {
-        if status.isServerFailure { note(.status(status.code), key, at: now) } else { clear(key) }
-    }
-
-    private func clear(_ key: CacheKey) {
-        entries.withLock { if !$0.isEmpty { $0[key] = nil } }
+        if status.isServerFailure { return note(.status(status.code), key, at: now) }
+        state.withLock { if !$0.entries.isEmpty { $0.entries[key] = nil } }
     }
 }

@@ -91,6 +91,13 @@ package final class PreparedRequest: Sendable {
         return settings.softTimeout.resolved(options.softTimeout)
     }
 
+    /// The share of its lifetime after which a stored response is renewed.
+    ///
+    /// - Parameter inherited: the engine's.
+    package func eagerRefresh(of stored: StoredResponseHead, _ inherited: Double?) -> Double? {
+        rules.map { $0.settings(for: stored.fields).eagerRefresh.resolved(inherited) } ?? inherited
+    }
+
     /// Whether the origin's breaker applies.
     package var usesBreaker: Bool { settings?.usesBreaker ?? true }
 
