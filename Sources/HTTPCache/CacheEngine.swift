@@ -1,5 +1,4 @@
 public import HTTPCacheSemantics
-import HTTPTypes
 public import Logging
 import Synchronization
 import Tracing
@@ -46,7 +45,7 @@ public final class CacheEngine: Sendable {
     let deadlines: Deadlines
     let jitter: @Sendable () -> Double
     private let currentMode: Mutex<OfflineMode>
-    private let currentSettings: Mutex<EngineSettings>
+    private let currentSettings: Mutex<Settings>
     /// Whether a tracer is installed. Without one no span is made: a span costs more than a hit.
     let isTraced = !(InstrumentationSystem.tracer is NoOpTracer)
     /// ``ExchangeRules/havePaths`` of the rules, kept here because the gateway reads it for every
@@ -87,7 +86,7 @@ public final class CacheEngine: Sendable {
         self.policy = policy
         self.partitions = CredentialPartition(secret: credentialSecret)
         self.currentMode = Mutex(mode)
-        self.currentSettings = Mutex(EngineSettings(options: options, rules: rules))
+        self.currentSettings = Mutex(Settings(options: options, rules: rules))
         self.hasRulesWithPaths = Atomic(rules?.havePaths ?? false)
         self.origins = OriginRegistry(options: options)
         self.throttle = FailureThrottle(duration: options.failureThrottle)
@@ -96,6 +95,18 @@ public final class CacheEngine: Sendable {
         self.deadlines = Deadlines(sleeper: sleeper)
         self.jitter = jitter
         self.logger = logger
+    }
+
+    /// Options and rules, replaced as one object. A reader sees both from before a change, or both
+    /// from after it.
+    private final class Settings: Sendable {
+        let options: EngineOptions
+        let rules: (any ExchangeRules)?
+
+        init(options: EngineOptions, rules: (any ExchangeRules)?) {
+            self.options = options
+            self.rules = rules
+        }
     }
 
     /// How much of the network may be used. A change applies to requests that arrive after it.
@@ -114,7 +125,7 @@ public final class CacheEngine: Sendable {
     package var options: EngineOptions { settings.options }
     package var rules: (any ExchangeRules)? { settings.rules }
 
-    private var settings: EngineSettings { currentSettings.withLock { $0 } }
+    private var settings: Settings { currentSettings.withLock { $0 } }
 
     /// Replaces options and rules for requests that arrive from now on. Breakers, fetches and
     /// stored responses stay.
@@ -123,7 +134,7 @@ public final class CacheEngine: Sendable {
     /// `usesCacheGroups` and `usesNoVarySearch` apply to responses that are stored from now on.
     public func reconfigure(options: EngineOptions, rules: (any ExchangeRules)?) {
         precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
-        currentSettings.withLock { $0 = EngineSettings(options: options, rules: rules) }
+        currentSettings.withLock { $0 = Settings(options: options, rules: rules) }
         hasRulesWithPaths.store(rules?.havePaths ?? false, ordering: .releasing)
         origins.reconfigure(options)
         throttle.reconfigure(duration: options.failureThrottle)
@@ -215,16 +226,5 @@ public final class CacheEngine: Sendable {
     /// that reads it, or when the store is closed.
     public func changes(tagged tag: String) -> AsyncStream<StoreChange> {
         store.changes.changes(of: .tag(tag))
-    }
-}
-
-extension CacheRequest {
-    /// Whether a stored response may answer: for GET, HEAD and requests whose content is in the
-    /// key.
-    ///
-    /// Content that can be read only once cannot be in the key, so such a request has no key.
-    var isKeyed: Bool {
-        if case .stream = body { return false }
-        return head.method == .get || head.method == .head || isContentKeyed
     }
 }

@@ -41,7 +41,11 @@ struct ExplanationBuilder {
             at: now,
             cache: policy.kind == .shared ? "shared" : "private",
             mode: prepared.mode,
-            request: describedRequest,
+            request: Explanation.Request(
+                prepared,
+                including: Set(dryRun.candidates.flatMap { policy.varyNames(of: $0.head) }),
+                dryRun.decisions
+            ),
             rules: dryRun.decisions,
             key: key.map(describe),
             variants: dryRun.candidates.map { describe($0, isSelected: $0.id == selected?.id) },
@@ -167,14 +171,6 @@ struct ExplanationBuilder {
             + "a success before an error, then the most recent by Date"
     }
 
-    private var describedRequest: Explanation.Request {
-        Explanation.Request(
-            prepared,
-            including: Set(dryRun.candidates.flatMap { policy.varyNames(of: $0.head) }),
-            dryRun.decisions
-        )
-    }
-
     private func describe(_ key: CacheKey) -> Explanation.Key {
         let components = key.components
         return Explanation.Key(
@@ -229,8 +225,4 @@ extension CacheKey.Partition {
         case .credentials: "credentials"
         }
     }
-}
-
-extension [UInt8] {
-    var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
 }

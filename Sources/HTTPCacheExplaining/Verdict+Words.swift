@@ -157,9 +157,8 @@ extension DryRun.Outcome {
 
     /// A response that became stale less than a second ago is called just stale.
     private func staleness(_ freshness: Freshness, _ words: String, orElse just: String) -> String {
-        let milliseconds = saturatedNegation(freshness.timeToLive)
+        let left = freshness.timeToLive
+        let milliseconds = left == .min ? .max : -left
         return milliseconds < 1000 ? just : "\(words) \(Words.duration(milliseconds))"
     }
-
-    private func saturatedNegation(_ number: Int64) -> Int64 { number == .min ? .max : -number }
 }

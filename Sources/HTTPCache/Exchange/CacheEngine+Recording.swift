@@ -44,23 +44,19 @@ extension CacheEngine {
     ) async throws -> CacheResponse {
         do {
             guard !fills.isClosed else { throw ExchangeError.shutDown(request) }
-            let response = try await isTraced ? traced(request.head.method, exchange) : exchange()
-            record(response, to: request.head.method, inSpan: true)
+            let method = request.head.method
+            let response =
+                try await isTraced
+                ? withSpan(Self.spanName) { span in
+                    let response = try await exchange()
+                    span.describe(method, response.head.status.code) { response.outcome.cacheStatus() }
+                    return response
+                } : exchange()
+            record(response, to: method, inSpan: true)
             return response
         } catch {
             record(error, of: request)
             throw error
-        }
-    }
-
-    private func traced(
-        _ method: HTTPRequest.Method,
-        _ exchange: () async throws -> CacheResponse
-    ) async throws -> CacheResponse {
-        try await withSpan(Self.spanName) { span in
-            let response = try await exchange()
-            span.describe(method, response.head.status.code) { response.outcome.cacheStatus() }
-            return response
         }
     }
 

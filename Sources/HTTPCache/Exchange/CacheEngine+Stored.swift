@@ -16,12 +16,13 @@ extension CacheEngine {
     package func storedResponses(for prepared: PreparedRequest) async -> (found: [StoredResponse], isWhole: Bool) {
         guard let key = prepared.key else { return ([], true) }
         let shared = prepared.sharedKey(key)
-        let own = await lookup(key, for: prepared.request)
-        let others = shared == key ? [] : await lookup(shared, for: prepared.request)
+        let place = prepared.request.place
+        let own = await lookup(key, at: place)
+        let others = shared == key ? [] : await lookup(shared, at: place)
         var found = (own ?? []) + prepared.forPrincipal(others ?? [])
         if options.usesNoVarySearch {
             for (equivalent, rule) in await NoVarySearchRules(engine: self).equivalents(of: key, sharedKey: shared) {
-                let stored = (await lookup(equivalent, for: prepared.request) ?? []).filter {
+                let stored = (await lookup(equivalent, at: place) ?? []).filter {
                     NoVarySearch($0.head.fields) == rule
                 }
                 let isOthers = shared != key && equivalent.components.partition == .shared
@@ -31,9 +32,10 @@ extension CacheEngine {
         return (found, own != nil && others != nil)
     }
 
-    private func lookup(_ key: CacheKey, for request: CacheRequest) async -> [StoredResponse]? {
+    /// The stored responses of a key; `nil` if the store fails.
+    func lookup(_ key: CacheKey, at place: WorkPlace = .system) async -> [StoredResponse]? {
         if let resident = store.resident(key) { return resident }
-        return await recovering("lookup", at: request.place) { [store] in try await store.lookup(key) }
+        return await recovering("lookup", at: place) { [store] in try await store.lookup(key) }
     }
 
     /// Opens a stored response: the whole representation, a 304 to the caller's own condition, or
@@ -100,24 +102,20 @@ extension CacheEngine {
             guard let plan = prepared.policy.multipartPlan(for: selection, of: stored.head, boundary: boundary) else {
                 return nil
             }
-            return await open(plan, of: stored, at: place)
+            // Every slice is opened now, so that none can be gone when its turn comes.
+            var parts: [BodyStream.Part] = []
+            for piece in plan.pieces {
+                switch piece {
+                case .literal(let bytes): parts.append(.buffer(bytes))
+                case .body(let range):
+                    guard let body = await open(stored, range, at: place) else { return nil }
+                    parts.append(.stream(body))
+                }
+            }
+            return .concatenating(parts, length: plan.length)
         case .unsatisfiable: return .empty
         case .missing: return nil
         }
-    }
-
-    /// Every slice is opened now, so that none can be gone when its turn comes.
-    private func open(_ plan: MultipartPlan, of stored: StoredResponse, at place: WorkPlace) async -> BodyStream? {
-        var parts: [BodyStream.Part] = []
-        for piece in plan.pieces {
-            switch piece {
-            case .literal(let bytes): parts.append(.buffer(bytes))
-            case .body(let range):
-                guard let body = await open(stored, range, at: place) else { return nil }
-                parts.append(.stream(body))
-            }
-        }
-        return .concatenating(parts, length: plan.length)
     }
 
     private func open(_ stored: StoredResponse, _ range: Range<Int64>?, at place: WorkPlace) async -> BodyStream? {

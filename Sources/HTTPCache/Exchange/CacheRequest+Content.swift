@@ -25,4 +25,49 @@ extension CacheRequest {
     private var hasContent: Bool {
         if case .buffer(let buffer) = body { buffer.readableBytes > 0 } else { false }
     }
+
+    /// QUERY always, POST if the caller opted in. RFC 10008, RFC 9111 §2
+    package var isContentKeyed: Bool {
+        head.method.rawValue == "QUERY" || (keysContent && head.method == .post)
+    }
+
+    /// Whether a stored response may answer: for GET, HEAD and requests whose content is in the
+    /// key.
+    ///
+    /// Content that can be read only once cannot be in the key, so such a request has no key.
+    var isKeyed: Bool {
+        if case .stream = body { return false }
+        return head.method == .get || head.method == .head || isContentKeyed
+    }
+
+    /// Whether it can be sent again without its caller: it changes nothing, and its content is in
+    /// memory.
+    package var isReplayable: Bool {
+        if case .stream = body { return false }
+        return head.method.isSafe || isContentKeyed
+    }
+
+    /// Whether another caller's fetch can serve this request: nothing in it asks for a part, or for
+    /// a 304 of its own.
+    var isCollapsible: Bool {
+        guard head.method != .head, !ignoresStored else { return false }
+        let fields = head.headerFields
+        // In one pass, and by index: a loop over the fields themselves copies each.
+        return !fields.indices.contains { fields[$0].name.asksForPartOrNothing }
+    }
+}
+
+extension HTTPField.Name {
+    /// Whether the field makes a request one for a part, or for a 304. RFC 9110 §13.1, §14.2
+    var asksForPartOrNothing: Bool {
+        // By length first: this runs for every field of every request.
+        switch canonicalName.utf8.count {
+        case 5: canonicalName == "range"
+        case 8: canonicalName == "if-range" || canonicalName == "if-match"
+        case 13: canonicalName == "if-none-match"
+        case 17: canonicalName == "if-modified-since"
+        case 19: canonicalName == "if-unmodified-since"
+        default: false
+        }
+    }
 }

@@ -34,38 +34,25 @@ package struct CredentialPartition: Sendable {
 
     /// - Parameter ignored: fields that make no principal.
     func partition(of request: CacheRequest, ignoring ignored: Set<HTTPField.Name> = []) -> CacheKey.Partition {
-        if let secrets = request.secrets { return partition(of: request, secrets, ignoring: ignored) }
-        if let principal = request.principal { return .principal(principal) }
-        guard Self.hasCredentials(request.head.headerFields, ignoring: ignored) else { return .shared }
+        let secrets = request.secrets
+        let withheld = secrets.flatMap { secrets in TargetURI(request: request.head).map(secrets.withheld(from:)) }
+        let pieces = withheld?.pieces ?? []
+        let principal = request.principal
+        // Text that a secret parameter hides is in no key, so the HMAC has to tell apart requests
+        // that differ in it.
+        if let principal, withheld?.isAmbiguous != true { return .principal(principal) }
+        let fields = request.head.headerFields
+        let counted = fields.indices.filter { index in
+            let name = fields[index].name
+            return (Self.isCredential(fields[index]) || secrets?.fields.contains(name) == true)
+                && !ignored.contains(name)
+        }
+        if counted.isEmpty, pieces.isEmpty { return .shared }
         var hmac = HMAC<SHA256>(key: secret)
         // With proofs alone it is the HMAC of nothing: such a request has no particular principal,
         // and its responses are not shared all the same.
-        for field in request.head.headerFields where Self.isKeyed(field) && !ignored.contains(field.name) {
-            hmac.update(field)
-        }
-        return .credentials(Array(hmac.finalize()))
-    }
-
-    /// The same if the caller names further credentials.
-    private func partition(
-        of request: CacheRequest,
-        _ secrets: RequestSecrets,
-        ignoring ignored: Set<HTTPField.Name>
-    ) -> CacheKey.Partition {
-        let withheld = TargetURI(request: request.head).map(secrets.withheld(from:))
-        let pieces = withheld?.pieces ?? []
-        // Text that a secret parameter hides is in no key, so the HMAC has to tell apart requests
-        // that differ in it.
-        let principal = request.principal
-        if let principal, withheld?.isAmbiguous != true { return .principal(principal) }
-        let fields = request.head.headerFields.filter {
-            (Self.isCredential($0) || secrets.fields.contains($0.name)) && !ignored.contains($0.name)
-        }
-        if fields.isEmpty, pieces.isEmpty { return .shared }
-        var hmac = HMAC<SHA256>(key: secret)
-        for field in fields where Self.meaning(of: field) != .proof || secrets.fields.contains(field.name) {
-            hmac.update(field)
-        }
+        for field in counted.map({ fields[$0] })
+        where Self.isKeyed(field) || secrets?.fields.contains(field.name) == true { hmac.update(field) }
         if !pieces.isEmpty {
             // No field of a request has a name like this, so no fields ever lead to this partition.
             hmac.updateWithLengthPrefix(Array("secret parameters".utf8))
@@ -137,8 +124,7 @@ package struct CredentialPartition: Sendable {
                 else { return field }
                 var hmac = HMAC<SHA256>(key: secret)
                 hmac.update(field)
-                let digits = hmac.finalize().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-                return HTTPField(name: field.name, value: digits.joined())
+                return HTTPField(name: field.name, value: hmac.finalize().hexadecimal)
             }
         )
         return request
@@ -175,5 +161,13 @@ extension HTTPFields {
             }
         }
         return result
+    }
+}
+
+extension Sequence<UInt8> {
+    /// Two lower-case digits for each byte.
+    package var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

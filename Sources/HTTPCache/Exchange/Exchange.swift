@@ -1,5 +1,4 @@
 import HTTPCacheSemantics
-import HTTPTypes
 
 /// Drives one exchange in a task: performs what ``ExchangeFlow`` decides.
 struct Exchange {
@@ -157,11 +156,15 @@ struct Exchange {
 
     private mutating func result(of fill: Fill) async throws -> ExchangeFlow.FetchAction {
         do {
+            let isLeader = !flow.isCollapsed
             guard let limit = flow.waitLimit else {
-                return flow.received(try await fill.waitForHead(isLeader: !flow.isCollapsed))
+                return flow.received(try await fill.waitForHead(isLeader: isLeader))
             }
-            guard let delivery = try await waitForHead(of: fill, within: limit) else { return flow.waitedTooLong() }
-            return flow.received(delivery)
+            // The fill goes on without this caller.
+            let delivery = try await engine.sleeper.limit(limit, onTimeout: { fill.keepGoing() }) {
+                try await fill.waitForHead(isLeader: isLeader)
+            }
+            return delivery.map { flow.received($0) } ?? flow.waitedTooLong()
         } catch {
             try Task.checkCancellation()
             return flow.failed(error)
@@ -194,60 +197,5 @@ struct Exchange {
     private func inform(of fill: Fill) {
         guard flow.isCollapsed, let inform = request.onInformational else { return }
         for interim in fill.interims { inform(interim) }
-    }
-
-    /// Waits for a fill's head for a limited time. The fill goes on without this caller after that.
-    ///
-    /// - Returns: `nil` if the time is over.
-    private func waitForHead(of fill: Fill, within limit: Duration) async throws -> Fill.Delivery? {
-        let (sleeper, isLeader) = (engine.sleeper, !flow.isCollapsed)
-        return try await withThrowingTaskGroup(of: Fill.Delivery?.self) { group in
-            group.addTask { try await fill.waitForHead(isLeader: isLeader) }
-            group.addTask {
-                try await sleeper.sleep(for: limit)
-                return nil
-            }
-            if let early = try await group.next() ?? nil {
-                group.cancelAll()
-                return early
-            }
-            fill.keepGoing()
-            group.cancelAll()
-            // The head may have come at that very moment: then it is this caller's.
-            return try? await group.next() ?? nil
-        }
-    }
-}
-
-extension CacheRequest {
-    /// Whether it can be sent again without its caller: it changes nothing, and its content is in
-    /// memory.
-    package var isReplayable: Bool {
-        if case .stream = body { return false }
-        return head.method.isSafe || isContentKeyed
-    }
-
-    /// Whether another caller's fetch can serve this request: nothing in it asks for a part, or for
-    /// a 304 of its own.
-    var isCollapsible: Bool {
-        guard head.method != .head, !ignoresStored else { return false }
-        let fields = head.headerFields
-        // In one pass, and by index: a loop over the fields themselves copies each.
-        return !fields.indices.contains { fields[$0].name.asksForPartOrNothing }
-    }
-}
-
-extension HTTPField.Name {
-    /// Whether the field makes a request one for a part, or for a 304. RFC 9110 §13.1, §14.2
-    fileprivate var asksForPartOrNothing: Bool {
-        // By length first: this runs for every field of every request.
-        switch canonicalName.utf8.count {
-        case 5: canonicalName == "range"
-        case 8: canonicalName == "if-range" || canonicalName == "if-match"
-        case 13: canonicalName == "if-none-match"
-        case 17: canonicalName == "if-modified-since"
-        case 19: canonicalName == "if-unmodified-since"
-        default: false
-        }
     }
 }

@@ -183,7 +183,7 @@ package final class ExchangeAttempt: Sendable {
         case .success(.relayed(let response)):
             let status = HTTPResponse.Status(code: response.status)
             engine.noteResponse(of: fetch.origin, to: prepared)
-            fetch.fetcher.note(status, at: engine.clock.now())
+            engine.throttle.note(status, fetch.fetcher.key, at: engine.clock.now())
             guard end(fetch, status) else { return }
             engine.record(.fetched, response.status, prepared.method) { CacheOutcome.uriMiss.cacheStatus() }
             fetch.completion(.relayed(response))
@@ -248,9 +248,7 @@ package final class ExchangeAttempt: Sendable {
         engine.record(CancellationError(), of: prepared.presented)
     }
 
-    // MARK: In a task
-
-    /// The flow, and how far it has come. If the engine is closed, the caller does not wait for its
+    /// For a task: the flow, and how far it has come. If the engine is closed, the caller does not wait for its
     /// fetch.
     fileprivate func handOver() -> (flow: ExchangeFlow, beginning: Exchange.Beginning) {
         let (flow, beginning) = state.withLock { ($0.flow, $0.beginning) }

@@ -420,7 +420,7 @@ package struct ExchangeMachine: Sendable {
     /// - Returns: that request, and the fetch that is sent for it.
     package func refresh(of stored: StoredResponse) -> (presented: HTTPRequest, fetch: Fetch) {
         var request = request
-        request.headerFields.removeConditionsAndRanges()
+        request.headerFields.removeAll { $0.name.asksForPartOrNothing }
         return (request, validation(of: stored, by: request, reason: .stale, mayStandIn: true))
     }
 

@@ -74,8 +74,7 @@ struct NoVarySearchRules {
 
     private func rule(for key: CacheKey) async -> NoVarySearch? {
         guard let ruleKey = Self.ruleKey(for: key) else { return nil }
-        let found = await engine.recovering("lookup") { try await engine.store.lookup(ruleKey) } ?? []
-        let rule = found.first.map { NoVarySearch($0.head.fields) }
+        let rule = await engine.lookup(ruleKey)?.first.map { NoVarySearch($0.head.fields) }
         return rule?.isDefault == false ? rule : nil
     }
 
@@ -101,7 +100,6 @@ extension TargetURI {
     /// A digest, because a path may be longer than a tag.
     var searchTag: String? {
         guard let path = withQuery(nil) else { return nil }
-        let digest = SHA256.hash(data: Array(path.uri.utf8))
-        return "search " + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        return "search " + SHA256.hash(data: Array(path.uri.utf8)).hexadecimal
     }
 }

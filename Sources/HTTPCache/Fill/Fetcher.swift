@@ -10,11 +10,8 @@ struct Fetcher: Sendable {
     let key: CacheKey
     let plan: FetchPlan
 
-    private var fence: InvalidationSequence { plan.fence }
     private var storedSuccess: StoredResponse? { plan.storedSuccess }
     private var request: CacheRequest { prepared.request }
-    private var selecting: HTTPRequest { prepared.selecting }
-    private var policy: CachePolicy { prepared.policy }
 
     /// The same fetch without the cache's validators.
     private var unconditional: Fetcher {
@@ -70,16 +67,12 @@ struct Fetcher: Sendable {
         engine.fills.end(fill, key)
     }
 
-    private func sending(_ fill: Fill) -> TransportRequest {
-        fill.sending(prepared.sending(plan.fetch.request), for: request)
-    }
-
     private func fetch(_ fill: Fill, _ origin: Origin) async throws {
         let requestTime = engine.clock.now()
         let response: TransportResponse
         do {
             response = try await engine.send(
-                sending(fill),
+                fill.sending(prepared.sending(plan.fetch.request), for: request),
                 to: origin,
                 for: prepared,
                 isProbed: request.isReplayable,
@@ -99,15 +92,10 @@ struct Fetcher: Sendable {
         return error
     }
 
-    /// Records how the origin responded, for requests for the key that come a moment later.
-    func note(_ status: HTTPResponse.Status, at responseTime: Timestamp) {
-        engine.throttle.note(status, key, at: responseTime)
-    }
-
     /// Decides about a response that has come.
     func judge(_ response: TransportResponse, requestedAt requestTime: Timestamp) -> Judgement {
         let responseTime = engine.clock.now()
-        note(response.head.status, at: responseTime)
+        engine.throttle.note(response.head.status, key, at: responseTime)
         var context = FillContext(prepared, key: key, requestTime: requestTime, options: engine.options)
         context.validating = plan.fetch.validating
         context.completing = plan.fetch.completing
@@ -144,7 +132,7 @@ struct Fetcher: Sendable {
             fill.publish(.refused(stored))
         case .store(var draft):
             if engine.options.usesNoVarySearch {
-                draft = await NoVarySearchRules(engine: engine).learn(from: draft, fence: fence, response.boundary)
+                draft = await NoVarySearchRules(engine: engine).learn(from: draft, fence: plan.fence, response.boundary)
             }
             let writer = await writer(for: draft)
             await store(response, draft.head, storing: response.head.partLength ?? draft.expectedLength, writer, fill)
@@ -166,7 +154,7 @@ struct Fetcher: Sendable {
         if boundary?.isCrossed != true {
             let draft = context.draft(head, replacing: stored)
             let updated = await engine.recovering("freshen") {
-                try await engine.store.freshen(stored, with: draft, fence: fence)
+                try await engine.store.freshen(stored, with: draft, fence: plan.fence)
             }
             if let updated, let response = updated {
                 // Another response, with bytes behind it, may have set that head.
@@ -186,11 +174,11 @@ struct Fetcher: Sendable {
     private func update(with response: TransportResponse, _ context: FillContext, _ responseTime: Timestamp) async {
         guard let stored = plan.fetch.selected ?? storedSuccess else { return }
         let boundary = response.boundary
-        let update = policy.headUpdate(
+        let update = prepared.policy.headUpdate(
             of: stored.head,
             bodyLength: stored.bodyLength,
             by: response.head,
-            to: selecting,
+            to: prepared.selecting,
             requestTime: context.requestTime,
             responseTime: responseTime,
             isForOthers: stored.key != key
@@ -233,7 +221,7 @@ struct Fetcher: Sendable {
         }
         let isInPlace = engine.store.suspendsWhileWriting
         let begun = await engine.recovering("beginWrite", suspends: isInPlace) {
-            try await engine.store.beginWrite(draft, fence: fence)
+            try await engine.store.beginWrite(draft, fence: plan.fence)
         }
         guard var writer = begun ?? nil else { return Storing() }
         if let limits, !limits.isEmpty { writer = LimitedWriter(writer, limits.remaining(for: draft)) }
@@ -360,15 +348,13 @@ struct Fetcher: Sendable {
     /// was stored while this fetch waited.
     private func mayReplaceStored(_ head: StoredResponseHead) async -> Bool {
         guard head.status.code >= 400 else { return true }
-        return await !hasStoredSuccess { policy.matchesVariant($0.head, selecting) }
+        return await !hasStoredSuccess { prepared.policy.matchesVariant($0.head, prepared.selecting) }
     }
 
     /// Whether a success is stored for the request now. If the store fails, it may hold one.
     private func hasStoredSuccess(that matches: (StoredResponse) -> Bool) async -> Bool {
         for key in prepared.lookupKeys {
-            var found = engine.store.resident(key)
-            if found == nil { found = await engine.recovering("lookup") { try await engine.store.lookup(key) } }
-            guard let found else { return true }
+            guard let found = await engine.lookup(key) else { return true }
             if found.contains(where: { $0.head.status.code < 400 && matches($0) }) { return true }
         }
         return false

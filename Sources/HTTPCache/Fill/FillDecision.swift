@@ -337,13 +337,6 @@ extension StoredResponse {
     fileprivate var isShared: Bool { key == key.inPartition(.shared) }
 }
 
-extension CacheRequest {
-    /// QUERY always, POST if the caller opted in. RFC 10008, RFC 9111 §2
-    package var isContentKeyed: Bool {
-        head.method.rawValue == "QUERY" || (keysContent && head.method == .post)
-    }
-}
-
 extension TargetURI {
     /// Cache groups as tags of the store. A group belongs to one origin, so its origin is part of
     /// the tag. RFC 9875 §2.1

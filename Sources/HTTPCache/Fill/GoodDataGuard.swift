@@ -64,9 +64,8 @@ extension String {
 extension HTTPFields {
     /// Type and subtype in lower case, without parameters. RFC 9110 §8.3.1
     fileprivate var mediaType: String? {
-        guard let value = self[.contentType] else { return nil }
-        let type = value.prefix { $0 != ";" }.lowercased()
-        return type.split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map(String.init)
+        guard let type = self[.contentType]?.mediaType, !type.isEmpty else { return nil }
+        return type
     }
 
     fileprivate var isJSON: Bool {

@@ -43,10 +43,6 @@ extension CacheEngine {
 
     func noteResponse(of origin: Origin, to prepared: PreparedRequest) {
         guard origins.answered(origin, { prepared.asked }, at: { clock.now() }) else { return }
-        becameReachable(origin)
-    }
-
-    private func becameReachable(_ origin: Origin) {
         health.becameReachable(origin)
         logger.notice("Origin responds again", metadata: ["origin": "\(origin)"])
     }
@@ -98,27 +94,8 @@ extension CacheEngine {
     func enter(_ origin: Origin, _ client: RequestClient, within limit: Duration?) async throws {
         if origins.enterIfFree(origin, client) { return }
         guard let limit else { return try await origins.enter(origin, client) }
-        let (origins, sleeper) = (origins, sleeper)
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                try await origins.enter(origin, client)
-                return true
-            }
-            group.addTask {
-                try await sleeper.sleep(for: limit)
-                return false
-            }
-            var hasEntered = false
-            var failure: any Error = OriginRegistry.Overload.waited(limit)
-            do { hasEntered = try await group.next() ?? false } catch { failure = error }
-            group.cancelAll()
-            // The place may have been granted at this very moment; if it is not taken here, it is
-            // lost.
-            while let result = await group.nextResult() {
-                if case .success(true) = result { hasEntered = true }
-            }
-            if !hasEntered { throw failure }
-        }
+        let entered: Void? = try await sleeper.limit(limit) { [origins] in try await origins.enter(origin, client) }
+        if entered == nil { throw OriginRegistry.Overload.waited(limit) }
     }
 
     /// Sends a request whose response's head must arrive within the hard timeout after its content
@@ -154,9 +131,16 @@ extension CacheEngine {
                 sending.cancel()
             }
         }
+        if watch.end() { return try sent.get() }
+        // A request that waited for a connection all the time was never sent: the origin was not
+        // silent.
+        if case .failure(let error) = sent, error.isOverload { throw error }
         // A response that came at this very moment is of no use: its body would break off.
-        guard watch.end() else { throw sent.overload ?? TransportError.silence(of: request.head.origin, limit) }
-        return try sent.get()
+        throw TransportError(
+            code: .timeout,
+            message: "'\(request.head.origin)' sent no response within \(limit). "
+                + "Raise the hard timeout if it needs longer."
+        )
     }
 
     /// Probes an origin, at growing intervals, until any request receives a response from it.
@@ -241,25 +225,6 @@ extension Breaker.Failure {
         case .timeout: self = .silence
         default: return nil
         }
-    }
-}
-
-extension TransportError {
-    /// The error of the hard timeout.
-    fileprivate static func silence(of origin: String, _ limit: Duration) -> TransportError {
-        TransportError(
-            code: .timeout,
-            message: "'\(origin)' sent no response within \(limit). Raise the hard timeout if it needs longer."
-        )
-    }
-}
-
-extension Result<TransportResponse, any Error> {
-    /// The error if the request waited for a connection all the time. Then the origin was not
-    /// silent: it was never asked.
-    fileprivate var overload: (any Error)? {
-        guard case .failure(let error) = self, error.isOverload else { return nil }
-        return error
     }
 }
 

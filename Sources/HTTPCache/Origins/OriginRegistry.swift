@@ -82,9 +82,16 @@ package final class OriginRegistry: Sendable {
     ///   - now: called only if there was a failure lately.
     /// - Returns: whether the origin was treated as unreachable.
     func answered(_ origin: Origin, _ asked: @Sendable () -> AskedTarget, at now: @Sendable () -> Timestamp) -> Bool {
+        endProbing(origin) { $0.isIdle ? nil : $0.answered(asked(), at: now()) }
+    }
+
+    /// Changes an origin's breaker so that no probe is needed any more.
+    ///
+    /// - Parameter change: returns whether the breaker was open; `nil` if nothing is to be done.
+    /// - Returns: whether the origin was treated as unreachable.
+    private func endProbing(_ origin: Origin, _ change: (inout Breaker) -> Bool?) -> Bool {
         let (wasOpen, probing) = state.withLock { state -> (Bool, Task<Void, Never>?) in
-            guard let record = state.records[origin], !record.breaker.isIdle else { return (false, nil) }
-            let wasOpen = record.breaker.answered(asked(), at: now())
+            guard let record = state.records[origin], let wasOpen = change(&record.breaker) else { return (false, nil) }
             if record.probe != nil { record.probe = nil }
             let probing = record.probing.take()
             state.forgetIfIdle(record, origin)
@@ -157,17 +164,10 @@ package final class OriginRegistry: Sendable {
     ///
     /// - Returns: whether it was treated as unreachable.
     func forget(_ origin: Origin) -> Bool {
-        let (wasOpen, probing) = state.withLock { state -> (Bool, Task<Void, Never>?) in
-            guard let record = state.records[origin] else { return (false, nil) }
-            let wasOpen = record.breaker.isOpen
-            record.breaker = Breaker()
-            record.probe = nil
-            let probing = record.probing.take()
-            state.forgetIfIdle(record, origin)
-            return (wasOpen, probing)
+        endProbing(origin) { breaker in
+            defer { breaker = Breaker() }
+            return breaker.isOpen
         }
-        probing?.cancel()
-        return wasOpen
     }
 
     /// Ends every probe and rejects waiting requests.

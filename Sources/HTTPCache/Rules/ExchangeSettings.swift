@@ -106,6 +106,9 @@ public struct ExchangeSettings: Sendable, Hashable {
         return methods.contains(method) || (method == .head && methods.contains(.get))
     }
 
+    /// Whether the content of a POST may be in its key.
+    var mayKeyContent: Bool { keyedContent != .asRequested && !isBypassed && admits(.post) }
+
     /// Whether responses with a status are stored, and served if stored already: see
     /// ``PolicyOverrides/statuses``. A part is treated as the whole that it belongs to.
     func stores(_ status: HTTPResponse.Status) -> Bool {

@@ -50,33 +50,30 @@ struct GraphQLContent: Sendable, Hashable {
     init?(_ bytes: [UInt8]) {
         guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
         var scanner = JSONScanner(bytes)
-        guard scanner.take(UInt8(ascii: "{")) else { return nil }
         var seen: Set<String> = []
         var query: String?
-        var isFirst = true
-        while !scanner.take(UInt8(ascii: "}")) {
-            guard isFirst || scanner.take(UInt8(ascii: ",")), let name = scanner.string(), seen.insert(name).inserted,
-                scanner.take(UInt8(ascii: ":"))
-            else { return nil }
-            isFirst = false
+        var operationName: String?
+        let isRead = scanner.readObject { scanner, name in
+            guard seen.insert(name).inserted else { return false }
             switch name {
             case "query":
                 query = scanner.string()
-                guard query != nil else { return nil }
+                return query != nil
             case "operationName":
-                if scanner.takeNull() { break }
+                if scanner.take(literal: "null") { return true }
                 operationName = scanner.string()
-                guard operationName?.isEmpty == false else { return nil }
-            case "variables":
-                guard scanner.skipValue() else { return nil }
+                return operationName?.isEmpty == false
+            case "variables": return scanner.skipValue()
             case "extensions":
                 // A server that knows the operation by its hash may ignore the document.
-                guard let names = scanner.memberNames(), !names.contains("persistedQuery") else { return nil }
-            default: return nil
+                guard scanner.isAtObject else { return scanner.skipValue() }
+                return scanner.readObject { $1 != "persistedQuery" && $0.skipValue(depth: 1) }
+            default: return false
             }
         }
-        guard scanner.isAtEnd, let query else { return nil }
+        guard isRead, scanner.isAtEnd, let query else { return nil }
         self.query = query
+        self.operationName = operationName
     }
 }
 
@@ -109,9 +106,7 @@ private struct JSONScanner {
         return true
     }
 
-    mutating func takeNull() -> Bool { take(literal: "null") }
-
-    private mutating func take(literal: StaticString) -> Bool {
+    mutating func take(literal: StaticString) -> Bool {
         skipSpace()
         let text = "\(literal)"
         guard bytes[position...].starts(with: text.utf8) else { return false }
@@ -172,33 +167,33 @@ private struct JSONScanner {
         return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
     }
 
-    /// Skips one value, and returns the names of its members if it is an object; `nil` if there is
-    /// no valid value.
-    mutating func memberNames() -> [String]? {
-        guard take(UInt8(ascii: "{")) else { return skipValue() ? [] : nil }
-        var names: [String] = []
-        while !take(UInt8(ascii: "}")) {
-            guard names.isEmpty || take(UInt8(ascii: ",")), let name = string(), take(UInt8(ascii: ":")),
-                skipValue(depth: 1)
-            else { return nil }
-            names.append(name)
+    /// Whether an object begins here.
+    var isAtObject: Bool {
+        mutating get {
+            skipSpace()
+            return position < bytes.count && bytes[position] == UInt8(ascii: "{")
         }
-        return names
+    }
+
+    /// Reads an object.
+    ///
+    /// - Parameter member: reads the value of a member with this name, or rejects it.
+    /// - Returns: `false` if there is no valid object, or a member was rejected.
+    mutating func readObject(_ member: (inout JSONScanner, String) -> Bool) -> Bool {
+        guard take(UInt8(ascii: "{")) else { return false }
+        var isFirst = true
+        while !take(UInt8(ascii: "}")) {
+            guard isFirst || take(UInt8(ascii: ",")), let name = string(), take(UInt8(ascii: ":")), member(&self, name)
+            else { return false }
+            isFirst = false
+        }
+        return true
     }
 
     /// Skips one value of any kind.
     mutating func skipValue(depth: Int = 0) -> Bool {
         guard depth < Self.maximumDepth else { return false }
-        if take(UInt8(ascii: "{")) {
-            var isFirst = true
-            while !take(UInt8(ascii: "}")) {
-                guard isFirst || take(UInt8(ascii: ",")), string() != nil, take(UInt8(ascii: ":")),
-                    skipValue(depth: depth + 1)
-                else { return false }
-                isFirst = false
-            }
-            return true
-        }
+        if isAtObject { return readObject { scanner, _ in scanner.skipValue(depth: depth + 1) } }
         if take(UInt8(ascii: "[")) {
             var isFirst = true
             while !take(UInt8(ascii: "]")) {

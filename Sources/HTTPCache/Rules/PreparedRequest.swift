@@ -81,14 +81,12 @@ package final class PreparedRequest: Sendable {
 
     /// How long an origin may take to send a response's head; `nil` leaves it to the transport.
     func hardTimeout(_ options: EngineOptions) -> Duration? {
-        guard let settings else { return options.hardTimeout }
-        return settings.hardTimeout.resolved(options.hardTimeout)
+        settings.map { $0.hardTimeout.resolved(options.hardTimeout) } ?? options.hardTimeout
     }
 
     /// How long a caller waits while a stored response could answer; `nil`: without limit.
     func softTimeout(_ options: EngineOptions) -> Duration? {
-        guard let settings else { return options.softTimeout }
-        return settings.softTimeout.resolved(options.softTimeout)
+        settings.map { $0.softTimeout.resolved(options.softTimeout) } ?? options.softTimeout
     }
 
     /// The share of its lifetime after which a stored response is renewed.
@@ -123,7 +121,7 @@ package final class PreparedRequest: Sendable {
         request.onInformational = nil
         request.place = .system
         var original = original
-        original?.head.headerFields.removeConditionsAndRanges()
+        original?.head.headerFields.removeAll { $0.name.asksForPartOrNothing }
         original?.onInformational = nil
         return PreparedRequest(self, request: request, original: original)
     }
@@ -270,9 +268,7 @@ package final class PreparedRequest: Sendable {
     /// Whether rules put a POST's content into its key. A POST that bypasses the store all the same
     /// is an ordinary POST, and invalidates. RFC 9111 §4.4
     private static func keysContent(of presented: CacheRequest, _ settings: ExchangeSettings) -> Bool {
-        guard settings.keyedContent != .asRequested, presented.head.method == .post, presented.storage != .never,
-            !settings.isBypassed, settings.admits(.post)
-        else { return false }
+        guard settings.mayKeyContent, presented.head.method == .post, presented.storage != .never else { return false }
         if case .stream = presented.body { return false }
         return settings.keyedContent == .any || presented.isGraphQLQuery
     }
@@ -303,6 +299,12 @@ extension CacheEngine {
             settingsVersion: version
         )
         return PreparedRequest(request, rules: rules, snapshot)
+    }
+
+    /// Whether rules may put a POST's content into its key. If so, the content must be in memory.
+    /// Code that reads it from a connection asks this first.
+    package func mayKeyContent(of request: HTTPRequest) -> Bool {
+        request.method == .post && rules?.rules(for: request).settings.mayKeyContent ?? false
     }
 
     /// The rules for a request, with its own settings over them; `nil` without either.
@@ -395,14 +397,5 @@ extension FieldEdits {
         fields.removeAll { !kept.contains($0.name) && (removed.contains($0.name) || set.contains($0.name)) }
         // `HTTPFields` traps at 65,535 fields; no valid message needs as many.
         for field in set where !kept.contains(field.name) && fields.count < 65_000 { fields.append(field) }
-    }
-}
-
-extension HTTPFields {
-    /// Removes the fields that make a request ask for a part or a 304.
-    mutating func removeConditionsAndRanges() {
-        for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange, .range] {
-            self[fields: name] = []
-        }
     }
 }

@@ -52,7 +52,7 @@ public final class RequestRules: PolicyOverriding {
     /// The settings for a response of a content type.
     public func settings(forContentType contentType: String?) -> ExchangeSettings {
         guard let resolve else { return settings }
-        let mediaType = contentType.map(Self.mediaType)
+        let mediaType = contentType?.mediaType
         let key = mediaType ?? ""
         if let known = resolved.withLock({ $0[key] }) { return known }
         let settings = resolve(mediaType).completed
@@ -69,10 +69,12 @@ public final class RequestRules: PolicyOverriding {
     public func overrides(forContentType contentType: String?) -> PolicyOverrides {
         settings(forContentType: contentType).overrides
     }
+}
 
-    /// Type and subtype in lower case, without parameters. RFC 9110 §8.3.1
-    private static func mediaType(_ contentType: String) -> String {
-        let type = contentType.prefix { $0 != ";" }.lowercased()
+extension String {
+    /// The type and subtype of a content type, in lower case, without parameters. RFC 9110 §8.3.1
+    var mediaType: String {
+        let type = prefix { $0 != ";" }.lowercased()
         return type.split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map(String.init) ?? ""
     }
 }
@@ -85,9 +87,7 @@ extension ExchangeSettings {
         settings.overrides.ignoredFields.formUnion(ignoredFields.map(\.canonicalName))
         return settings
     }
-}
 
-extension ExchangeSettings {
     /// A copy with a request's own settings over it.
     fileprivate func overridden(by override: any SettingsOverriding) -> ExchangeSettings {
         var settings = self

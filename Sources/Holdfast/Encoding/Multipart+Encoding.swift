@@ -127,14 +127,6 @@ extension Multipart {
     }
 }
 
-extension Sequence<UInt8> {
-    /// Two lower-case digits for each byte.
-    var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-}
-
 extension String {
     /// Escapes names of fields and files as browsers do: UTF-8, with the bytes percent-encoded that
     /// would end the quotes or the line. RFC 7578 §4.2, WHATWG HTML §4.10.21.8
