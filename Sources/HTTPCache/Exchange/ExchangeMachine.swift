@@ -285,7 +285,8 @@ package struct ExchangeMachine: Sendable {
             if case .serve(let serve) = originFailed(unreachableError) { return .serve(serve, isRecent: true) }
         case nil: break
         }
-        guard trustsBreaker, isOriginUnreachable else { return .ask }
+        // In the other modes an origin that counts as unreachable is asked each time.
+        guard mode == .automatic, isOriginUnreachable else { return .ask }
         switch originFailed(unreachableError) {
         case .serve(let serve): return .serve(serve, isRecent: false)
         case .fetch: return .ask
@@ -322,10 +323,7 @@ package struct ExchangeMachine: Sendable {
     }
 
     /// Whether an earlier response of the origin does not satisfy the request.
-    package var asksOriginFirst: Bool { preference == .networkFirst || preference == .networkOnly }
-
-    /// Whether an origin that counts as unreachable is not asked, instead of being asked each time.
-    package var trustsBreaker: Bool { mode == .automatic }
+    private var asksOriginFirst: Bool { preference == .networkFirst || preference == .networkOnly }
 
     /// The origin responded with this status: the stored response that is served in its place, if
     /// one may be. RFC 5861 §4
@@ -350,11 +348,8 @@ package struct ExchangeMachine: Sendable {
     /// Whether a response may serve this request although another request brought it before this
     /// one came, and it is not stored yet. RFC 9111 §4
     package func mayReuse(_ head: StoredResponseHead) -> Bool {
-        guard !asksOriginFirst else { return false }
-        return switch policy.reuse(of: head, for: request, at: now).decision {
-        case .fresh, .staleAllowed: true
-        case .staleWhileRevalidate, .validate: false
-        }
+        let decision = policy.reuse(of: head, for: request, at: now).decision
+        return !asksOriginFirst && (decision == .fresh || decision == .staleAllowed)
     }
 
     /// The origin has not responded for as long as a caller waits: the stored response that is

@@ -65,7 +65,7 @@ struct NoVarySearchRules {
             let stored = await engine.recovering("noVarySearch") {
                 try await engine.store.beginWrite(record, fence: fence)?.finish()
             }
-            if let stored, let stored { await engine.undo(.stored(stored), ifCrossed: boundary) }
+            if let stored, let stored { await engine.undo(StoredChange(response: stored), ifCrossed: boundary) }
         }
         var draft = draft
         draft.key = canonical

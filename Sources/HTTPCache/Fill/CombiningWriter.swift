@@ -10,9 +10,11 @@ actor CombiningWriter: ResponseWriter {
     private let base: any ResponseWriter
     private var before: BodyStream?
     private var after: BodyStream?
-    private let beforeLength: Int64
     /// The bytes of the new part that are written.
     private let needed: Range<Int64>
+    /// The distance from an offset in the new part to its offset in the written body. The byte
+    /// there may be a stored byte that is the same.
+    private let shift: Int64
     private var received: Int64 = 0
     /// The bytes that were written, if ``content()`` will be asked for.
     private var kept: ByteBuffer?
@@ -56,8 +58,8 @@ actor CombiningWriter: ResponseWriter {
         kept = keepsContent ? ByteBuffer() : nil
         self.before = before
         self.after = after
-        beforeLength = plan.before.map { $0.upperBound - $0.lowerBound } ?? 0
         needed = plan.needed
+        shift = Int64(plan.before?.count ?? 0) - plan.needed.lowerBound
     }
 
     func append(_ chunk: ByteBuffer) async throws {
@@ -96,10 +98,6 @@ actor CombiningWriter: ResponseWriter {
         guard let stored = after.take() else { return }
         for try await chunk in stored { try await write(chunk) }
     }
-
-    /// The distance from an offset in the new part to its offset in the written body. The byte
-    /// there may be a stored byte that is the same.
-    private var shift: Int64 { beforeLength - needed.lowerBound }
 
     var readableLength: Int64 {
         get async { max(0, min(received, await base.readableLength - shift)) }

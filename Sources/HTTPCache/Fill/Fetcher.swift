@@ -161,7 +161,7 @@ struct Fetcher: Sendable {
                 var head = stored.head
                 head.isInvalidated = true
                 let former = context.draft(head, replacing: stored)
-                await engine.undo(.freshened(response, former: former), ifCrossed: boundary)
+                await engine.undo(StoredChange(response: response, former: former), ifCrossed: boundary)
                 return response
             }
         }
@@ -422,7 +422,9 @@ struct Fetcher: Sendable {
                     engine.fills.claimStoring(fill, key, head, isPart: head.status == .partialContent)
                 {
                     let stored = await engine.recovering("finish", suspends: isInPlace) { try await writer.finish() }
-                    if let stored, let stored { await engine.undo(.stored(stored), ifCrossed: response.boundary) }
+                    if let stored, let stored {
+                        await engine.undo(StoredChange(response: stored), ifCrossed: response.boundary)
+                    }
                 } else {
                     await writer.abandon()
                 }

@@ -84,7 +84,7 @@ final class Fill: Sendable {
     let number: UInt64
     /// The rules under which it began; `nil` without any.
     let rules: ObjectIdentifier?
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// - Parameters:
     ///   - check: that of the request that is sent.
@@ -99,12 +99,10 @@ final class Fill: Sendable {
         self.fence = fence
         self.rules = rules
         self.number = number
-        state.withLock { state in
-            if let check { state.checks = [check] }
-            state.isBackground = isBackground
-            // No caller leads it.
-            state.hasLeaderLeft = isBackground
-        }
+        // No caller leads a fetch in the background.
+        state = Mutex(
+            State(hasLeaderLeft: isBackground, isBackground: isBackground, checks: check.map { [$0] } ?? [])
+        )
     }
 
     /// Lets the fetch go on from now on when the last caller leaves: a caller was served another

@@ -153,6 +153,10 @@ package struct Breaker: Sendable, Hashable {
         switch failure {
         case .connection:
             run.connections += 1
+            // One failure is enough, unless connections fail and succeed in turn. Then it takes a
+            // row that chance does not produce.
+            guard !isOpen, run.connections >= 1 << (2 * doubt) else { return .none }
+            open(at: now, firstTry: now)
         case .hangUp, .silence:
             run.responses += 1
             failing.failed(asked, threshold: options.failureThreshold, at: now)
@@ -161,15 +165,7 @@ package struct Breaker: Sendable, Hashable {
             {
                 run.silentTargets.append(asked.target)
             }
-        }
-        guard !isOpen else { return .none }
-        switch failure {
-        case .connection:
-            // One failure is enough, unless connections fail and succeed in turn. Then it takes a
-            // row that chance does not produce.
-            guard run.connections >= 1 << (2 * doubt) else { return .none }
-            open(at: now, firstTry: now)
-        case .hangUp, .silence:
+            guard !isOpen else { return .none }
             // A confirmation would keep every miss waiting until the origin has been silent to the
             // probes too.
             guard run.silentTargets.count >= options.silenceThreshold, doubt == 0 else {

@@ -75,9 +75,6 @@ struct FailingTargets: Sendable, Hashable {
     }
 
     mutating func forget(at now: Timestamp) {
-        guard let first = entries.first else { return }
-        if now < first.failedAt || now >= first.failedAt.adding(Self.memory) {
-            entries.removeAll { now < $0.failedAt || now >= $0.failedAt.adding(Self.memory) }
-        }
+        entries.removeAll { now < $0.failedAt || now >= $0.failedAt.adding(Self.memory) }
     }
 }

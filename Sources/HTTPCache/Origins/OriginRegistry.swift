@@ -222,7 +222,11 @@ package final class OriginRegistry: Sendable {
                 continuation.resume(with: result)
             }
         } onCancel: {
-            let waiter = state.withLock { $0.giveUp(id, origin) }
+            let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+                guard let record = state.records[origin], record.places.giveUp(id) else { return nil }
+                defer { state.forgetIfIdle(record, origin) }
+                return record.waiting.removeValue(forKey: id)
+            }
             waiter?.resume(throwing: CancellationError())
         }
     }
@@ -254,7 +258,14 @@ package final class OriginRegistry: Sendable {
 
     /// Gives a place back, or hands it to the next waiter.
     func leave(_ origin: Origin, _ client: RequestClient) {
-        for waiter in state.withLock({ $0.leave(origin, client) }) { waiter.resume() }
+        let admitted = state.withLock { state -> [CheckedContinuation<Void, any Error>] in
+            guard let record = state.records[origin] else { return [] }
+            // The place is handed over directly, so no newcomer can take it in between.
+            let admitted = record.waiters(record.places.leave(client, limit: state.options.inFlightLimit))
+            if admitted.isEmpty { state.forgetIfIdle(record, origin) }
+            return admitted
+        }
+        for waiter in admitted { waiter.resume() }
     }
 
     // MARK: Bodies without a reader
@@ -314,26 +325,6 @@ extension OriginRegistry.State {
         let record = OriginRegistry.Record()
         records[origin] = record
         return record
-    }
-
-    fileprivate mutating func leave(
-        _ origin: Origin,
-        _ client: RequestClient
-    ) -> [CheckedContinuation<Void, any Error>] {
-        guard let record = records[origin] else { return [] }
-        // The place is handed over directly, so no newcomer can take it in between.
-        let admitted = record.places.leave(client, limit: options.inFlightLimit)
-        guard admitted.isEmpty else { return record.waiters(admitted) }
-        forgetIfIdle(record, origin)
-        return []
-    }
-
-    /// Takes out a waiter that gave up.
-    fileprivate mutating func giveUp(_ id: UInt64, _ origin: Origin) -> CheckedContinuation<Void, any Error>? {
-        guard let record = records[origin], record.places.giveUp(id) else { return nil }
-        let waiter = record.waiting.removeValue(forKey: id)
-        forgetIfIdle(record, origin)
-        return waiter
     }
 
     fileprivate mutating func forgetIfIdle(_ record: OriginRegistry.Record, _ origin: Origin) {

@@ -82,6 +82,12 @@ private struct JSONScanner {
     /// The deepest nesting of arrays and objects that is accepted; more than any variables have.
     private static let maximumDepth = 256
 
+    /// The scalars that a backslash and one letter stand for.
+    private static let escapes: [UInt8: Unicode.Scalar] = [
+        UInt8(ascii: "\""): "\"", UInt8(ascii: "\\"): "\\", UInt8(ascii: "/"): "/", UInt8(ascii: "b"): "\u{08}",
+        UInt8(ascii: "f"): "\u{0C}", UInt8(ascii: "n"): "\n", UInt8(ascii: "r"): "\r", UInt8(ascii: "t"): "\t",
+    ]
+
     private let bytes: [UInt8]
     private var position = 0
 
@@ -137,24 +143,13 @@ private struct JSONScanner {
     private mutating func escape() -> Unicode.Scalar? {
         guard position < bytes.count else { return nil }
         defer { position += 1 }
-        switch bytes[position] {
-        case UInt8(ascii: "\""): return "\""
-        case UInt8(ascii: "\\"): return "\\"
-        case UInt8(ascii: "/"): return "/"
-        case UInt8(ascii: "b"): return "\u{08}"
-        case UInt8(ascii: "f"): return "\u{0C}"
-        case UInt8(ascii: "n"): return "\n"
-        case UInt8(ascii: "r"): return "\r"
-        case UInt8(ascii: "t"): return "\t"
-        case UInt8(ascii: "u"):
-            guard let unit = hexadecimal() else { return nil }
-            guard 0xD800...0xDBFF ~= unit else { return Unicode.Scalar(unit) }
-            guard bytes[(position + 1)...].starts(with: "\\u".utf8) else { return nil }
-            position += 2
-            guard let low = hexadecimal(), 0xDC00...0xDFFF ~= low else { return nil }
-            return Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
-        default: return nil
-        }
+        if let scalar = Self.escapes[bytes[position]] { return scalar }
+        guard bytes[position] == UInt8(ascii: "u"), let unit = hexadecimal() else { return nil }
+        guard 0xD800...0xDBFF ~= unit else { return Unicode.Scalar(unit) }
+        guard bytes[(position + 1)...].starts(with: "\\u".utf8) else { return nil }
+        position += 2
+        guard let low = hexadecimal(), 0xDC00...0xDFFF ~= low else { return nil }
+        return Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
     }
 
     /// Reads four digits after the cursor, which then stands on the last of them.

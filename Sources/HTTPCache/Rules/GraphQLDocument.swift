@@ -1,8 +1,6 @@
 /// The type of a GraphQL operation. GraphQL §2.3
-package enum GraphQLOperationType: Sendable, Hashable {
-    case query
-    case mutation
-    case subscription
+package enum GraphQLOperationType: String, Sendable {
+    case query, mutation, subscription
 }
 
 /// Finds the requested operation of a GraphQL document, and its type. GraphQL §2
@@ -56,14 +54,8 @@ package struct GraphQLDocument {
     /// Reads the rest of a definition after its keyword. A fragment has no type; `nil` for anything
     /// else.
     private mutating func definition(_ keyword: String) -> (type: GraphQLOperationType?, name: String?)? {
-        let type: GraphQLOperationType?
-        switch keyword {
-        case "query": type = .query
-        case "mutation": type = .mutation
-        case "subscription": type = .subscription
-        case "fragment": type = nil
-        default: return nil
-        }
+        let type = GraphQLOperationType(rawValue: keyword)
+        guard type != nil || keyword == "fragment" else { return nil }
         var name: String?
         var isFirst = true
         while let token = next() {
@@ -94,12 +86,9 @@ package struct GraphQLDocument {
             case UInt8(ascii: "{"), UInt8(ascii: "("), UInt8(ascii: "["):
                 guard open.count < Self.maximumDepth else { return false }
                 open.append(byte)
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // In ASCII the opening bracket of these is two before its closing one.
-                guard last == byte - 2 else { return false }
-                open.removeLast()
-            case UInt8(ascii: ")"):
-                guard last == UInt8(ascii: "(") else { return false }
+            case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ")"):
+                // In ASCII the opening bracket is two before its closing one, a parenthesis one.
+                guard last == byte - (byte == UInt8(ascii: ")") ? 1 : 2) else { return false }
                 open.removeLast()
             default: break
             }

@@ -246,10 +246,7 @@ package final class PreparedRequest: Sendable {
     ) -> CacheRequest {
         var request = presented
         if let target { request.head.path = target.requestTarget }
-        let edits = settings.requestFields
-        if !edits.isEmpty {
-            request.head.headerFields.removeAll { edits.removed.contains($0.name) || edits.set.contains($0.name) }
-        }
+        if !settings.requestFields.isEmpty { settings.requestFields.withhold(from: &request.head.headerFields) }
         if settings.normalizesAcceptEncoding, let value = AcceptEncoding.normalized(request.head.headerFields) {
             request.head.headerFields[.acceptEncoding] = value
         }
@@ -384,8 +381,8 @@ extension ExchangeSettings.Override {
 }
 
 extension FieldEdits {
-    /// Removes the named fields and sets none. For interim responses, which have no content that a
-    /// set field could describe. RFC 9110 §15.2
+    /// Removes the named fields and sets none. For a request before its key is made, and for interim
+    /// responses, which have no content that a set field could describe. RFC 9110 §15.2
     func withhold(from fields: inout HTTPFields) {
         fields.removeAll { removed.contains($0.name) || set.contains($0.name) }
     }

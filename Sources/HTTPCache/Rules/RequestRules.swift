@@ -43,10 +43,9 @@ public final class RequestRules: PolicyOverriding {
 
     /// A copy with a request's own settings over it.
     func overridden(by override: any SettingsOverriding) -> RequestRules {
-        guard let resolve else { return RequestRules(settings: settings.overridden(by: override)) }
-        return RequestRules(settings: settings.overridden(by: override)) { mediaType in
-            resolve(mediaType).overridden(by: override)
-        }
+        let settings = settings.overridden(by: override)
+        guard let resolve else { return RequestRules(settings: settings) }
+        return RequestRules(settings: settings) { resolve($0).overridden(by: override) }
     }
 
     /// The settings for a response of a content type.
