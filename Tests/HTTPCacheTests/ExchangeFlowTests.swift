@@ -25,9 +25,9 @@ struct ExchangeFlowTests {
     @Test func missIsFetchedUnderTheFenceOfItsLookup() throws {
         var flow = try flow()
         try ask(flow.lookUp([]))
-        #expect(flow.plan?.fence == InvalidationSequence(3))
+        #expect(flow.plan?.known.fence == InvalidationSequence(3))
         #expect(
-            flow.plan?.fetch.reason == .uriMiss && flow.plan?.storedSuccess == nil && flow.plan?.knowsStored == true
+            flow.plan?.fetch.reason == .uriMiss && flow.plan?.known.success == nil && flow.plan?.known.isWhole == true
         )
         #expect(flow.seenFills == 7 && flow.mayCollapse)
     }
@@ -36,13 +36,13 @@ struct ExchangeFlowTests {
         var flow = try flow()
         let stale = try stored(age: 100)
         try ask(flow.lookUp([stale]))
-        #expect(flow.plan?.fetch.validating?.id == stale.id && flow.plan?.storedSuccess?.id == stale.id)
+        #expect(flow.plan?.fetch.validating?.id == stale.id && flow.plan?.known.success?.id == stale.id)
     }
 
     @Test func partialLookupIsRemembered() throws {
         var flow = try flow()
         try ask(flow.lookUp([], isWhole: false))
-        #expect(flow.plan?.knowsStored == false)
+        #expect(flow.plan?.known.isWhole == false)
     }
 
     /// Mutant: `bodyGone` that considers the gone response again.
@@ -54,7 +54,7 @@ struct ExchangeFlowTests {
         #expect(try serve(flow.bodyGone()).stored.id == 3 - first)
         try ask(flow.bodyGone())
         // Both were stored when the origin was asked, so an error must not replace them.
-        #expect(flow.plan?.storedVariants.count == 2)
+        #expect(flow.plan?.known.variants.count == 2)
     }
 
     @Test(arguments: [CacheRequest.Preference.storedOnly, .standard]) func missWithoutOriginIsRefused(
@@ -70,7 +70,7 @@ struct ExchangeFlowTests {
         try ask(flow.lookUp([try stored(age: 1)]))
         #expect(flow.plan?.fetch.validating == nil && !flow.mayCollapse)
         // It is no answer, but still a success that an error must not replace.
-        #expect(flow.plan?.storedVariants.count == 1)
+        #expect(flow.plan?.known.variants.count == 1)
     }
 
     /// Mutant: `advance` is not called, so that the second lookup's response is from the future.
@@ -104,7 +104,8 @@ struct ExchangeFlowTests {
         let serve = try serve(flow.lookUp([revalidated]))
         #expect(serve.isToBeRefreshed)
         let renewal = try #require(flow.renewal(of: serve, recent: nil, isOriginUnreachable: false))
-        #expect(renewal.plan.fetch.validating?.id == revalidated.id && renewal.plan.fence == InvalidationSequence(3))
+        #expect(renewal.plan.fetch.validating?.id == revalidated.id)
+        #expect(renewal.plan.known.fence == InvalidationSequence(3))
         #expect(flow.renewal(of: serve, recent: .unreachable, isOriginUnreachable: false) == nil)
         #expect(flow.renewal(of: serve, recent: nil, isOriginUnreachable: true) == nil)
     }

@@ -5,7 +5,7 @@ import HTTPTypes
 
 /// Parts of a representation.
 extension FillCase {
-    static let part: @Sendable (inout FillContext) -> Void = { $0.completing = $0.storedPart() }
+    static let part: @Sendable (inout FillContext) -> Void = { $0.fetch.completing = $0.storedPart() }
 
     /// A part of ten bytes.
     static func part(_ range: String, tag: String = "1", cacheControl: String? = nil) -> HTTPFields {
@@ -51,7 +51,7 @@ extension FillCase {
             part("5-9"),
             to: bearer,
             beside: {
-                $0.completing = $0.storedPart(isShared: false)
+                $0.fetch.completing = $0.storedPart(isShared: false)
             }
         ),
         FillCase("the whole, because it has changed", .stores, .ok, lasting, beside: part),
@@ -62,7 +62,7 @@ extension FillCase {
     ]
 
     static let some: HTTPFields = [.range: "bytes=5-7"]
-    static let besidePart: @Sendable (inout FillContext) -> Void = { $0.storedSuccess = $0.storedPart() }
+    static let besidePart: @Sendable (inout FillContext) -> Void = { $0.known.success = $0.storedPart() }
 
     static let combining = [
         FillCase("a part with nothing stored", .stores, .partialContent, part("5-7"), to: some),

@@ -6,8 +6,8 @@ import HTTPTypes
 /// Responses beside a stored one, and to its validation.
 extension FillCase {
     static let success: @Sendable (inout FillContext) -> Void = {
-        $0.storedSuccess = $0.stored()
-        $0.storedVariants = [$0.stored()]
+        $0.known.success = $0.stored()
+        $0.known.variants = [$0.stored()]
     }
 
     static let guarded: @Sendable (inout FillContext) -> Void = {
@@ -17,7 +17,7 @@ extension FillCase {
 
     static let standsIn: @Sendable (inout FillContext) -> Void = {
         guarded(&$0)
-        $0.mayStandIn = true
+        $0.fetch.mayStandIn = true
     }
 
     static let page: HTTPFields = [.contentType: "text/html", .cacheControl: "max-age=60"]
@@ -43,7 +43,7 @@ extension FillCase {
             .notFound,
             lasting,
             beside: {
-                $0.storedVariants = [$0.stored([.vary: "Accept"])]
+                $0.known.variants = [$0.stored([.vary: "Accept"])]
             }
         ),
         FillCase(
@@ -53,7 +53,7 @@ extension FillCase {
             [
                 .cacheControl: "max-age=60", .vary: "Accept",
             ],
-            beside: { $0.storedVariants = [$0.stored([.vary: "Accept"])] }
+            beside: { $0.known.variants = [$0.stored([.vary: "Accept"])] }
         ),
         FillCase("a page of HTML without a guard", .stores, .ok, page, beside: success),
         FillCase("a page of HTML", .passes(.guarded), .ok, page, beside: guarded),
@@ -135,9 +135,9 @@ extension FillCase {
         ),
     ]
 
-    static let validation: @Sendable (inout FillContext) -> Void = { $0.validating = $0.stored() }
+    static let validation: @Sendable (inout FillContext) -> Void = { $0.fetch.validating = $0.stored() }
     static let ofPrincipal: @Sendable (inout FillContext) -> Void = {
-        $0.validating = $0.stored(isShared: false)
+        $0.fetch.validating = $0.stored(isShared: false)
     }
     static let bearer: HTTPFields = [.authorization: "Bearer x"]
 
@@ -244,7 +244,7 @@ extension FillCase {
             .notFound,
             lasting,
             beside: {
-                $0.validating = $0.stored([.eTag: "\"1\""], .notFound)
+                $0.fetch.validating = $0.stored([.eTag: "\"1\""], .notFound)
             }
         ),
     ]

@@ -110,7 +110,7 @@ extension FillCase {
             .notFound,
             lasting,
             beside: {
-                $0.knowsStored = false
+                $0.known.isWhole = false
             }
         ),
         FillCase(
@@ -118,7 +118,7 @@ extension FillCase {
             .stores,
             .ok,
             lasting,
-            beside: { $0.knowsStored = false }
+            beside: { $0.known.isWhole = false }
         ),
     ]
 

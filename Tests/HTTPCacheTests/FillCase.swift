@@ -101,6 +101,10 @@ struct FillCase: Sendable, CustomTestStringConvertible {
             prepared,
             // Requests without a key of their own never get this far, but for HEAD and POST.
             key: prepared.key ?? CacheKey(target: target),
+            FetchPlan(
+                ExchangeMachine.Fetch(request: request.head, reason: .uriMiss),
+                FetchPlan.Known(fence: InvalidationSequence(0))
+            ),
             requestTime: Self.requestTime,
             options: EngineOptions()
         )

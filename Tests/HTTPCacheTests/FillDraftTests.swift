@@ -76,7 +76,7 @@ import Testing
     /// A 304 and a part renew the caller's expiry too: it counts from the new response.
     @Test func callersExpiryIsRenewedWithTheHead() throws {
         let expiring: @Sendable (inout CacheRequest) -> Void = { $0.storage = .expiring(.after(.seconds(7))) }
-        let validated = FillCase("", .freshens, .notModified, change: expiring, beside: { $0.validating = $0.stored() })
+        let validated = FillCase("", .freshens, .notModified, change: expiring) { $0.fetch.validating = $0.stored() }
         let rest: HTTPFields = [.contentRange: "bytes 5-9/10", .eTag: "\"1\""]
         let completed = FillCase(
             "",
@@ -85,7 +85,7 @@ import Testing
             rest,
             change: expiring,
             beside: {
-                $0.completing = $0.storedPart()
+                $0.fetch.completing = $0.storedPart()
             }
         )
         let combined = FillCase(
@@ -96,7 +96,7 @@ import Testing
             to: [.range: "bytes=5-9"],
             change: expiring,
             beside: {
-                $0.storedSuccess = $0.storedPart()
+                $0.known.success = $0.storedPart()
             }
         )
         let heads = try [validated, completed, combined].map { example -> StoredResponseHead? in
@@ -117,7 +117,7 @@ import Testing
             [
                 .contentRange: "bytes 5-9/10", .eTag: "\"1\"", .contentLength: "5",
             ],
-            beside: { $0.completing = $0.storedPart() }
+            beside: { $0.fetch.completing = $0.storedPart() }
         )
         guard case .complete(let stored, let combined, let draft) = try example.decide() else {
             Issue.record("It is not completed.")
@@ -134,7 +134,7 @@ import Testing
             .notModified,
             [.cacheControl: "max-age=9"],
             beside: {
-                $0.validating = $0.stored()
+                $0.fetch.validating = $0.stored()
             }
         )
         guard case .freshen(let stored, let head) = try example.decide() else {

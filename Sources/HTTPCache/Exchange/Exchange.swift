@@ -116,7 +116,7 @@ struct Exchange {
             key,
             as: role,
             seen: role == .sharing ? flow.seenFills : nil,
-            fence: plan.fence,
+            fence: plan.known.fence,
             rules: prepared.rulesIdentity,
             check: request.contentCheck,
             mayReuse: flow.machine.mayReuse

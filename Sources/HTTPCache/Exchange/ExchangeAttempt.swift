@@ -142,7 +142,7 @@ package final class ExchangeAttempt: Sendable {
                     key,
                     as: .leading,
                     seen: seen,
-                    fence: plan.fence,
+                    fence: plan.known.fence,
                     rules: prepared.rulesIdentity
                 ), case .lead = flow.admitted(.lead(fill))
             else { return nil }
@@ -248,8 +248,8 @@ package final class ExchangeAttempt: Sendable {
         engine.record(CancellationError(), of: prepared.presented)
     }
 
-    /// For a task: the flow, and how far it has come. If the engine is closed, the caller does not wait for its
-    /// fetch.
+    /// For a task: the flow, and how far it has come. If the engine is closed, the caller does not
+    /// wait for its fetch.
     fileprivate func handOver() -> (flow: ExchangeFlow, beginning: Exchange.Beginning) {
         let (flow, beginning) = state.withLock { ($0.flow, $0.beginning) }
         if engine.fills.isClosed, case .waiting(let fill) = beginning { fill.leave(isLeader: true) }

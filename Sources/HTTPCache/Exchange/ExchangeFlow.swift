@@ -184,7 +184,7 @@ struct ExchangeFlow: Sendable {
         let (presented, fetch) = machine.refresh(of: serve.stored)
         return (
             prepared.renewing(presented),
-            FetchPlan(fetch, fence: lookup.start.fence, storedSuccess: serve.stored)
+            FetchPlan(fetch, FetchPlan.Known(fence: lookup.start.fence, success: serve.stored))
         )
     }
 

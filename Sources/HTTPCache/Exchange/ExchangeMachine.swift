@@ -396,7 +396,8 @@ package struct ExchangeMachine: Sendable {
     /// Milliseconds of age from which a stored response is renewed ahead of time; `nil`: not before
     /// it is stale.
     private func eagerRefreshAge(_ stored: StoredResponse, _ freshness: Freshness) -> Double? {
-        guard let share = prepared.eagerRefresh(of: stored.head, eagerRefresh), stored.head.explicitExpiry == nil else { return nil }
+        guard let share = prepared.eagerRefresh(of: stored.head, eagerRefresh), stored.head.explicitExpiry == nil
+        else { return nil }
         return Double(freshness.lifetime.milliseconds) * share
     }
 

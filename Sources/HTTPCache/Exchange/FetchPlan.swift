@@ -5,28 +5,24 @@ import HTTPTypes
 ///
 /// A class, because it is large, and each step of a fetch hands it on.
 final class FetchPlan: Sendable {
-    let fetch: ExchangeMachine.Fetch
-    /// ``ResponseStore/invalidationSequence`` before the lookup.
-    let fence: InvalidationSequence
-    /// The stored success for this key and variant.
-    let storedSuccess: StoredResponse?
-    /// Whether the store could be asked for ``storedSuccess``.
-    let knowsStored: Bool
-    /// All stored successes for this key.
-    let storedVariants: [StoredResponse]
+    /// The facts about the store when a fetch was decided on.
+    struct Known: Sendable {
+        /// ``ResponseStore/invalidationSequence`` before the lookup.
+        var fence: InvalidationSequence
+        /// The stored success for this key and variant, which an error must not replace.
+        var success: StoredResponse?
+        /// Whether the store could be asked for ``success``: if it failed, there may be one.
+        var isWhole = true
+        /// All stored successes for this key.
+        var variants: [StoredResponse] = []
+    }
 
-    init(
-        _ fetch: ExchangeMachine.Fetch,
-        fence: InvalidationSequence,
-        storedSuccess: StoredResponse? = nil,
-        knowsStored: Bool = true,
-        storedVariants: [StoredResponse] = []
-    ) {
+    let fetch: ExchangeMachine.Fetch
+    let known: Known
+
+    init(_ fetch: ExchangeMachine.Fetch, _ known: Known) {
         self.fetch = fetch
-        self.fence = fence
-        self.storedSuccess = storedSuccess
-        self.knowsStored = knowsStored
-        self.storedVariants = storedVariants
+        self.known = known
     }
 
     /// - Parameters:
@@ -39,14 +35,10 @@ final class FetchPlan: Sendable {
         fence: InvalidationSequence,
         for prepared: PreparedRequest
     ) {
-        let successes = found.filter { $0.head.status.code < 400 }
-        self.init(
-            fetch,
-            fence: fence,
-            storedSuccess: successes.first { prepared.policy.matchesVariant($0.head, prepared.selecting) },
-            knowsStored: isWhole,
-            storedVariants: successes
-        )
+        var known = Known(fence: fence, isWhole: isWhole)
+        known.variants = found.filter { $0.head.status.code < 400 }
+        known.success = known.variants.first { prepared.policy.matchesVariant($0.head, prepared.selecting) }
+        self.init(fetch, known)
     }
 
     /// The same fetch without the cache's validators.
@@ -61,15 +53,9 @@ final class FetchPlan: Sendable {
         fetch.validating = nil
         fetch.completing = nil
         if let mayStandIn { fetch.mayStandIn = mayStandIn }
-        return FetchPlan(
-            fetch,
-            fence: fence,
-            storedSuccess: storedSuccess,
-            knowsStored: knowsStored,
-            storedVariants: storedVariants
-        )
+        return FetchPlan(fetch, known)
     }
 
     /// Whether a success was stored for the key when this was decided, or may have been.
-    var replacesStored: Bool { storedSuccess != nil || !storedVariants.isEmpty || !knowsStored }
+    var replacesStored: Bool { known.success != nil || !known.variants.isEmpty || !known.isWhole }
 }

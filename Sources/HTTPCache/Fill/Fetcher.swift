@@ -10,7 +10,7 @@ struct Fetcher: Sendable {
     let key: CacheKey
     let plan: FetchPlan
 
-    private var storedSuccess: StoredResponse? { plan.storedSuccess }
+    private var storedSuccess: StoredResponse? { plan.known.success }
     private var request: CacheRequest { prepared.request }
 
     /// The same fetch without the cache's validators.
@@ -96,13 +96,7 @@ struct Fetcher: Sendable {
     func judge(_ response: TransportResponse, requestedAt requestTime: Timestamp) -> Judgement {
         let responseTime = engine.clock.now()
         engine.throttle.note(response.head.status, key, at: responseTime)
-        var context = FillContext(prepared, key: key, requestTime: requestTime, options: engine.options)
-        context.validating = plan.fetch.validating
-        context.completing = plan.fetch.completing
-        context.storedSuccess = storedSuccess
-        context.knowsStored = plan.knowsStored
-        context.storedVariants = plan.storedVariants
-        context.mayStandIn = plan.fetch.mayStandIn
+        let context = FillContext(prepared, key: key, plan, requestTime: requestTime, options: engine.options)
         let decision = context.decide(response, at: responseTime)
         return Judgement(response: response, responseTime: responseTime, context: context, decision: decision)
     }
@@ -132,7 +126,8 @@ struct Fetcher: Sendable {
             fill.publish(.refused(stored))
         case .store(var draft):
             if engine.options.usesNoVarySearch {
-                draft = await NoVarySearchRules(engine: engine).learn(from: draft, fence: plan.fence, response.boundary)
+                let rules = NoVarySearchRules(engine: engine)
+                draft = await rules.learn(from: draft, fence: plan.known.fence, response.boundary)
             }
             let writer = await writer(for: draft)
             await store(response, draft.head, storing: response.head.partLength ?? draft.expectedLength, writer, fill)
@@ -154,7 +149,7 @@ struct Fetcher: Sendable {
         if boundary?.isCrossed != true {
             let draft = context.draft(head, replacing: stored)
             let updated = await engine.recovering("freshen") {
-                try await engine.store.freshen(stored, with: draft, fence: plan.fence)
+                try await engine.store.freshen(stored, with: draft, fence: plan.known.fence)
             }
             if let updated, let response = updated {
                 // Another response, with bytes behind it, may have set that head.
@@ -204,7 +199,8 @@ struct Fetcher: Sendable {
         var refusal = StorageRefusal.store
         /// The writer that combines a part with the stored bytes.
         var combining: CombiningWriter?
-        /// Whether it may be used on the executor of the exchange; see ``ResponseStore/suspendsWhileWriting``.
+        /// Whether it may be used on the executor of the exchange; see
+        /// ``ResponseStore/suspendsWhileWriting``.
         var isInPlace = false
     }
 
@@ -221,7 +217,7 @@ struct Fetcher: Sendable {
         }
         let isInPlace = engine.store.suspendsWhileWriting
         let begun = await engine.recovering("beginWrite", suspends: isInPlace) {
-            try await engine.store.beginWrite(draft, fence: plan.fence)
+            try await engine.store.beginWrite(draft, fence: plan.known.fence)
         }
         guard var writer = begun ?? nil else { return Storing() }
         if let limits, !limits.isEmpty { writer = LimitedWriter(writer, limits.remaining(for: draft)) }
@@ -421,10 +417,8 @@ struct Fetcher: Sendable {
                 } else if await passes(head, storing, body, fill), await mayReplaceStored(head),
                     engine.fills.claimStoring(fill, key, head, isPart: head.status == .partialContent)
                 {
-                    let stored = await engine.recovering("finish", suspends: isInPlace) { try await writer.finish() }
-                    if let stored, let stored {
-                        await engine.undo(StoredChange(response: stored), ifCrossed: response.boundary)
-                    }
+                    let new = await engine.recovering("finish", suspends: isInPlace) { try await writer.finish() }
+                    if let new, let new { await engine.undo(StoredChange(response: new), ifCrossed: response.boundary) }
                 } else {
                     await writer.abandon()
                 }

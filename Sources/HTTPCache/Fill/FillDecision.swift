@@ -28,28 +28,26 @@ package enum FillDecision: Sendable {
 package struct FillContext: Sendable {
     let prepared: PreparedRequest
     let key: CacheKey
-    package var validating: StoredResponse?
-    /// The stored part whose rest was asked for.
-    package var completing: StoredResponse?
-    /// The stored success for this key and variant, which an error must not replace.
-    package var storedSuccess: StoredResponse?
-    /// Whether the store could be asked for ``storedSuccess``: if it failed, there may be one.
-    package var knowsStored = true
-    /// All stored successes for this key.
-    package var storedVariants: [StoredResponse] = []
-    /// Whether the stored response may be served if the origin's response looks wrong.
-    package var mayStandIn = false
-    package var requestTime: Timestamp
-    package var options = EngineOptions()
+    var fetch: ExchangeMachine.Fetch
+    var known: FetchPlan.Known
+    let requestTime: Timestamp
+    var options: EngineOptions
     /// Secrets of the request that no stored response may show.
-    package var secretValues: [String] = []
+    private var secretValues: [String] = []
     /// Whether the request has secrets.
-    package var hasSecrets = false
+    private var hasSecrets = false
 
-    /// For a request for which nothing is stored.
-    init(_ prepared: PreparedRequest, key: CacheKey, requestTime: Timestamp, options: EngineOptions) {
+    init(
+        _ prepared: PreparedRequest,
+        key: CacheKey,
+        _ plan: FetchPlan,
+        requestTime: Timestamp,
+        options: EngineOptions
+    ) {
         self.prepared = prepared
         self.key = key
+        fetch = plan.fetch
+        known = plan.known
         self.requestTime = requestTime
         self.options = options
         let request = prepared.request
@@ -71,17 +69,17 @@ package struct FillContext: Sendable {
 
     package func decide(_ response: HTTPResponse, at responseTime: Timestamp) -> FillDecision {
         // The rest was asked for, and the whole came: the representation has changed.
-        if completing != nil, response.status != .partialContent, response.status.kind != .successful {
+        if fetch.completing != nil, response.status != .partialContent, response.status.kind != .successful {
             return .askAgain
         }
-        if response.status == .notModified, let validating {
+        if response.status == .notModified, let validating = fetch.validating {
             return freshen(validating, by: response, at: responseTime)
         }
-        if let completing, response.status == .partialContent {
+        if let completing = fetch.completing, response.status == .partialContent {
             return complete(completing, with: response, at: responseTime)
         }
         // This is decided before storability: a captive portal forbids storing its page.
-        if mayStandIn, presented.head.method == .get, let storedSuccess,
+        if fetch.mayStandIn, presented.head.method == .get, let storedSuccess = known.success,
             let guarding = prepared.goodDataGuard(for: storedSuccess, options),
             guarding.refuses(response, length: response.contentLength, replacing: storedSuccess)
         {
@@ -96,20 +94,20 @@ package struct FillContext: Sendable {
         // An error whose `Vary` differs from theirs would be selected in place of other variants'
         // successes.
         if response.status.code >= 400,
-            storedVariants.contains(where: { $0.head.fields[.vary] != response.headerFields[.vary] })
+            known.variants.contains(where: { $0.head.fields[.vary] != response.headerFields[.vary] })
         {
             return .passThrough(.storedSuccess)
         }
         // A stream of events has no end that a later reader could wait for.
         if response.isEndless { return .passThrough(.endless) }
-        if !knowsStored, response.status.code >= 400 { return .passThrough(.store) }
-        if let storedSuccess {
+        if !known.isWhole, response.status.code >= 400 { return .passThrough(.store) }
+        if let storedSuccess = known.success {
             // An error never replaces a stored success.
             if response.status.code >= 400 { return .passThrough(.storedSuccess) }
             let length = response.contentLength
             let guarding = prepared.goodDataGuard(for: storedSuccess, options)
             if guarding?.refuses(response, length: length, replacing: storedSuccess) == true {
-                return mayStandIn ? .refuse(replacing: storedSuccess) : .passThrough(.guarded)
+                return fetch.mayStandIn ? .refuse(replacing: storedSuccess) : .passThrough(.guarded)
             }
             if response.status == .partialContent {
                 return combine(storedSuccess, with: response, in: partition, at: responseTime)

@@ -60,8 +60,8 @@ final class FillRegistry: Sendable {
     }
 
     /// - Parameters:
-    ///   - seen: ``endedCount(_:)`` before the lookup, for a caller that looked up to be served; `nil`
-    ///     skips the comparison.
+    ///   - seen: ``endedCount(_:)`` before the lookup, for a caller that looked up to be served;
+    ///     `nil` skips the comparison.
     ///   - fence: the store's present invalidation number. A fill that began before an invalidation
     ///     serves only the callers that it has.
     ///   - rules: those of the caller's request. A fill under other rules may store a response that
@@ -82,8 +82,8 @@ final class FillRegistry: Sendable {
             if state.isClosed { return .closed }
             if role != .alone, let fill = state.keys[key]?.fill {
                 guard role == .sharing else { return .lookAgain }
-                // A fill that began after an invalidation that this caller has not noticed yet is as
-                // good as its own.
+                // A fill that began after an invalidation that this caller has not noticed yet is
+                // as good as its own.
                 if fill.fence >= fence, fill.rules == rules, fill.join(check: check, mayReuse) { return .joined(fill) }
             }
             if let seen, seen != state.ended[Self.slot(key)] { return .lookAgain }

@@ -381,8 +381,8 @@ extension ExchangeSettings.Override {
 }
 
 extension FieldEdits {
-    /// Removes the named fields and sets none. For a request before its key is made, and for interim
-    /// responses, which have no content that a set field could describe. RFC 9110 §15.2
+    /// Removes the named fields and sets none. For a request before its key is made, and for
+    /// interim responses, which have no content that a set field could describe. RFC 9110 §15.2
     func withhold(from fields: inout HTTPFields) {
         fields.removeAll { removed.contains($0.name) || set.contains($0.name) }
     }
