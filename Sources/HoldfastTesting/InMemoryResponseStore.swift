@@ -232,6 +232,7 @@ extension InvalidationScope {
         case .tag(let tag): tags.contains { $0.utf8.elementsEqual(tag.utf8) }
         case .target(let target): key.components.target == target
         case .prefix(let prefix): prefix.covers(key)
+        case .host(let host): host.covers(key)
         }
     }
 }

@@ -28,6 +28,11 @@ public enum InvalidationScope: Sendable {
     /// A store may reject more fills than the prefix covers: those of the same origin that began
     /// before the invalidation.
     case prefix(TargetPrefix)
+    /// Everything stored for the target URIs of a host, of both schemes and on every port, in all
+    /// partitions, methods and variants.
+    ///
+    /// A store may reject every fill that began before the invalidation.
+    case host(TargetHost)
     /// One key with all its variants.
     case key(CacheKey)
     /// Everything stored under a tag (``ResponseDraft/tags``), in all partitions. Tags are compared
@@ -44,10 +49,11 @@ extension InvalidationScope: Hashable {
         switch (left, right) {
         case (.target(let one), .target(let another)): one == another
         case (.prefix(let one), .prefix(let another)): one == another
+        case (.host(let one), .host(let another)): one == another
         case (.key(let one), .key(let another)): one == another
         case (.tag(let one), .tag(let another)): one.hasSameBytes(as: another)
         case (.all, .all): true
-        case (.target, _), (.prefix, _), (.key, _), (.tag, _), (.all, _): false
+        case (.target, _), (.prefix, _), (.host, _), (.key, _), (.tag, _), (.all, _): false
         }
     }
 
@@ -56,6 +62,7 @@ extension InvalidationScope: Hashable {
         switch self {
         case .target(let target): hasher.combine(target)
         case .prefix(let prefix): hasher.combine(prefix)
+        case .host(let host): hasher.combine(host)
         case .key(let key): hasher.combine(key)
         case .tag(let tag): hasher.combine(bytesOf: tag)
         case .all: hasher.combine(0)

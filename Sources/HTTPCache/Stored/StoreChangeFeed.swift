@@ -40,9 +40,14 @@ public struct StoreChange: Sendable {
         case (.prefix(let prefix), .key(let key)), (.key(let key), .prefix(let prefix)): prefix.covers(key)
         case (.prefix(let prefix), .target(let target)), (.target(let target), .prefix(let prefix)):
             prefix.covers(target)
+        case (.host(let host), .host(let changed)): host == changed
+        case (.host(let host), .key(let key)), (.key(let key), .host(let host)): host.covers(key)
+        case (.host(let host), .target(let target)), (.target(let target), .host(let host)): host.covers(target)
+        case (.host(let host), .prefix(let prefix)), (.prefix(let prefix), .host(let host)): host.name == prefix.host
         case (.tag(let tag), .tag(let changed)): tag.hasSameBytes(as: changed)
         case (.tag(let tag), .key): tags.containsBytes(of: tag)
-        case (.key, .tag), (.target, .tag), (.prefix, .tag), (.tag, .target), (.tag, .prefix): true
+        case (.key, .tag), (.target, .tag), (.prefix, .tag), (.host, .tag): true
+        case (.tag, .target), (.tag, .prefix), (.tag, .host): true
         }
     }
 }

@@ -29,14 +29,16 @@ extension TargetPrefix {
         self.requestTarget = requestTarget
     }
 
-    /// ``covers(_:)-(CacheKey)`` for the bytes of a prefix and of a key. It allocates nothing,
-    /// because a store calls it for entry after entry.
+    /// ``covers(_:)-(CacheKey)`` for the bytes of a prefix or of a ``TargetHost``, and of a key. It
+    /// allocates nothing, because a store calls it for entry after entry.
     ///
     /// Bytes that are not a key, or not a prefix, give `false`.
     package static func covers(prefix: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> Bool {
         var prefix = CanonicalCursor(prefix)
+        guard let form = prefix.byte() else { return false }
+        if form == TargetHost.form { return TargetHost.covers(host: prefix, key: key) }
         var key = CanonicalCursor(key)
-        guard prefix.byte() == CacheKey.version, key.byte() == CacheKey.version else { return false }
+        guard form == CacheKey.version, key.byte() == CacheKey.version else { return false }
         // Partition and method.
         guard let kind = key.byte(), kind == 0 || key.component() != nil, key.component() != nil else { return false }
         // Scheme, host and port, in one spelling each.
@@ -71,7 +73,7 @@ extension TargetURI {
 }
 
 /// Reads the canonical encoding in place. It checks each length against the bytes that are left.
-private struct CanonicalCursor {
+struct CanonicalCursor {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
 

@@ -155,6 +155,7 @@ extension InvalidationScope {
     var word: String {
         switch self {
         case .all: "all"
+        case .host: "host"
         case .key: "key"
         case .prefix: "prefix"
         case .tag: "tag"

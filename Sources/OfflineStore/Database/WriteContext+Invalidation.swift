@@ -66,16 +66,19 @@ extension WriteContext {
     ///   tries again after the sweep has progressed.
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) throws -> Invalidation
     {
-        if case .prefix(let prefix) = scope { return try invalidatePrefix(prefix, effect, at: now) }
-        return Invalidation(number: try apply(scope, effect, at: now), scope: scope)
+        switch scope {
+        case .prefix(let prefix): try invalidatePrefix(prefix, effect, at: now)
+        case .host(let host): try invalidateHost(host, effect, at: now)
+        case .all, .tag, .key, .target: Invalidation(number: try apply(scope, effect, at: now), scope: scope)
+        }
     }
 
     private func apply(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) throws -> Int64 {
         switch scope {
         case .all:
             return try invalidateAll(effect, at: now)
-        case .prefix(let prefix):
-            return try invalidatePrefix(prefix, effect, at: now).number
+        case .prefix, .host:
+            return try invalidate(scope, effect, at: now).number
         case .tag(let name):
             let tag = TagName(name, state)
             let number = try nextInvalidation(.tag, hash: tag.hash, at: now)

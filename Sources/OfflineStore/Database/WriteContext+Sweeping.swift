@@ -42,13 +42,40 @@ extension WriteContext {
     func invalidatePrefix(_ prefix: TargetPrefix, _ effect: InvalidationEffect, at now: Timestamp) throws
         -> Invalidation
     {
+        try forgetPrefixes(within: prefix, keepingForOffline: effect != .remove)
+        let fence = (scope: LogScope.prefix, hash: state.hash(prefix.originBytes, .origin))
+        return try invalidate(.prefix(prefix), prefix.canonicalBytes, fence, effect, at: now)
+    }
+
+    /// Records an invalidation of all targets of a host. It is one of the unfinished prefixes.
+    ///
+    /// The log keeps hashes of origins, and a host has any number of them. So no fill that began
+    /// before is stored, of any origin.
+    func invalidateHost(_ host: TargetHost, _ effect: InvalidationEffect, at now: Timestamp) throws -> Invalidation {
+        let bytes = host.canonicalBytes
+        let earlier = try connection.prepare("DELETE FROM prefix_invalidation WHERE prefix = ?1 AND is_removal <= ?2")
+        earlier.bind(1, bytes)
+        earlier.bind(2, effect == .remove)
+        try earlier.run()
+        return try invalidate(.host(host), bytes, (.all, 0), effect, at: now)
+    }
+
+    /// - Parameters:
+    ///   - bytes: the encoding that keys are compared with.
+    ///   - fence: the scope and the hash in the log that fills are checked against.
+    private func invalidate(
+        _ requested: InvalidationScope,
+        _ bytes: [UInt8],
+        _ fence: (scope: LogScope, hash: Int64),
+        _ effect: InvalidationEffect,
+        at now: Timestamp
+    ) throws -> Invalidation {
         let keepingForOffline = effect != .remove
-        try forgetPrefixes(within: prefix, keepingForOffline: keepingForOffline)
         func isFull() throws -> Bool {
             let count = try connection.integer("SELECT count(*) FROM prefix_invalidation") ?? 0
             return count >= PendingInvalidation.limit
         }
-        var scope = InvalidationScope.prefix(prefix)
+        var scope = requested
         if try isFull() {
             let removals = try connection.integer("SELECT count(*) FROM prefix_invalidation WHERE is_removal = 1") ?? 0
             if removals >= PendingInvalidation.limit, !keepingForOffline {
@@ -63,12 +90,12 @@ extension WriteContext {
             scope = .all
             if keepingForOffline { return Invalidation(number: number, scope: scope) }
         }
-        let number = try nextInvalidation(.prefix, hash: state.hash(prefix.originBytes, .origin), at: now)
+        let number = try nextInvalidation(fence.scope, hash: fence.hash, at: now)
         let statement = try connection.prepare(
             "INSERT INTO prefix_invalidation (sequence, prefix, is_removal) VALUES (?1, ?2, ?3)"
         )
         statement.bind(1, number)
-        statement.bind(2, prefix.canonicalBytes)
+        statement.bind(2, bytes)
         statement.bind(3, !keepingForOffline)
         try statement.run()
         requestEntrySweep()

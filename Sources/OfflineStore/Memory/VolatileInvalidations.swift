@@ -81,6 +81,7 @@ extension InvalidationScope {
         case .key(let other): other == key
         case .target(let target): key.components.target == target
         case .prefix(let prefix): prefix.covers(key)
+        case .host(let host): host.covers(key)
         case .tag: false
         }
     }

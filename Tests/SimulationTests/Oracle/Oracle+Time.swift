@@ -144,6 +144,7 @@ extension Oracle {
         case .all: return true
         case .target(let uri): return uri == resource.uri
         case .prefix(let uri): return resource.uri.hasPrefix(uri)
+        case .host(let host): return resource.host == host
         case .tag(let tag):
             // An error of the resource belongs to none of its groups.
             return world.configuration.options.usesCacheGroups && entry.fields[.groups] != nil

@@ -82,6 +82,7 @@ struct Invalidation {
     enum Scope {
         case target(String)
         case prefix(String)
+        case host(String)
         case tag(String)
         case key(resource: String, principal: String?)
         case all

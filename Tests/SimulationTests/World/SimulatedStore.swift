@@ -131,6 +131,7 @@ extension World {
         case .tag(let tag): .tag(tag)
         case .target(let target): .target(target.uri)
         case .prefix(let prefix): .prefix(prefix.uri)
+        case .host(let host): .host(host.name)
         case .key(let key): .key(resource: key.components.target.uri, principal: "\(key.components.partition)")
         }
     }
