@@ -54,6 +54,11 @@ package final class OriginRegistry: Sendable {
         state.withLock { $0.records[origin]?.breaker.isOpen ?? false }
     }
 
+    /// The origins that are treated as unreachable, in no particular order.
+    var unreachable: [Origin] {
+        state.withLock { state in state.records.filter { $0.value.breaker.isOpen }.map(\.key) }
+    }
+
     /// The chances of a request.
     ///
     /// - Parameter asked: called only if there was a failure lately.

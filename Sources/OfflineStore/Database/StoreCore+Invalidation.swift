@@ -24,28 +24,43 @@ extension StoreCore {
     ///
     /// - Returns: the invalidation's number.
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws -> Int64 {
+        try await invalidate([scope], effect, at: now).sequence.number
+    }
+
+    /// Invalidates some scopes in one durable transaction, and publishes the changes.
+    func invalidate(
+        _ scopes: [InvalidationScope],
+        _ effect: InvalidationEffect,
+        at now: Timestamp
+    ) async throws -> ScopeInvalidation {
         try database().state.observe(now)
-        if let volatile { return try invalidate(scope, effect, volatile) }
+        if let volatile {
+            var number = sequence.load(ordering: .acquiring)
+            for scope in scopes { number = try invalidate(scope, effect, volatile) }
+            return ScopeInvalidation(sequence: InvalidationSequence(number))
+        }
         if isReadOnly { throw readOnlyError }
-        var publishedScope = scope
-        // Also if it throws: the invalidation may be in force, only not promised.
-        defer { changes.publish(StoreChange(.invalidated, publishedScope)) }
-        let operation: @Sendable (WriteContext) throws -> WriteContext.Invalidation = {
-            try $0.invalidate(scope, effect, at: now)
+        var published = scopes
+        // Also if it throws: the invalidations may be in force, only not promised.
+        defer { for scope in published { changes.publish(StoreChange(.invalidated, scope)) } }
+        let operation: @Sendable (WriteContext) throws -> [WriteContext.Invalidation] = { context in
+            try scopes.map { try context.invalidate($0, effect, at: now) }
         }
         var isNew = false
         var attempt = 1
         while true {
             do {
                 let done = try await write(isDurable: true, operation)
-                publishedScope = done.scope
-                if publishedScope != scope {
+                let isWider = zip(done, scopes).contains { $0.scope != $1 }
+                if isWider {
+                    published.append(.all)
                     logger.notice(
                         "too many prefixes are being invalidated at a time; every stored response is invalidated instead",
                         metadata: ["store.path": "\(folder.path)"]
                     )
                 }
-                return done.number
+                let number = done.last?.number ?? sequence.load(ordering: .acquiring)
+                return ScopeInvalidation(sequence: InvalidationSequence(number), coversEverything: isWider)
             } catch let error as StoreError where error.code == .damaged && !isNew {
                 // A new, empty database is in use now. The invalidation takes a number in it too,
                 // so that running fills notice.

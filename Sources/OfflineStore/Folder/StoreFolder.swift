@@ -11,7 +11,8 @@
 /// - numbered databases (`0001.sqlite`, with SQLite's `-wal` and `-shm` beside each),
 /// - `CURRENT`, a text file that names the database in use,
 /// - `lock`, which the writing process locks,
-/// - `sequence`, the number of the last invalidation.
+/// - `sequence`, the number of the last invalidation,
+/// - `control.sock`, while a gateway with a control plane runs: its socket, or a link to it.
 ///
 /// A database in use is never renamed or removed. Only `CURRENT` is replaced, atomically.
 package struct StoreFolder: Sendable {
@@ -104,7 +105,7 @@ package struct StoreFolder: Sendable {
     }
 
     private static func isOurs(_ name: String) -> Bool {
-        if ["lock", "sequence", "CURRENT", "CURRENT.new"].contains(name) { return true }
+        if ["lock", "sequence", "CURRENT", "CURRENT.new", "control.sock"].contains(name) { return true }
         for ending in ["", "-wal", "-shm", "-journal"] where name.hasSuffix(ending) {
             if databaseNumber(String(name.dropLast(ending.count))) != nil { return true }
         }

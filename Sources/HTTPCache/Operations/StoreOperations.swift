@@ -1,0 +1,75 @@
+/// The operations on a store: the part of ``CacheOperations`` that needs no running engine.
+///
+/// A store implements it beside `ResponseStore`. The control plane uses it through an engine, the
+/// command line also on a store that no process has open.
+public protocol StoreOperations: Sendable {
+    /// The number of the last invalidation.
+    var invalidationSequence: InvalidationSequence { get }
+
+    /// Invalidates the responses of all scopes.
+    ///
+    /// All of it is in force and durable when this returns, for every reader of the store. If it
+    /// throws, a part of the scopes may be in force.
+    ///
+    /// - Parameter keepingForOffline: `true` marks the responses as invalidated, so that they are
+    ///   served only if the origin is unreachable; `false` removes them.
+    /// - Throws: the store's error if it cannot be written.
+    func invalidate(_ scopes: [InvalidationScope], keepingForOffline: Bool) async throws -> ScopeInvalidation
+
+    /// Counts the responses that the scopes cover, each once, and changes nothing.
+    ///
+    /// - Parameter limit: the most stored responses to look at for each tag, and for all prefixes
+    ///   and hosts together. Beyond it the numbers are estimates.
+    /// - Throws: the store's error if it cannot be read.
+    func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount
+
+    /// Reads from the store, and says whether that worked and whether the store accepts writes.
+    func storeCondition() async -> StoreCondition
+}
+
+/// The result of invalidating several scopes.
+public struct ScopeInvalidation: Sendable, Hashable {
+    /// The number of the last of these invalidations. Each scope has a number of its own.
+    public var sequence: InvalidationSequence
+    /// Whether every response was invalidated, because too many prefixes were under way at once.
+    public var coversEverything: Bool
+
+    /// A result.
+    public init(sequence: InvalidationSequence, coversEverything: Bool = false) {
+        self.sequence = sequence
+        self.coversEverything = coversEverything
+    }
+}
+
+/// The responses that some scopes cover.
+public struct ScopeCount: Sendable, Hashable {
+    /// The number of responses, each counted once.
+    public var responses: Int
+    /// The bytes they take: bodies, heads and keys, and about the size of their rows.
+    public var bytes: Int64
+    /// The responses among them that are stale or invalidated, and that can be served only while
+    /// their origin is unreachable.
+    public var onlyOfflineCopies: Int
+    /// Whether these numbers were counted. Otherwise they are estimates.
+    public var isExact: Bool
+
+    /// A count, of nothing by default.
+    public init(responses: Int = 0, bytes: Int64 = 0, onlyOfflineCopies: Int = 0, isExact: Bool = true) {
+        self.responses = responses
+        self.bytes = bytes
+        self.onlyOfflineCopies = onlyOfflineCopies
+        self.isExact = isExact
+    }
+}
+
+/// Whether a store can be used.
+public enum StoreCondition: Sendable, Hashable {
+    /// It is read and written.
+    case usable
+    /// It can be read, and was opened for reading alone.
+    case readOnly
+    /// It can be read. Its disk stopped accepting writes: it is full, for example.
+    case notWritable
+    /// It cannot be read; the text says why.
+    case unreadable(String)
+}

@@ -1,0 +1,93 @@
+public import HTTPCache
+import HTTPCacheSemantics
+import Synchronization
+
+extension CacheManager: StoreOperations {
+    /// The number of the last invalidation that this process knows of.
+    public var invalidationSequence: InvalidationSequence { responses.invalidationSequence }
+
+    /// The scopes of one transaction.
+    private static let scopesAtATime = 256
+
+    /// Invalidates the responses of all scopes, in transactions of at most 256.
+    ///
+    /// Prefixes and hosts go in transactions of at most 32, and wait for earlier ones to be
+    /// applied: only 64 may be unfinished before a purge of some becomes a purge of everything.
+    ///
+    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`, `busy`.
+    @concurrent
+    public func invalidate(
+        _ scopes: [InvalidationScope],
+        keepingForOffline: Bool
+    ) async throws -> ScopeInvalidation {
+        let now = now()
+        let effect: InvalidationEffect = keepingForOffline ? .mark(.unspecified) : .remove
+        var result = ScopeInvalidation(sequence: invalidationSequence)
+        func invalidate(_ part: ArraySlice<InvalidationScope>) async throws {
+            let done = try await core.invalidate(Array(part), effect, at: now)
+            result.sequence = max(result.sequence, done.sequence)
+            if done.coversEverything { result.coversEverything = true }
+        }
+        let (compared, found) = scopes.partitioned(by: \.isCompared)
+        for part in found.chunked(atMost: Self.scopesAtATime) { try await invalidate(part) }
+        for part in compared.chunked(atMost: PendingInvalidation.limit / 2) {
+            if try unfinishedPrefixes() + part.count > PendingInvalidation.limit { try await settle() }
+            try await invalidate(part)
+        }
+        return result
+    }
+
+    private func unfinishedPrefixes() throws -> Int {
+        try core.read { connection, database in
+            guard database.state.has(DatabaseState.sweepSchemaVersion) else { return 0 }
+            return Int(try connection.integer("SELECT count(*) FROM prefix_invalidation") ?? 0)
+        }
+    }
+
+    /// Counts the responses that the scopes cover, in short reads.
+    ///
+    /// Responses that are stored or removed meanwhile may or may not be counted.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    @concurrent
+    public func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount {
+        var counting = ScopeCounting(core: core, now: now(), limit: max(1, limit))
+        return try counting.count(scopes)
+    }
+
+    /// Reads one row of the store, and says whether that worked and whether the store accepts
+    /// writes.
+    @concurrent
+    public func storeCondition() async -> StoreCondition {
+        do {
+            let writer = try core.read { connection, database in
+                _ = try connection.integer("SELECT sequence FROM store WHERE id = 1")
+                return database.writer
+            }
+            if isReadOnly { return .readOnly }
+            return writer?.hasTrouble.load(ordering: .relaxed) == true ? .notWritable : .usable
+        } catch {
+            return .unreadable("\(error)")
+        }
+    }
+}
+
+extension InvalidationScope {
+    /// Whether readers compare each entry with it until the sweep is done.
+    fileprivate var isCompared: Bool {
+        switch self {
+        case .prefix, .host: true
+        case .target, .key, .tag, .all: false
+        }
+    }
+}
+
+extension Array {
+    fileprivate func partitioned(by isIn: (Element) -> Bool) -> (matching: Self, others: Self) {
+        (filter(isIn), filter { !isIn($0) })
+    }
+
+    fileprivate func chunked(atMost count: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
+    }
+}

@@ -1,0 +1,221 @@
+import HTTPCache
+import HTTPCacheSemantics
+import Synchronization
+
+/// Counts the responses that some scopes cover. It reads rows in pages, so that no reader and no
+/// checkpoint waits for it, and it never reads bodies.
+struct ScopeCounting {
+    let core: StoreCore
+    let now: Timestamp
+    /// The most rows to examine for each tag, and for all prefixes and hosts together.
+    let limit: Int
+
+    /// The responses that were counted. A response may be covered by several scopes.
+    private var seen: Set<Int64> = []
+    private var total = ScopeCount()
+
+    private static let pageLength = 2048
+
+    init(core: StoreCore, now: Timestamp, limit: Int) {
+        self.core = core
+        self.now = now
+        self.limit = limit
+    }
+
+    mutating func count(_ scopes: [InvalidationScope]) throws -> ScopeCount {
+        var compared: [[UInt8]] = []
+        for scope in scopes {
+            switch scope {
+            case .all: return try countAll()
+            case .target(let target):
+                try countRows(of: "target_hash = ?1", { $0.hash(target.canonicalBytes, .target) }) {
+                    CacheKey(bytes: $0)?.components.target == target
+                }
+            case .key(let key):
+                try countRows(of: "key_hash = ?1", { $0.hash(key.bytes, .responseKey) }) { $0 == key.bytes }
+            case .tag(let name): try countTag(name)
+            case .prefix(let prefix): compared.append(prefix.canonicalBytes)
+            case .host(let host): compared.append(host.canonicalBytes)
+            }
+        }
+        if !compared.isEmpty { try countCompared(compared) }
+        return total
+    }
+
+    // MARK: Everything
+
+    /// Counts through an index that has all that is needed, without a limit.
+    private func countAll() throws -> ScopeCount {
+        try core.read { connection, database in
+            let state = database.state
+            let hasPending = state.mayHavePending.load(ordering: .acquiring)
+            let pending = hasPending ? PendingInvalidation.state(state) : "0"
+            // The index does not have this column. It is needed only if the clock was ahead.
+            let isClockBehind = horizon(state) != .max
+            let storedAt = isClockBehind ? "stored_at" : "0"
+            let statement = try connection.prepare(
+                """
+                SELECT count(*), sum(size), sum(is_usable_stale = 1 AND is_old) FROM (
+                    SELECT size, is_usable_stale, is_invalidated = 1 OR sequence < ?2 OR pending > 0
+                        OR expires_at <= ?1 OR (expires_at < \(Int64.max) AND stored_at > ?4) AS is_old
+                    FROM (
+                        SELECT size, is_usable_stale, is_invalidated, sequence, expires_at, \(storedAt) AS stored_at,
+                            \(pending) AS pending
+                        FROM entry \(hasPending || isClockBehind ? "" : "INDEXED BY entry_by_expiry")
+                        WHERE kind = 0 AND sequence >= ?3
+                    ) WHERE pending < 4
+                )
+                """
+            )
+            defer { statement.reset() }
+            statement.bind(1, now.milliseconds)
+            statement.bind(2, state.responseFloor.load(ordering: .acquiring))
+            statement.bind(3, state.removalFloor(.response))
+            statement.bind(4, horizon(state))
+            guard try statement.step() else { return ScopeCount() }
+            return ScopeCount(
+                responses: Int(statement.integer(0)),
+                bytes: statement.integer(1),
+                onlyOfflineCopies: Int(statement.integer(2))
+            )
+        }
+    }
+
+    /// Nothing can have been stored after this instant while the clock was right.
+    private func horizon(_ state: DatabaseState) -> Int64 { state.horizon(at: now) ?? .max }
+
+    // MARK: Rows
+
+    private static let columns = "entry.id, size, sequence, is_invalidated, is_usable_stale, expires_at, stored_at"
+
+    /// The SQL of a page of rows: the columns above, what is pending, the key, and the cursor.
+    private static func page(_ state: DatabaseState, from tables: String = "entry", where condition: String) -> String {
+        "SELECT \(columns), \(PendingInvalidation.state(state)), key FROM \(tables) WHERE kind = 0 AND \(condition)"
+    }
+
+    /// Counts a row of a page once, unless an invalidation removed it.
+    private mutating func add(_ row: SQLStatement, _ state: DatabaseState) {
+        let pending = PendingInvalidation(row.integer(7))
+        let sequence = row.integer(2)
+        guard pending != .removed, sequence >= state.removalFloor(.response) else { return }
+        guard seen.insert(row.integer(0)).inserted else { return }
+        total.responses += 1
+        total.bytes += row.integer(1)
+        let end = row.integer(5)
+        let isOld =
+            row.flag(3) || pending != .none || sequence < state.responseFloor.load(ordering: .acquiring)
+            || end <= now.milliseconds || (end < .max && row.integer(6) > horizon(state))
+        if isOld, row.flag(4) { total.onlyOfflineCopies += 1 }
+    }
+
+    /// Counts the few rows that an index finds and that have the right key.
+    private mutating func countRows(
+        of condition: String,
+        _ hash: (DatabaseState) -> Int64,
+        matching matches: ([UInt8]) -> Bool
+    ) throws {
+        try core.read { connection, database in
+            let statement = try connection.prepare(Self.page(database.state, where: condition))
+            defer { statement.reset() }
+            statement.bind(1, hash(database.state))
+            while try statement.step() {
+                if matches(statement.bytes(8)) { add(statement, database.state) }
+            }
+        }
+    }
+
+    // MARK: Tags
+
+    private mutating func countTag(_ name: String) throws {
+        let tag = try core.read { connection, database -> Int64? in
+            guard database.state.has(DatabaseState.tagSchemaVersion) else { return nil }
+            let tag = TagName(name, database.state)
+            let statement = try connection.prepare("SELECT id, name FROM tag WHERE name_hash = ?1")
+            defer { statement.reset() }
+            statement.bind(1, tag.hash)
+            while try statement.step() {
+                if statement.hasBytes(1, tag.bytes) { return statement.integer(0) }
+            }
+            return nil
+        }
+        guard let tag else { return }
+        let tables = "entry_tag t CROSS JOIN entry ON entry.id = t.entry_id"
+        let before = total
+        let examined = try examine(from: tables, where: "t.tag_id = ?3 AND t.entry_id > ?1 ORDER BY t.entry_id", tag)
+        guard !examined.isWhole else { return }
+        let all = try core.read { connection, _ in
+            try connection.integer("SELECT count(*) FROM entry_tag WHERE tag_id = ?1", tag) ?? 0
+        }
+        total.extrapolate(since: before, by: Double(all) / Double(examined.rows))
+    }
+
+    // MARK: Prefixes and hosts
+
+    /// Looks at all entries in the order in which they were stored, and compares their keys.
+    private mutating func countCompared(_ encodings: [[UInt8]]) throws {
+        let before = total
+        let examined = try examine(from: "entry", where: "entry.id > ?1 AND ?3 = 0 ORDER BY entry.id", 0) { key in
+            encodings.contains { encoding in
+                encoding.withUnsafeBytes { TargetPrefix.covers(prefix: $0, key: key) }
+            }
+        }
+        guard !examined.isWhole else { return }
+        let span = try core.read { connection, _ in
+            (
+                first: try connection.integer("SELECT min(id) FROM entry") ?? 0,
+                last: try connection.integer("SELECT max(id) FROM entry") ?? 0
+            )
+        }
+        let share = Double(examined.cursor - span.first + 1) / Double(max(1, span.last - span.first + 1))
+        total.extrapolate(since: before, by: 1 / min(1, max(share, .leastNonzeroMagnitude)))
+    }
+
+    /// Counts rows in pages, in the order of their numbers.
+    ///
+    /// - Parameters:
+    ///   - condition: `?1` is the cursor, `?3` is `value`.
+    ///   - covers: whether a row with this key is counted.
+    /// - Returns: whether every row was examined, how many were, and the number of the last.
+    private mutating func examine(
+        from tables: String,
+        where condition: String,
+        _ value: Int64,
+        _ covers: (UnsafeRawBufferPointer) -> Bool = { _ in true }
+    ) throws -> (isWhole: Bool, rows: Int, cursor: Int64) {
+        var cursor = Int64.min
+        var rows = 0
+        while rows < limit {
+            let length = min(Self.pageLength, limit - rows)
+            let (found, last) = try core.read { connection, database in
+                let sql = Self.page(database.state, from: tables, where: "\(condition) LIMIT ?2")
+                let statement = try connection.prepare(sql)
+                defer { statement.reset() }
+                statement.bind(1, cursor)
+                statement.bind(2, Int64(length))
+                statement.bind(3, value)
+                var (found, last) = (0, cursor)
+                while try statement.step() {
+                    found += 1
+                    last = statement.integer(0)
+                    if statement.withBytes(8, covers) { add(statement, database.state) }
+                }
+                return (found, last)
+            }
+            rows += found
+            cursor = last
+            if found < length { return (true, rows, cursor) }
+        }
+        return (false, rows, cursor)
+    }
+}
+
+extension ScopeCount {
+    /// Multiplies what was counted since an earlier state. The numbers are estimates from then on.
+    fileprivate mutating func extrapolate(since earlier: ScopeCount, by factor: Double) {
+        func estimate(_ now: Double, _ before: Double) -> Double { before + ((now - before) * factor).rounded() }
+        responses = Int(estimate(Double(responses), Double(earlier.responses)))
+        bytes = Int64(estimate(Double(bytes), Double(earlier.bytes)))
+        onlyOfflineCopies = Int(estimate(Double(onlyOfflineCopies), Double(earlier.onlyOfflineCopies)))
+        isExact = false
+    }
+}
