@@ -162,14 +162,23 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "HoldfastControl",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, crypto, logging, hummingbird,
+                serviceLifecycle,
+            ],
+            swiftSettings: settings
+        ),
 
         // The executables: argument parsing and composition.
         .target(name: "CommandLineSupport", dependencies: [argumentParser], swiftSettings: settings),
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [
-                "CommandLineSupport", "Holdfast", "HoldfastConfiguration", "HoldfastGateway", "HTTPCacheExplaining",
-                argumentParser, crypto, logging, nioCore, nioPosix, serviceLifecycle, unixSignals,
+                "CommandLineSupport", "Holdfast", "HoldfastConfiguration", "HoldfastGateway", "HoldfastControl",
+                "HTTPCacheExplaining", argumentParser, asyncHTTPClient, crypto, logging, nioCore, nioHTTP1,
+                nioPosix, serviceLifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
@@ -320,6 +329,13 @@ let package = Package(
             dependencies: [
                 "HoldfastGateway", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache", "OfflineStore",
                 "HoldfastTesting", httpTypes, nioCore, nioPosix, nioSSL, logging,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HoldfastControlTests",
+            dependencies: [
+                "HoldfastControl", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, logging,
             ],
             swiftSettings: settings
         ),

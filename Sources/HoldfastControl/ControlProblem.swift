@@ -1,0 +1,78 @@
+/// An error response of the control plane, which programs can read. RFC 9457
+///
+/// The detail names the field, its value, the limit and the next step, in this order as far as
+/// there are such.
+public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringConvertible {
+    /// `urn:holdfast:problem:` and a word for the kind of problem.
+    public var type: String
+    /// The kind of problem in words.
+    public var title: String
+    /// The status of the response.
+    public var status: Int
+    /// Sentences for people.
+    public var detail: String
+    /// The place of a rejected value: `select.urls[3]`.
+    public var field: String?
+    /// The rejected value, or its first bytes.
+    public var value: String?
+    /// The limit that was exceeded.
+    public var limit: Int?
+
+    init(_ kind: Kind, _ detail: String, field: String? = nil, value: String? = nil, limit: Int? = nil) {
+        type = "urn:holdfast:problem:" + kind.code
+        title = kind.title
+        status = kind.status
+        self.detail = detail
+        self.field = field
+        self.value = value.map(Self.shown)
+        self.limit = limit
+    }
+
+    /// The detail.
+    public var description: String { detail }
+
+    /// The kinds of problems: each has a code, a title and a status.
+    struct Kind: Sendable, Hashable {
+        var code: String
+        var title: String
+        var status: Int
+
+        static let invalidRequest = Kind(code: "invalid-request", title: "The request is not valid", status: 400)
+        static let foreignOrigin = Kind(
+            code: "foreign-origin",
+            title: "Pages of browsers may not use the control plane",
+            status: 403
+        )
+        static let notFound = Kind(code: "not-found", title: "There is no such operation", status: 404)
+        static let methodNotAllowed = Kind(
+            code: "method-not-allowed",
+            title: "The operation has other methods",
+            status: 405
+        )
+        static let keyInUse = Kind(
+            code: "idempotency-key-in-use",
+            title: "A request with this key is under way",
+            status: 409
+        )
+        static let tooLarge = Kind(code: "content-too-large", title: "The request is too large", status: 413)
+        static let notJSON = Kind(code: "not-json", title: "The content is not JSON", status: 415)
+        static let wrongHost = Kind(code: "wrong-host", title: "The host is not the control plane's", status: 421)
+        static let keyReused = Kind(
+            code: "idempotency-key-reused",
+            title: "Another request had this key",
+            status: 422
+        )
+        static let tooManyPurges = Kind(code: "too-many-purges", title: "Too many purges", status: 429)
+        static let storeFailed = Kind(code: "store-failed", title: "The store failed", status: 503)
+    }
+
+    /// A value as messages show it: at most 100 characters, without control characters.
+    static func shown(_ text: String) -> String {
+        func isControl(_ character: Character) -> Bool {
+            character.unicodeScalars.contains { $0.value < 32 || $0.value == 127 }
+        }
+        var shown = String(text.prefix(100).map { isControl($0) ? "?" : $0 })
+        if shown.utf8.count < text.utf8.count { shown += "…" }
+        return shown
+    }
+}

@@ -1,0 +1,44 @@
+package import NIOCore
+import Synchronization
+
+/// Asks event loops for a sign of life. A loop that is stuck has at most one question waiting.
+package final class LoopWatch: Sendable {
+    private let loops: [any EventLoop]
+    /// When each loop was asked, until it answers.
+    private let asked: Mutex<[NIODeadline?]>
+    private let limit: Duration
+
+    /// - Parameter limit: how long a loop may take to answer.
+    package init(_ loops: [any EventLoop], limit: Duration = .seconds(2)) {
+        self.loops = loops
+        self.limit = limit
+        asked = Mutex(Array(repeating: nil, count: loops.count))
+    }
+
+    /// Returns the numbers of the loops that did not answer within the limit, from 0 on.
+    package func stuckLoops() async -> [Int] {
+        for (index, loop) in loops.enumerated() { ask(index, loop) }
+        var pause = Duration.milliseconds(1)
+        while true {
+            let now = NIODeadline.now()
+            let waiting = asked.withLock { asked in
+                asked.enumerated().compactMap { index, since in since.map { (index, now - $0) } }
+            }
+            let stuck = waiting.filter { $0.1 >= TimeAmount(limit) }.map(\.0)
+            if stuck.count == waiting.count { return stuck }
+            try? await Task.sleep(for: pause)
+            // A caller that left does not wait.
+            if Task.isCancelled { return stuck }
+            pause = min(pause * 2, .milliseconds(50))
+        }
+    }
+
+    private func ask(_ index: Int, _ loop: any EventLoop) {
+        let isAsked = asked.withLock { asked in
+            defer { asked[index] = asked[index] ?? .now() }
+            return asked[index] != nil
+        }
+        guard !isAsked else { return }
+        loop.execute { self.asked.withLock { $0[index] = nil } }
+    }
+}

@@ -1,0 +1,114 @@
+/// A JSON text as a tree, so that each rejected part can be named.
+enum JSONValue: Decodable, Sendable, Hashable {
+    case null
+    case bool(Bool)
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([String: JSONValue])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let text = try? container.decode(String.self) {
+            self = .string(text)
+        } else if let values = try? container.decode([JSONValue].self) {
+            self = .array(values)
+        } else if let members = try? container.decode([String: JSONValue].self) {
+            self = .object(members)
+        } else if let flag = try? container.decode(Bool.self) {
+            self = .bool(flag)
+        } else if container.decodeNil() {
+            self = .null
+        } else {
+            self = .number(try container.decode(Double.self))
+        }
+    }
+
+    /// The kind of value in words, and the value itself if it is short.
+    var shown: String {
+        switch self {
+        case .null: "null"
+        case .bool(let flag): "\(flag)"
+        case .number(let number): "\(number)"
+        case .string(let text): ControlProblem.shown(text)
+        case .array(let values): "a list of \(values.count)"
+        case .object(let members): "an object of \(members.count)"
+        }
+    }
+}
+
+/// Reads the members of a JSON object, and rejects those that it does not know.
+struct JSONMembers {
+    private var members: [String: JSONValue]
+    /// The path of the object, with a dot behind it; empty for the outermost one.
+    private let path: String
+
+    init(_ value: JSONValue, path: String = "") throws(ControlProblem) {
+        guard case .object(let members) = value else {
+            let name = path.isEmpty ? "the content" : "'\(path)'"
+            throw ControlProblem(
+                .invalidRequest,
+                "\(name) is \(value.shown), and an object is expected: {\"select\": {\"tags\": [\"news\"]}}.",
+                field: path.isEmpty ? nil : path,
+                value: value.shown
+            )
+        }
+        self.members = members
+        self.path = path.isEmpty ? "" : path + "."
+    }
+
+    func field(_ name: String) -> String { path + name }
+
+    mutating func take(_ name: String) -> JSONValue? {
+        let value = members.removeValue(forKey: name)
+        return value == .null ? nil : value
+    }
+
+    mutating func flag(_ name: String) throws(ControlProblem) -> Bool {
+        switch take(name) {
+        case nil: return false
+        case .bool(let flag): return flag
+        case let value?: throw wrongKind(name, value, "true or false")
+        }
+    }
+
+    mutating func text(_ name: String) throws(ControlProblem) -> String? {
+        switch take(name) {
+        case nil: return nil
+        case .string(let text): return text
+        case let value?: throw wrongKind(name, value, "a text")
+        }
+    }
+
+    mutating func texts(_ name: String) throws(ControlProblem) -> [String] {
+        guard let value = take(name) else { return [] }
+        guard case .array(let items) = value else { throw wrongKind(name, value, "a list of texts") }
+        var texts: [String] = []
+        for (index, item) in items.enumerated() {
+            guard case .string(let text) = item else { throw wrongKind("\(name)[\(index)]", item, "a text") }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    /// Rejects what was not taken.
+    func end(known: [String]) throws(ControlProblem) {
+        guard let name = members.keys.min() else { return }
+        let list = known.map { "'\($0)'" }.joined(separator: ", ")
+        throw ControlProblem(
+            .invalidRequest,
+            "'\(ControlProblem.shown(field(name)))' is not known. Known are \(list).",
+            field: ControlProblem.shown(field(name)),
+            value: members[name]?.shown
+        )
+    }
+
+    private func wrongKind(_ name: String, _ value: JSONValue, _ expected: String) -> ControlProblem {
+        ControlProblem(
+            .invalidRequest,
+            "'\(field(name))' is \(value.shown), and \(expected) is expected.",
+            field: field(name),
+            value: value.shown
+        )
+    }
+}

@@ -1,0 +1,233 @@
+import Foundation
+public import HTTPCache
+import HTTPCacheSemantics
+
+/// A purge: the selection of responses, and the action on them.
+public struct PurgeRequest: Sendable, Hashable, Encodable {
+    /// The action on the selected responses.
+    public enum Action: String, Sendable, Hashable, Codable, CaseIterable {
+        /// They are validated before their next use. They stay for the time in which their origin
+        /// is unreachable.
+        case expire
+        /// They are removed, offline copies too.
+        case remove
+    }
+
+    /// The selected responses: those of any selector.
+    public struct Selection: Sendable, Hashable, Codable {
+        /// Target URIs, each with all variants, in all partitions.
+        public var urls: [String] = []
+        /// Beginnings of target URIs.
+        public var prefixes: [String] = []
+        /// Names under which responses are stored.
+        public var tags: [String] = []
+        /// Hosts of target URIs, on every port.
+        public var hosts: [String] = []
+        /// Every response. It stands alone.
+        public var all = false
+
+        /// Selects nothing.
+        public init() {}
+
+        /// The number of selectors.
+        public var count: Int { urls.count + prefixes.count + tags.count + hosts.count + (all ? 1 : 0) }
+    }
+
+    /// The selected responses.
+    public var select: Selection
+    /// The action on them.
+    public var action: Action
+    /// Whether they are counted only.
+    public var dryRun: Bool
+    /// A text for the log and the history.
+    public var reason: String?
+
+    /// The most selectors of one purge.
+    public static let maximumSelectors = 1000
+    /// The most bytes of a purge as JSON.
+    public static let maximumBytes = 1 << 20
+    /// The most bytes of a reason.
+    public static let maximumReason = 1000
+
+    /// A purge. Its values are checked when it is made.
+    public init(_ select: Selection, action: Action = .expire, dryRun: Bool = false, reason: String? = nil) {
+        self.select = select
+        self.action = action
+        self.dryRun = dryRun
+        self.reason = reason
+    }
+
+    /// Reads a purge from JSON. Members that are not known are rejected.
+    ///
+    /// - Throws: ``ControlProblem``
+    public init(json: [UInt8]) throws {
+        guard json.count <= Self.maximumBytes else {
+            throw ControlProblem(
+                .tooLarge,
+                "The purge has more than \(Self.maximumBytes) bytes, which is the limit. Send several purges.",
+                limit: Self.maximumBytes
+            )
+        }
+        guard let tree = try? JSONDecoder().decode(JSONValue.self, from: Data(json)) else {
+            throw ControlProblem(
+                .invalidRequest,
+                "The content is not JSON. Send an object such as {\"select\": {\"tags\": [\"news\"]}}."
+            )
+        }
+        var members = try JSONMembers(tree)
+        guard let selection = members.take("select") else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'select' is missing. Name 'urls', 'prefixes', 'tags' or 'hosts' in it, or 'all': true.",
+                field: "select"
+            )
+        }
+        select = try Selection(selection)
+        let action = try members.text("action") ?? Action.expire.rawValue
+        guard let known = Action(rawValue: action) else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'action' is '\(ControlProblem.shown(action))', and 'expire' (the default) or 'remove' is expected.",
+                field: "action",
+                value: action
+            )
+        }
+        self.action = known
+        dryRun = try members.flag("dryRun")
+        reason = try members.text("reason")
+        try members.end(known: ["action", "dryRun", "reason", "select"])
+    }
+
+    /// The scopes of the selectors, each once.
+    ///
+    /// - Throws: ``ControlProblem`` if there is no selector, if there are too many, or if one is
+    ///   not valid.
+    public func scopes() throws -> [InvalidationScope] {
+        try checkNumber()
+        if let reason, let problem = Self.problem(ofReason: reason) { throw problem }
+        if select.all { return [.all] }
+        var scopes: [InvalidationScope] = []
+        for (index, url) in select.urls.enumerated() {
+            scopes.append(.target(try Self.checked("urls", index, url) { try TargetURI($0) }))
+        }
+        for (index, prefix) in select.prefixes.enumerated() {
+            scopes.append(.prefix(try Self.checked("prefixes", index, prefix) { try TargetPrefix($0) }))
+        }
+        for (index, host) in select.hosts.enumerated() {
+            scopes.append(.host(try Self.checked("hosts", index, host) { try TargetHost($0) }))
+        }
+        for (index, tag) in select.tags.enumerated() {
+            try Self.checkTag(tag, index)
+            scopes.append(.tag(tag))
+        }
+        var seen: Set<InvalidationScope> = []
+        return scopes.filter { seen.insert($0).inserted }
+    }
+
+    private func checkNumber() throws {
+        if select.all, select.count > 1 {
+            throw ControlProblem(
+                .invalidRequest,
+                "'select.all' stands beside \(select.count - 1) other selectors. Everything includes them: name it alone.",
+                field: "select.all",
+                value: "true"
+            )
+        }
+        guard select.count > 0 else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'select' selects nothing. Name 'urls', 'prefixes', 'tags' or 'hosts' in it, or 'all': true.",
+                field: "select"
+            )
+        }
+        guard select.count <= Self.maximumSelectors else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'select' has \(select.count) selectors; the limit is \(Self.maximumSelectors). Send several purges, or use a prefix or a tag.",
+                field: "select",
+                value: "\(select.count)",
+                limit: Self.maximumSelectors
+            )
+        }
+    }
+
+    private static func problem(ofReason reason: String) -> ControlProblem? {
+        guard reason.utf8.count <= maximumReason else {
+            return ControlProblem(
+                .invalidRequest,
+                "'reason' has \(reason.utf8.count) bytes; the limit is \(maximumReason). Shorten it.",
+                field: "reason",
+                value: reason,
+                limit: maximumReason
+            )
+        }
+        guard !reason.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            return ControlProblem(
+                .invalidRequest,
+                "'reason' has a control character, and one line of text is expected.",
+                field: "reason",
+                value: reason
+            )
+        }
+        return nil
+    }
+
+    private static func checkTag(_ tag: String, _ index: Int) throws {
+        let limit = ResponseDraft.maximumTagLength
+        guard !tag.isEmpty, tag.utf8.count <= limit else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'select.tags[\(index)]' has \(tag.utf8.count) bytes; a tag has 1 to \(limit).",
+                field: "select.tags[\(index)]",
+                value: tag,
+                limit: limit
+            )
+        }
+    }
+
+    private static func checked<Value>(
+        _ name: String,
+        _ index: Int,
+        _ text: String,
+        _ make: (String) throws -> Value
+    ) throws -> Value {
+        do {
+            return try make(text)
+        } catch {
+            let isHost = name == "hosts"
+            let onHosts = " A host has no scheme, port or path; for one port, name a prefix: 'https://a.example:8443'."
+            let advice = isHost ? onHosts : ""
+            throw ControlProblem(
+                .invalidRequest,
+                "'select.\(name)[\(index)]': \(error)\(advice)",
+                field: "select.\(name)[\(index)]",
+                value: Redaction.uriText(text, limit: 200)
+            )
+        }
+    }
+}
+
+extension PurgeRequest.Selection {
+    init(_ value: JSONValue) throws {
+        var members = try JSONMembers(value, path: "select")
+        urls = try members.texts("urls")
+        prefixes = try members.texts("prefixes")
+        tags = try members.texts("tags")
+        hosts = try members.texts("hosts")
+        all = try members.flag("all")
+        try members.end(known: ["all", "hosts", "prefixes", "tags", "urls"])
+    }
+
+    /// The selection for the history: the values of secret parameters are replaced.
+    var redacted: Self {
+        var redacted = self
+        redacted.urls = urls.map { Redaction.uriText($0, limit: 1024) }
+        redacted.prefixes = prefixes.map { Redaction.uriText($0, limit: 1024) }
+        return redacted
+    }
+
+    /// About the bytes that it takes.
+    var bytes: Int {
+        (urls + prefixes + tags + hosts).reduce(0) { $0 + $1.utf8.count + 32 }
+    }
+}

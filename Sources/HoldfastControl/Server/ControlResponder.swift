@@ -1,0 +1,189 @@
+import Foundation
+import HTTPCache
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+
+#if !canImport(Hummingbird)
+    #error("The module HoldfastControl needs the trait 'Gateway' of the package 'holdfast': remove 'traits: []'.")
+#endif
+
+/// A request's connection, which the responder needs to name the client.
+struct ControlContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = .init(source: source)
+        channel = source.channel
+    }
+}
+
+/// Serves the operations of the control plane. ``operations`` lists them.
+struct ControlResponder: HTTPResponder {
+    let operations: any CacheOperations
+    let desk: PurgeDesk
+    let loops: LoopWatch
+    let phase: @Sendable () -> ServingPhase
+
+    /// One operation: its path, its method, and what it does.
+    struct Operation: Sendable {
+        let path: String
+        let method: HTTPRequest.Method
+        let perform: @Sendable (ControlResponder, Request, ControlContext) async throws -> Response
+    }
+
+    static let operations: [Operation] = [
+        Operation(path: "/livez", method: .get) { responder, _, _ in
+            try responder.respond(with: await responder.liveness())
+        },
+        Operation(path: "/readyz", method: .get) { responder, _, _ in
+            try responder.respond(with: await responder.readiness())
+        },
+        Operation(path: "/healthz", method: .get) { responder, _, _ in
+            try responder.respond(with: await responder.readiness().adding(await responder.liveness()))
+        },
+        Operation(path: "/v1/purges", method: .post) { try await $0.purge($1, $2) },
+        Operation(path: "/v1/purges", method: .get) { responder, request, _ in
+            try await responder.history(request)
+        },
+    ]
+
+    func respond(to request: Request, context: ControlContext) async throws -> Response {
+        do {
+            try BrowserGuard.check(request.head)
+            let here = Self.operations.filter { $0.path == request.uri.path }
+            guard !here.isEmpty else { throw Self.notFound(request.uri.path) }
+            guard let operation = here.first(where: { $0.method == request.method }) else {
+                return methodNotAllowed(request, allowed: here.map(\.method.rawValue))
+            }
+            return try await operation.perform(self, request, context)
+        } catch let problem as ControlProblem {
+            return Self.response(problem)
+        } catch let wait as PurgeDesk.Wait {
+            let problem = ControlProblem(
+                .tooManyPurges,
+                "More than \(Int(PurgeRate.perSecond)) purges a second have come; the limit at once is \(Int(PurgeRate.burst)). "
+                    + "Try again in \(wait.seconds) s, or put several selectors into one purge.",
+                limit: Int(PurgeRate.perSecond)
+            )
+            return Self.response(problem, [.retryAfter: "\(wait.seconds)"])
+        }
+    }
+
+    // MARK: Operations
+
+    private func purge(_ request: Request, _ context: ControlContext) async throws -> Response {
+        try BrowserGuard.checkContent(request.head)
+        let client = await PeerIdentity.name(of: context.channel)
+        let content: ByteBuffer
+        do {
+            content = try await request.body.collect(upTo: PurgeRequest.maximumBytes)
+        } catch is NIOTooManyBytesError {
+            throw ControlProblem(
+                .tooLarge,
+                "The purge has more than \(PurgeRequest.maximumBytes) bytes, which is the limit. Send several purges.",
+                limit: PurgeRequest.maximumBytes
+            )
+        }
+        let key = request.headers[.idempotencyKey]
+        let result = try await desk.purge(Array(content.readableBytesView), key: key, by: client)
+        return try Self.response(.ok, result)
+    }
+
+    private func history(_ request: Request) async throws -> Response {
+        var after: Int64 = 0
+        var limit = PurgeHistory.pageLimit
+        for (name, value) in request.uri.queryParameters {
+            switch name {
+            case "after": after = try Self.number(name, value, 0...Int64.max)
+            case "limit": limit = Int(try Self.number(name, value, 1...Int64(PurgeHistory.pageLimit)))
+            default:
+                throw ControlProblem(
+                    .invalidRequest,
+                    "'\(ControlProblem.shown(String(name)))' is not known. Known are 'after' and 'limit'.",
+                    field: ControlProblem.shown(String(name)),
+                    value: String(value)
+                )
+            }
+        }
+        return try Self.response(.ok, await desk.purges(after: after, atMost: limit))
+    }
+
+    private static func number(_ name: Substring, _ value: Substring, _ range: ClosedRange<Int64>) throws -> Int64 {
+        if let number = Int64(value), range.contains(number) { return number }
+        throw ControlProblem(
+            .invalidRequest,
+            "'\(name)' is '\(ControlProblem.shown(String(value)))', and a number from \(range.lowerBound) to \(range.upperBound) is expected.",
+            field: String(name),
+            value: String(value)
+        )
+    }
+
+    private func liveness() async -> HealthReport { .liveness(stuckLoops: await loops.stuckLoops()) }
+
+    private func readiness() async -> HealthReport {
+        .readiness(phase(), await operations.storeCondition(), operations.unreachableOrigins, operations.mode)
+    }
+
+    // MARK: Responses
+
+    private func respond(with report: HealthReport) throws -> Response {
+        try Self.response(.init(code: report.httpStatus), report)
+    }
+
+    private static func notFound(_ path: String) -> ControlProblem {
+        ControlProblem(
+            .notFound,
+            "'\(ControlProblem.shown(path))' is not known. Known are \(Set(operations.map(\.path)).sorted().joined(separator: ", ")).",
+            field: "path",
+            value: path
+        )
+    }
+
+    private func methodNotAllowed(_ request: Request, allowed: [String]) -> Response {
+        let list = allowed.sorted().joined(separator: ", ")
+        let method = request.method.rawValue
+        let problem = ControlProblem(
+            .methodNotAllowed,
+            "The method is '\(ControlProblem.shown(method))', and '\(request.uri.path)' has \(list).",
+            field: "method",
+            value: method
+        )
+        return Self.response(problem, [.allow: list])
+    }
+
+    private static func response(_ problem: ControlProblem, _ fields: HTTPFields = [:]) -> Response {
+        let json = (try? encoder.encode(problem)) ?? Data()
+        return response(.init(code: problem.status), "application/problem+json", json, fields)
+    }
+
+    private static func response(_ status: HTTPResponse.Status, _ value: some Encodable) throws -> Response {
+        response(status, "application/json", try encoder.encode(value), [:])
+    }
+
+    private static func response(
+        _ status: HTTPResponse.Status,
+        _ type: String,
+        _ json: Data,
+        _ fields: HTTPFields
+    ) -> Response {
+        var fields = fields
+        fields[.contentType] = type
+        fields[.cacheControl] = "no-store"
+        fields[.xContentTypeOptions] = "nosniff"
+        let content = ByteBuffer(bytes: Array(json) + [UInt8(ascii: "\n")])
+        return Response(status: status, headers: fields, body: .init(byteBuffer: content))
+    }
+
+    private static var encoder: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
+    }
+}
+
+extension HTTPField.Name {
+    static var idempotencyKey: Self { Self(parsed: "idempotency-key") ?? .eTag }
+}

@@ -1,0 +1,133 @@
+public import HTTPCache
+import Hummingbird
+public import Logging
+public import NIOCore
+import NIOPosix
+public import ServiceLifecycle
+import Synchronization
+
+/// The control plane of a gateway: an HTTP server on a Unix socket, through which operators steer
+/// the gateway and see its state.
+///
+/// ```swift
+/// let control = try ControlServer(
+///     socket: ControlSocket(store: store.folder, environment: [:]),
+///     store: store.folder,
+///     operations: EngineOperations(engine: engine, store: store),
+///     loops: Array(group.makeIterator()),
+///     logger: logger
+/// )
+/// try await control.run()
+/// ```
+///
+/// It has an event loop of its own, so that clients of the gateway and operators do not wait for
+/// each other.
+public final class ControlServer: Service {
+    /// Where it listens.
+    public let socket: ControlSocket
+
+    private let store: String
+    private let responder: ControlResponder
+    private let logger: Logger
+    private let whenListening: @Sendable (ControlSocket) -> Void
+    private let phase: PhaseBox
+
+    /// The most connections at a time. Further ones wait.
+    private static let maximumConnections = 64
+    /// How long a connection may be idle.
+    private static let idleLimit = TimeAmount.seconds(30)
+    /// How long operations under way may take when it ends.
+    private static let drainLimit = Duration.seconds(2)
+
+    /// Prepares the socket. ``run()`` listens on it.
+    ///
+    /// - Parameters:
+    ///   - store: the store's folder. It gets a link to a socket that is elsewhere, by which the
+    ///     command line finds it.
+    ///   - loops: the event loops that serve the gateway's clients, for `/livez`.
+    ///   - whenListening: called when clients can connect.
+    /// - Throws: ``ControlSocket/Refusal`` if the path is too long, or cannot be used, or if a
+    ///   process listens on it.
+    public init(
+        socket: ControlSocket,
+        store: String,
+        operations: any CacheOperations,
+        loops: [any EventLoop],
+        clock: any WallClock = SystemWallClock(),
+        logger: Logger,
+        whenListening: @escaping @Sendable (ControlSocket) -> Void = { _ in }
+    ) throws {
+        try socket.prepare()
+        let phase = PhaseBox()
+        self.socket = socket
+        self.store = store
+        self.logger = logger
+        self.whenListening = whenListening
+        self.phase = phase
+        responder = ControlResponder(
+            operations: operations,
+            desk: PurgeDesk(operations, since: operations.invalidationSequence.number, clock: clock, logger: logger),
+            loops: LoopWatch(loops),
+            phase: { phase.value }
+        )
+    }
+
+    /// Changes what `/readyz` says.
+    public func enter(_ phase: ServingPhase) { self.phase.value = phase }
+
+    /// Serves until its service group shuts down gracefully or the task is cancelled, and removes
+    /// the socket then.
+    ///
+    /// A control plane that cannot listen must not end the gateway: the error is logged, and this
+    /// returns at the end all the same.
+    public func run() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        do {
+            try await serve(on: group)
+        } catch {
+            if !Task.isShuttingDownGracefully, !Task.isCancelled {
+                logger.error(
+                    "The control plane has ended",
+                    metadata: ["control.socket": "\(socket.path)", "error": "\(error)"]
+                )
+                try? await gracefulShutdown()
+            }
+        }
+        socket.remove(store: store)
+        try? await group.shutdownGracefully()
+    }
+
+    private func serve(on group: any EventLoopGroup) async throws {
+        let socket = socket
+        let store = store
+        let whenListening = whenListening
+        let application = Application(
+            responder: responder,
+            server: .http1(configuration: .init(idleTimeout: Self.idleLimit)),
+            configuration: ApplicationConfiguration(
+                address: .unixDomainSocket(path: socket.path),
+                availableConnectionsDelegate: .maximum(Self.maximumConnections, logger: logger)
+            ),
+            onServerRunning: { _ in
+                socket.permit()
+                socket.link(fromStore: store)
+                whenListening(socket)
+            },
+            eventLoopGroupProvider: .shared(group),
+            logger: logger
+        )
+        var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
+        configuration.maximumGracefulShutdownDuration = Self.drainLimit
+        try await ServiceGroup(configuration: configuration).run()
+    }
+}
+
+/// The gateway's phase, which one part sets and another one reads.
+private final class PhaseBox: Sendable {
+    private let phase = Mutex(ServingPhase.starting)
+
+    var value: ServingPhase {
+        get { phase.withLock { $0 } }
+        set { phase.withLock { $0 = newValue } }
+    }
+}

@@ -1,0 +1,47 @@
+import Dispatch
+import HTTPCache
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import HoldfastControl
+
+@Suite struct HealthTests {
+    @Test(arguments: [StoreCondition.usable, .readOnly, .notWritable], OfflineMode.allCases)
+    func gatewayThatCanAnswerIsReady(_ store: StoreCondition, _ mode: OfflineMode) {
+        for origins in [[], ["https://a.example"]] {
+            let report = HealthReport.readiness(.serving, store, origins, mode)
+            #expect(report.httpStatus == 200)
+            #expect((report.status == .ok) == (store == .usable && mode != .offline && origins.isEmpty))
+        }
+    }
+
+    @Test func gatewayThatCannotAnswerIsNotReady() {
+        for phase in [ServingPhase.starting, .ending] {
+            #expect(HealthReport.readiness(phase, .usable, [], .automatic).httpStatus == 503)
+        }
+        #expect(HealthReport.readiness(.serving, .unreadable("damaged"), [], .automatic).httpStatus == 503)
+    }
+
+    @Test func loopThatDoesNotAnswerIsNamed() async throws {
+        let singleton = MultiThreadedEventLoopGroup.singleton
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let isReleased = DispatchSemaphore(value: 0)
+        group.next().execute { isReleased.wait() }
+        let loops: [any EventLoop] = [singleton.next(), group.next(), singleton.next()]
+        let watch = LoopWatch(loops, limit: .milliseconds(500))
+        #expect(await watch.stuckLoops() == [1])
+        let report = HealthReport.liveness(stuckLoops: [1])
+        #expect(report.httpStatus == 503 && report.checks["loops"]?.detail.contains("event loop 1") == true)
+        // It answers late, and is well again.
+        isReleased.signal()
+        #expect(await watch.stuckLoops() == [])
+        try await group.shutdownGracefully()
+    }
+
+    @Test func loopsThatAnswerAreAlive() async {
+        let loops = Array(MultiThreadedEventLoopGroup.singleton.makeIterator())
+        #expect(await LoopWatch(loops).stuckLoops().isEmpty)
+        #expect(HealthReport.liveness(stuckLoops: []).httpStatus == 200)
+    }
+}

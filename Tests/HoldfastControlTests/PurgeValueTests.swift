@@ -1,0 +1,106 @@
+import HTTPCache
+import HTTPCacheSemantics
+import Testing
+
+@testable import HoldfastControl
+
+/// The values behind purges: rate, repeated requests, history.
+@Suite struct PurgeValueTests {
+    private func instant(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
+
+    @Test func fiveHundredPurgesMayComeAtOnceAndFiftyASecondAfterwards() {
+        var rate = PurgeRate()
+        for _ in 0..<500 { #expect(rate.take(at: instant(0)) == nil) }
+        #expect(rate.take(at: instant(0)) == 1)
+        for _ in 0..<50 { #expect(rate.take(at: instant(1000)) == nil) }
+        #expect(rate.take(at: instant(1000)) == 1)
+        // A clock that is set back gives nothing and takes nothing.
+        #expect(rate.take(at: instant(0)) == 1)
+        for _ in 0..<500 { #expect(rate.take(at: instant(1_000_000)) == nil) }
+        #expect(rate.take(at: instant(1_000_000)) != nil)
+    }
+
+    private func name(_ action: IdempotencyTable<Int>.Action) -> String {
+        switch action {
+        case .perform: "perform"
+        case .replay(let result): "replay \(result)"
+        case .isUnderWay: "under way"
+        case .isAnother: "another"
+        }
+    }
+
+    @Test func resultIsRepeatedForAnHour() {
+        var table = IdempotencyTable<Int>()
+        #expect(name(table.begin("a", digest: [1], at: instant(0))) == "perform")
+        #expect(name(table.begin("a", digest: [1], at: instant(1))) == "under way")
+        #expect(name(table.begin("a", digest: [2], at: instant(1))) == "another")
+        table.finish("a", with: 7)
+        #expect(name(table.begin("a", digest: [1], at: instant(3_599_999))) == "replay 7")
+        #expect(name(table.begin("a", digest: [2], at: instant(3_599_999))) == "another")
+        #expect(name(table.begin("a", digest: [2], at: instant(3_600_000))) == "perform")
+    }
+
+    @Test func keyOfAFailedRequestMayBeUsedAgain() {
+        var table = IdempotencyTable<Int>()
+        _ = table.begin("a", digest: [1], at: instant(0))
+        table.finish("a", with: nil)
+        #expect(name(table.begin("a", digest: [2], at: instant(1))) == "perform")
+    }
+
+    @Test func oldestResultIsForgottenBeyondAThousandKeys() {
+        var table = IdempotencyTable<Int>()
+        for number in 0...1000 {
+            #expect(name(table.begin("\(number)", digest: [], at: instant(0))) == "perform")
+            table.finish("\(number)", with: number)
+        }
+        #expect(name(table.begin("1000", digest: [], at: instant(1))) == "replay 1000")
+        #expect(name(table.begin("0", digest: [], at: instant(1))) == "perform")
+    }
+
+    private func record(_ sequence: Int64, _ tag: String = "t") -> PurgeHistory.Record {
+        var selection = PurgeRequest.Selection()
+        selection.tags = [tag]
+        return PurgeHistory.Record(
+            sequence: sequence,
+            at: 0,
+            by: "uid 0",
+            action: .expire,
+            select: selection,
+            reason: nil,
+            matched: .init(ScopeCount())
+        )
+    }
+
+    @Test func historyIsInTheOrderOfTheSequenceAndIsReadInPages() {
+        var history = PurgeHistory(since: 3)
+        for sequence: Int64 in [4, 6, 5, 9] { history.append(record(sequence)) }
+        #expect(history.page(after: 0).purges.map(\.sequence) == [4, 5, 6, 9])
+        let page = history.page(after: 4, atMost: 2)
+        #expect(page.purges.map(\.sequence) == [5, 6] && page.more && page.since == 3)
+        #expect(history.page(after: 9).purges.isEmpty && !history.page(after: 9).more)
+    }
+
+    @Test func historySaysFromWhereItIsComplete() {
+        var history = PurgeHistory(since: 0)
+        for sequence in 1...Int64(PurgeHistory.limit + 2) { history.append(record(sequence)) }
+        #expect(history.page(after: 0).since == 2 && history.page(after: 0).purges.first?.sequence == 3)
+        var large = PurgeHistory(since: 0)
+        let tag = String(repeating: "t", count: PurgeHistory.byteLimit / 2)
+        for sequence: Int64 in 1...3 { large.append(record(sequence, tag)) }
+        #expect(large.page(after: 0).purges.map(\.sequence) == [3] && large.page(after: 0).since == 2)
+    }
+
+    @Test func historyHoldsNoSecretParameters() throws {
+        var selection = PurgeRequest.Selection()
+        selection.urls = ["https://a.example/x?token=hunter2&page=1"]
+        #expect(selection.redacted.urls.first?.contains("hunter2") == false)
+        #expect(selection.redacted.urls.first?.contains("page=1") == true)
+    }
+
+    @Test func sameSelectorTwiceIsOneScope() throws {
+        var selection = PurgeRequest.Selection()
+        selection.urls = ["https://a.example/x", "HTTPS://A.example:443/x"]
+        selection.tags = ["a", "a"]
+        #expect(try PurgeRequest(selection).scopes().count == 2)
+    }
+}
