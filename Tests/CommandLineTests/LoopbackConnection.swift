@@ -40,7 +40,7 @@ final class LoopbackConnection {
     /// Reads until a text arrives, or the other side closes.
     func read(until text: String) async -> String { await read { $0.hasSuffix(text) } }
 
-    private func read(until isEnd: @escaping @Sendable (String) -> Bool) async -> String {
+    func read(until isEnd: @escaping @Sendable (String) -> Bool) async -> String {
         let descriptor = descriptor
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread {

@@ -1,8 +1,13 @@
 extension Configuration {
     /// The path at which the store's folder can be opened. A relative ``Store/path`` is appended to
     /// the folder of the configuration file. `nil` if no path is set.
-    public var storeFolder: String? {
-        guard let path = store.path else { return nil }
+    public var storeFolder: String? { store.path.map(besideFile) }
+
+    /// The path of the control plane's socket. A relative ``Control/socket`` is appended to the
+    /// folder of the configuration file. `nil` if no path is set.
+    public var controlSocket: String? { control.socket.map(besideFile) }
+
+    private func besideFile(_ path: String) -> String {
         guard !path.hasPrefix("/"), let file, let slash = file.lastIndex(of: "/") else { return path }
         return String(file[...slash]) + path
     }

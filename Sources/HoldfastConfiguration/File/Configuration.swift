@@ -130,6 +130,17 @@ public struct Configuration: Sendable {
         case trusted
     }
 
+    /// `control`: the control plane, through which operators steer a running gateway.
+    public struct Control: Sendable, Hashable {
+        /// `socket`: the path of its Unix socket. `nil`: in the folder of `RUNTIME_DIRECTORY`, else
+        /// in the store's folder.
+        public var socket: String?
+        /// `socket: off`: there is no control plane.
+        public var isOff = false
+        /// The default.
+        public init() {}
+    }
+
     /// How long each side may make no progress; `nil` for the gateway's default of 60 s.
     public struct StallTimeouts: Sendable, Hashable {
         /// `timeouts.client`: for a client that sends a request's content.
@@ -154,6 +165,8 @@ public struct Configuration: Sendable {
     public var mode: OfflineMode?
     /// `clients`
     public var clients = Clients()
+    /// `control`
+    public var control = Control()
     /// `timeouts.drain`: how long the gateway waits for exchanges under way when it stops.
     public var drainTimeout: Duration?
     /// `timeouts.client`, `timeouts.send`, `timeouts.receive`: how long a transfer may make no

@@ -47,6 +47,14 @@ struct TopSetting: Sendable {
             read: { (value, configuration) throws(Refusal) in configuration.mode = try Readers.mode(value) },
             written: { ($0.mode ?? .automatic).rawValue }
         ),
+        TopSetting(
+            "control.socket",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.control.isOff = value.isOff
+                configuration.control.socket = value.isOff ? nil : try value.text("a path, or 'off'")
+            },
+            written: { $0.control.isOff ? "off" : $0.control.socket }
+        ),
     ]
 
     private static let clients = [

@@ -27,7 +27,7 @@ enum DescriptorLimit {
         #endif
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }
-        let least = rlim_t(48 + 12 * threads)
+        let least = rlim_t(56 + 12 * threads)
         let wanted = least + rlim_t(connections) * 2 + 256
         guard limit.rlim_cur < wanted else { return }
         limit.rlim_cur = min(wanted, limit.rlim_max)

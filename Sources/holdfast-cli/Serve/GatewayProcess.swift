@@ -1,5 +1,6 @@
 import CommandLineSupport
 import Holdfast
+import HoldfastControl
 import HoldfastGateway
 import NIOCore
 import ServiceLifecycle
@@ -21,6 +22,8 @@ struct GatewayProcess: Sendable {
     let engine: CacheEngine
     let transport: OriginTransport
     let server: GatewayServer
+    /// `nil` if it is off.
+    let control: ControlServer?
     let manager: ServiceManager
     let logger: Logger
 
@@ -86,11 +89,14 @@ struct GatewayProcess: Sendable {
             logger: logger
         )
         let server = GatewayServer(configuration: settings.gateway, engine: engine, group: group, logger: logger)
+        let control: ControlServer?
         do {
+            control = try makeControl(settings, engine, store, on: group, logger)
             StandardStream.output.line("holdfast listening on http://\(try await server.start())")
         } catch {
             await engine.shutDown()
             await transport.shutDown()
+            if let error = error as? ControlSocket.Refusal { throw CommandFailure("\(error)") }
             let wanted = ListenAddress(host: settings.gateway.host, port: settings.gateway.port)
             // The library's own text describes its system call, which does not help the user.
             let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
@@ -98,12 +104,14 @@ struct GatewayProcess: Sendable {
                 "The gateway cannot listen on '\(wanted)': \(why). Choose another address with '--listen'."
             )
         }
+        control?.enter(.serving)
         return GatewayProcess(
             settings: settings,
             named: named,
             engine: engine,
             transport: transport,
             server: server,
+            control: control,
             manager: ServiceManager(),
             logger: logger
         )
@@ -112,9 +120,9 @@ struct GatewayProcess: Sendable {
     private func run(_ store: CacheManager, _ signals: UnixSignalsSequence) async throws {
         // The group ends them from the last to the first: the server responds to its clients, then
         // fetches end, then the store closes. Each part limits how long its own end takes.
+        // Operators steer until the engine has ended.
         let services = ServiceGroup(
-            services: [
-                Ending { try await store.close() },
+            services: [Ending { try await store.close() }] + (control.map { [$0] } ?? []) + [
                 Ending {
                     await engine.shutDown()
                     await transport.shutDown()
@@ -147,6 +155,7 @@ struct GatewayProcess: Sendable {
                 _exit(128 + signal.rawValue)
             default:
                 isEnding = true
+                control?.enter(.ending)
                 logger.notice("Ending; a second signal ends at once", metadata: ["signal": "\(signal)"])
                 manager.notify(.stopping)
                 await services.triggerGracefulShutdown()

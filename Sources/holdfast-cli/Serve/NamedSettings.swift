@@ -15,6 +15,8 @@ struct NamedSettings: Sendable {
     let store: String?
     let mode: OfflineMode?
     let threads: Int?
+    /// Whether the control plane is off, whatever the file says.
+    let hasNoControl: Bool
     /// Used if neither `store` nor the file names a store.
     let defaultStore: DefaultStore
 
@@ -25,6 +27,7 @@ struct NamedSettings: Sendable {
             return variable.value(in: environment).map { ($0, "'\(variable.rawValue)' in the environment") }
         }
         defaultStore = DefaultStore(environment: environment)
+        hasNoControl = arguments.noControl
         file = text(arguments.file, .config)?.text
         store = text(arguments.store, .store)?.text
         origin = try text(arguments.origin, .origin).map { text, place in

@@ -29,6 +29,11 @@ struct Serve: AsyncParsableCommand {
 
             'cache-dump' and 'holdfast explain --store' take this folder. A configuration file with routes names its store itself ('store.path').
 
+            Other processes of the same user steer the gateway through a Unix socket, for example 'holdfast purge'. It is control.sock in $RUNTIME_DIRECTORY (set by systemd), \
+            else in the store's folder, or 'control.socket' of the file. Its permissions are 0660, and one line on standard error names it,
+
+              holdfast controlled by /home/me/.local/state/holdfast/https-api.example.com-443/control.sock
+
             A configuration file has the same settings and more: routes to several origins, rules, limits, timeouts. The command line goes before the environment, and that \
             before the file; '--origin' replaces all routes of the file. SIGHUP reloads the file without closing connections: its rules, routes, limits, mode and fields \
             apply from the next request on. An invalid file is rejected as a whole, and its errors are logged. The address, the threads and the store change only with a \
@@ -111,6 +116,12 @@ struct Serve: AsyncParsableCommand {
     )
     var threads: String?
 
+    @Flag(
+        name: .customLong("no-control"),
+        help: "Without a control plane: no other process can purge the store while the gateway runs."
+    )
+    var noControl = false
+
     func validate() throws {
         let environment = ProcessInfo.processInfo.environment
         do {
@@ -140,6 +151,9 @@ struct Serve: AsyncParsableCommand {
             throw CommandFailure(refusal.description)
         }
         let settings = try ConfigurationFile.reporting { try ServeSettings(named) }
+        // No file of this process is for other users, whatever mask the caller left: not even the
+        // control socket in the moment before its permissions are set.
+        umask(umask(0o077) | 0o007)
         let threads = settings.threads ?? System.coreCount
         let logger = Logger.standardError
         try DescriptorLimit.raise(for: settings.gateway.maximumConnections, threads: threads, logger)

@@ -15,6 +15,15 @@ struct ServeSettings: Sendable {
     let mode: OfflineMode
     /// `nil`: one for each processor.
     let threads: Int?
+    let control: ControlPlace
+
+    /// Where the control plane listens.
+    enum ControlPlace: Sendable, Hashable {
+        case nowhere
+        /// In the folder that the service manager or the store has.
+        case standard
+        case socket(String)
+    }
 
     /// Reads the file, if one is named.
     ///
@@ -47,6 +56,8 @@ struct ServeSettings: Sendable {
         self.storage = CacheManager.Configuration(file.store)
         self.mode = named.mode ?? file.mode ?? .automatic
         self.threads = named.threads ?? file.threads
+        self.control =
+            named.hasNoControl || file.control.isOff ? .nowhere : file.controlSocket.map { .socket($0) } ?? .standard
     }
 
     /// The file's rules; `nil` if it has none.
@@ -72,6 +83,7 @@ struct ServeSettings: Sendable {
             "\(ListenAddress(host: other.gateway.host, port: other.gateway.port))"
         )
         compare("store.path", store, other.store)
+        compare("control.socket", "\(control)", "\(other.control)")
         compare("threads", threads.map { "\($0)" } ?? "unset", other.threads.map { "\($0)" } ?? "unset")
         let theirs = other.file.effective.settings
         for (mine, theirs) in zip(file.effective.settings, theirs)

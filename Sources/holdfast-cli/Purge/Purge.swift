@@ -1,0 +1,186 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import HoldfastConfiguration
+import HoldfastControl
+import HoldfastGateway
+
+/// `holdfast purge URL…`, `holdfast purge --tag TAG`, `holdfast purge --all`
+struct Purge: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Purges stored responses, also of a running gateway.",
+        discussion: """
+            The selected responses expire: they are validated with their origin before their next use, and are still served while it is unreachable. \
+            With '--remove' they are removed, offline copies too. All variants and partitions of a URL are purged. URLs, prefixes and hosts are those of the origin, \
+            as 'cache-dump list' shows them. A prefix covers the URLs of one origin that begin with it, byte by byte: end it in '/' to cover whole parts only.
+
+            The purge is in force for the next request, and survives a crash, when the command ends. A response that is being fetched meanwhile is not stored. \
+            A running gateway is purged through its control socket; a store that no process has open is purged by the command itself.
+
+            The store is the folder of '--store', else 'store.path' in the file of '--config', else the default folder of '--origin'. Without these options \
+            $HOLDFAST_STORE, $HOLDFAST_CONFIG and $HOLDFAST_ORIGIN are used, in this order. 'holdfast serve' prints the folder and the socket that it chooses.
+
+            JSON: one object, with the keys action, dryRun, matched and sequence.
+
+            The exit status is 0 if the purge is in force, also if nothing matched; 1 if the store, the file or the gateway cannot be used, or the gateway rejected the purge; \
+            64 if the command line is wrong.
+
+            Examples:
+              holdfast purge https://api.example.com/feed --store feed.store
+              holdfast purge --tag news --tag sport --reason 'deploy 412' --config holdfast.yaml
+              holdfast purge --prefix https://api.example.com/v1/ --remove --dry-run --store feed.store
+              holdfast purge --all --socket /run/holdfast/control.sock --format json | jq .matched.responses
+            """
+    )
+
+    /// How the result is written.
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case text, json
+    }
+
+    @Argument(help: ArgumentHelp("Absolute http or https URLs of the origin.", valueName: "url"))
+    var urls: [String] = []
+
+    @Option(name: .customLong("tag"), help: ArgumentHelp("A tag; may be repeated.", valueName: "name"))
+    var tags: [String] = []
+
+    @Option(
+        name: .customLong("prefix"),
+        help: ArgumentHelp("The beginning of URLs of one origin; may be repeated.", valueName: "url")
+    )
+    var prefixes: [String] = []
+
+    @Option(
+        name: .customLong("host"),
+        help: ArgumentHelp("A host, on every port; may be repeated.", valueName: "host")
+    )
+    var hosts: [String] = []
+
+    @Flag(help: "Every response of the store.")
+    var all = false
+
+    @Flag(help: "Removes the responses, offline copies too.")
+    var remove = false
+
+    @Flag(name: .customLong("dry-run"), help: "Counts the responses, and changes nothing.")
+    var dryRun = false
+
+    @Option(help: ArgumentHelp("A text for the gateway's log and history.", valueName: "text"))
+    var reason: String?
+
+    @Option(help: "The store's folder. 'holdfast serve' prints the folder that it chooses without '--store'.")
+    var store: String?
+
+    @Option(
+        name: .customLong("config"),
+        help: ArgumentHelp("A configuration file, YAML or JSON, that names the store.", valueName: "file")
+    )
+    var file: String?
+
+    @Option(help: ArgumentHelp("The origin whose default store is purged.", valueName: "url"))
+    var origin: String?
+
+    @Option(help: ArgumentHelp("The control socket of a running gateway, in place of a store.", valueName: "path"))
+    var socket: String?
+
+    @Option(help: "For people (text), or for programs (json).")
+    var format = Format.text
+
+    func validate() throws {
+        let purge = purge
+        guard purge.select.count > 0 else {
+            throw ValidationError("Name URLs, or '--tag', '--prefix', '--host' or '--all'.")
+        }
+        if all, purge.select.count > 1 {
+            throw ValidationError("'--all' includes every other response: name it alone.")
+        }
+        do {
+            _ = try purge.scopes()
+        } catch let problem as ControlProblem {
+            throw ValidationError(problem.detail)
+        }
+        if let origin {
+            do { _ = try GatewayOrigin(origin) } catch { throw ValidationError("'--origin': \(error)") }
+        }
+    }
+
+    func run() async throws {
+        let result: PurgeResult
+        if let socket {
+            result = try await ControlClient(socket: ControlSocket(path: socket)).purge(purge)
+        } else {
+            let folder = try storeFolder(ProcessInfo.processInfo.environment)
+            result = try await PurgedStore(folder: folder).purge(purge)
+        }
+        switch format {
+        case .text: try write(Self.text(result))
+        case .json:
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            try write(String(decoding: try encoder.encode(result), as: UTF8.self))
+        }
+        if result.matched.responses == 0, !all {
+            StandardStream.error.line("Nothing matched. 'cache-dump list' shows the URLs and tags of a store.")
+        }
+    }
+
+    private var purge: PurgeRequest {
+        var selection = PurgeRequest.Selection()
+        selection.urls = urls
+        selection.tags = tags
+        selection.prefixes = prefixes
+        selection.hosts = hosts
+        selection.all = all
+        return PurgeRequest(selection, action: remove ? .remove : .expire, dryRun: dryRun, reason: reason)
+    }
+
+    private func storeFolder(_ environment: [String: String]) throws -> String {
+        if let store { return store }
+        // An option goes before every variable.
+        if let file { return try storeFolder(ofFile: file) }
+        if let origin { return try DefaultStore(environment: environment).path(for: GatewayOrigin(origin)) }
+        if let store = ServeVariable.store.value(in: environment) { return store }
+        if let file = ServeVariable.config.value(in: environment) { return try storeFolder(ofFile: file) }
+        if let origin = ServeVariable.origin.value(in: environment) {
+            return try DefaultStore(environment: environment).path(for: GatewayOrigin(origin))
+        }
+        throw CommandFailure(
+            "No store is named. Name it with '--store', '--config' or '--origin', or a gateway's '--socket'."
+        )
+    }
+
+    private func storeFolder(ofFile path: String) throws -> String {
+        let configuration = try ConfigurationFile.readWithoutValues(path)
+        guard let folder = configuration.storeFolder else {
+            throw CommandFailure("'\(path)' names no store. Name its folder there (store.path), or with '--store'.")
+        }
+        return folder
+    }
+
+    private func write(_ line: String) throws {
+        var line = line + "\n"
+        do {
+            try line.withUTF8 { try StandardStream.output.write(UnsafeRawBufferPointer($0)) }
+        } catch is StandardStream.Closed {}
+    }
+
+    /// One line for people.
+    static func text(_ result: PurgeResult) -> String {
+        let verb: String
+        switch (result.action, result.dryRun) {
+        case (.expire, false): verb = "Expired"
+        case (.expire, true): verb = "Would expire"
+        case (.remove, false): verb = "Removed"
+        case (.remove, true): verb = "Would remove"
+        }
+        let matched = result.matched
+        let number = "\(matched.exact ? "" : "about ")\(matched.responses) response\(matched.responses == 1 ? "" : "s")"
+        let copies = "\(matched.onlyOfflineCopies) of them only offline copies"
+        var text = "\(verb) \(number), \(matched.bytes) bytes, \(copies)."
+        if result.coversEverything == true {
+            text += " Too many prefixes were being purged at once: every response has expired."
+        }
+        if let sequence = result.sequence { text += " Sequence \(sequence)." }
+        return text
+    }
+}

@@ -1,0 +1,214 @@
+import Foundation
+import SampleOrigin
+import Testing
+
+/// Purges of a running gateway and of a closed store, with the built command and with curl.
+@Suite("holdfast purge", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+struct HoldfastPurgeTests {
+    typealias Target = PurgedGateway.Target
+
+    private static let targets = [
+        Target(path: "/news/1"), Target(path: "/news/2?page=1"), Target(path: "/other"),
+        Target(path: "/other", host: "b.test"),
+    ]
+
+    /// The selectors, as arguments and as JSON, and the targets that they select. `~` stands for
+    /// the origin's URL.
+    struct Selector: Sendable, CustomTestStringConvertible {
+        var arguments: [String]
+        var json: String
+        var selected: [Target]
+        var testDescription: String { arguments[0] }
+
+        func inserting(_ origin: RunningOrigin) -> Selector {
+            var copy = self
+            copy.arguments = arguments.map { $0.replacing("~", with: origin.baseURL) }
+            copy.json = json.replacing("~", with: origin.baseURL)
+            return copy
+        }
+    }
+
+    private static let selectors = [
+        Selector(arguments: ["~/news/1"], json: #"{"urls": ["~/news/1"]}"#, selected: [targets[0]]),
+        Selector(arguments: ["--tag", "news"], json: #"{"tags": ["news"]}"#, selected: Array(targets[..<2])),
+        Selector(arguments: ["--prefix", "~/news/2"], json: #"{"prefixes": ["~/news/2"]}"#, selected: [targets[1]]),
+        Selector(arguments: ["--host", "B.test"], json: #"{"hosts": ["B.test"]}"#, selected: [targets[3]]),
+        Selector(arguments: ["--all"], json: #"{"all": true}"#, selected: targets),
+        Selector(
+            arguments: ["~/news/1", "--tag", "news", "--host", "b.test"],
+            json: #"{"urls": ["~/news/1"], "tags": ["news"], "hosts": ["b.test"]}"#,
+            selected: targets.filter { $0 != targets[2] }
+        ),
+    ]
+
+    @Test(arguments: selectors) func expiresWhatIsSelectedAndKeepsItForOffline(_ selector: Selector) async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            let selector = selector.inserting(origin)
+            try await gateway.warm(Self.targets)
+            let dryRun = try await gateway.purge(selector.arguments + ["--dry-run", "--format", "json"])
+            #expect(dryRun.status == 0, "\(dryRun.error)")
+            let expected = try #require(try dryRun.objects().first)
+            #expect(expected["sequence"] == nil && expected["dryRun"] as? Bool == true)
+            // It changed nothing.
+            try await gateway.warm(Self.targets)
+
+            let purge = try await gateway.purge(selector.arguments + ["--format", "json"])
+            #expect(purge.status == 0, "\(purge.error)")
+            let done = try #require(try purge.objects().first)
+            #expect(done["matched"] as? NSDictionary == expected["matched"] as? NSDictionary)
+            #expect((done["matched"] as? [String: Any])?["responses"] as? Int == selector.selected.count)
+            #expect((done["sequence"] as? Int ?? 0) > 0 && done["action"] as? String == "expire")
+            await origin.stop()
+            for target in Self.targets {
+                let response = try await gateway.get(target.path, host: target.host)
+                let isPurged = selector.selected.contains(target)
+                #expect(response.hasPrefix("HTTP/1.1 200 ") && response.hasSuffix("v1"), "\(target) \(response)")
+                #expect(response.contains("detail=offline") == isPurged, "\(target) \(response)")
+            }
+            // Expired responses are only offline copies now.
+            let again = try await gateway.post(#"{"select": \#(selector.json), "dryRun": true}"#)
+            #expect(again.matched["onlyOfflineCopies"] as? Int == selector.selected.count)
+        }
+    }
+
+    @Test(arguments: selectors) func removesWhatIsSelected(_ selector: Selector) async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            let selector = selector.inserting(origin)
+            try await gateway.warm(Self.targets)
+            let dryRun = try await gateway.post(#"{"select": \#(selector.json), "action": "remove", "dryRun": true}"#)
+            let purge = try await gateway.post(#"{"select": \#(selector.json), "action": "remove", "reason": "test"}"#)
+            #expect(purge.status == 200 && dryRun.status == 200, "\(purge.text)")
+            #expect(purge.matched as NSDictionary == dryRun.matched as NSDictionary)
+            #expect(purge.matched["responses"] as? Int == selector.selected.count, "\(purge.text)")
+            #expect(purge.matched["exact"] as? Bool == true && purge.matched["bytes"] as? Int ?? 0 > 0)
+            await origin.stop()
+            for target in Self.targets {
+                let response = try await gateway.get(target.path, host: target.host)
+                let isPurged = selector.selected.contains(target)
+                #expect(response.hasPrefix("HTTP/1.1 200 ") != isPurged, "\(target) \(response)")
+            }
+            let history = try await gateway.curl("/v1/purges?after=0")
+            let purges = try #require(history.json["purges"] as? [[String: Any]])
+            #expect(purges.count == 1 && history.json["more"] as? Bool == false)
+            #expect(purges[0]["reason"] as? String == "test")
+            #expect(purges[0]["sequence"] as? Int == purge.json["sequence"] as? Int)
+            #expect(purges[0]["by"] as? String == "uid \(getuid())")
+        }
+    }
+
+    @Test("A purge is in force on each of 30 connections to several loops") func isInForceOnEveryLoop() async throws {
+        try await PurgedGateway.withOrigin(["--threads", "4"]) { gateway, origin in
+            let connections = try (0..<30).map { _ in try gateway.server.connect() }
+            // The third hit comes from the loop's own table.
+            for _ in 0..<4 {
+                for connection in connections {
+                    connection.get("/news/1")
+                    #expect(await connection.read(until: "v1").hasSuffix("v1"))
+                }
+            }
+            origin.respond("v2")
+            for connection in connections {
+                connection.get("/news/1")
+                #expect(await connection.read(until: "v1").contains("Cache-Status: holdfast; hit; ttl="))
+            }
+            #expect(try await gateway.post(#"{"select": {"tags": ["news"]}}"#).status == 200)
+            for connection in connections { connection.get("/news/1") }
+            for connection in connections {
+                let response = await connection.read { $0.hasSuffix("v1") || $0.hasSuffix("v2") }
+                #expect(response.hasSuffix("v2"), "\(response)")
+            }
+        }
+    }
+
+    @Test(arguments: ["expire", "remove"]) func outlastsAKilledGateway(_ action: String) async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try folder.write(origin)
+                origin.respond("v1")
+                let ending = try await PurgedGateway.with(folder, signal: SIGKILL) { gateway in
+                    try await gateway.warm(Self.targets)
+                    let json = #"{"select": {"tags": ["news"], "hosts": ["b.test"]}, "action": "\#(action)"}"#
+                    #expect(try await gateway.post(json).matched["responses"] as? Int == 3)
+                }
+                #expect(ending.wasKilled)
+                // The socket of the killed process is in the way, and is replaced.
+                #expect(FileManager.default.fileExists(atPath: folder.socket))
+                await origin.stop()
+                try await PurgedGateway.with(folder) { gateway in
+                    for target in Self.targets where target != Target(path: "/other") {
+                        let response = try await gateway.get(target.path, host: target.host)
+                        #expect(response.contains("detail=offline") && response.hasSuffix("v1") == (action == "expire"))
+                    }
+                    #expect(try await gateway.get("/other").contains("; hit; ttl="))
+                }
+                #expect(!FileManager.default.fileExists(atPath: folder.socket))
+            }
+        }
+    }
+
+    @Test func purgesAStoreThatNoProcessHasOpen() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try folder.write(origin)
+                origin.respond("v1")
+                try await PurgedGateway.with(folder) { try await $0.warm(Self.targets) }
+                let dryRun = try await folder.purge(["--tag", "news", "--remove", "--dry-run"])
+                #expect(dryRun.status == 0 && dryRun.text.hasPrefix("Would remove 2 responses, "), "\(dryRun)")
+                let purge = try await folder.purge(["--tag", "news", "--remove"])
+                #expect(purge.text.hasPrefix("Removed 2 responses, ") && purge.error == "", "\(purge)")
+                #expect(purge.text.contains("0 of them only offline copies. Sequence "))
+                let again = try await folder.purge(["--tag", "news"])
+                #expect(again.status == 0 && again.text.hasPrefix("Expired 0 responses, 0 bytes"))
+                #expect(again.error.contains("cache-dump list"))
+                #expect(!FileManager.default.fileExists(atPath: folder.socket))
+            }
+        }
+    }
+
+    @Test func purgesConcurrentlyOnThirtyConnections() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            try await gateway.warm([Target(path: "/news/1")])
+            let replies = try await withThrowingTaskGroup(of: (Int, Int).self) { group in
+                for number in 0..<30 {
+                    group.addTask {
+                        let reply = try await gateway.post(#"{"select": {"tags": ["t\#(number)"]}}"#)
+                        return (reply.status, reply.json["sequence"] as? Int ?? -1)
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(replies.allSatisfy { $0.0 == 200 } && Set(replies.map(\.1)).count == 30)
+            let history = try await gateway.curl("/v1/purges?limit=20")
+            #expect((history.json["purges"] as? [Any])?.count == 20 && history.json["more"] as? Bool == true)
+        }
+    }
+
+    @Test func wrongCommandLinesAndMissingStoresAreErrors() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            for (arguments, status, text) in [
+                ([], 64, "Name URLs"), (["--all", "--tag", "a"], 64, "name it alone"),
+                (["ftp://a.example/"], 64, "ftp://a.example/"),
+                (["--host", "a.example:80"], 64, "no scheme, port or path"),
+                (["--prefix", "/v1"], 64, "/v1"), (["--tag", "a"], 1, "there is no store in it yet"),
+            ] {
+                let outcome = try await folder.purge(arguments)
+                #expect(outcome.status == status && outcome.error.contains(text), "\(arguments) \(outcome)")
+            }
+            #expect(!FileManager.default.fileExists(atPath: folder.store), "a purge creates no store")
+        }
+    }
+
+    @Test func gatewayWithoutControlPlaneIsNamed() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try folder.write(origin)
+                _ = try await RunningServer.with(["--config", folder.file, "--no-control"]) { server in
+                    let purge = try await folder.purge(["--all"])
+                    #expect(purge.status == 1 && purge.error.contains("--no-control"), "\(purge)")
+                    #expect(!FileManager.default.fileExists(atPath: folder.socket))
+                    server.signal(SIGTERM)
+                }
+            }
+        }
+    }
+}
