@@ -80,8 +80,9 @@ struct ExchangeFlowTests {
         guard case .admit = flow.considered(recent: nil, verdict: .reachable),
             case .lookUp = flow.admitted(.lookAgain)
         else { throw UnexpectedAction() }
-        let came = try stored(age: -5)
-        let action = flow.lookedUp([came], isWhole: true, since: Self.start) { Self.now.adding(.seconds(6)) }
+        // Further ahead than a clock's tolerance, as seen from the exchange's beginning.
+        let came = try stored(age: -7)
+        let action = flow.lookedUp([came], isWhole: true, since: Self.start) { Self.now.adding(.seconds(8)) }
         #expect(try serve(action).outcome.timeToLive == 60)
     }
 

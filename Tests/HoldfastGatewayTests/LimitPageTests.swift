@@ -31,6 +31,6 @@ struct LimitPageTests {
             "disk": Int(store.budget), "pending writes": store.maximumPendingBytes,
         ]
         let stated = StatedLimit.all.compactMap { limit in limit.value.map { (limit.name, $0) } }
-        #expect(Dictionary(stated, uniquingKeysWith: { $1 }) == counted)
+        #expect(Dictionary(uniqueKeysWithValues: stated) == counted)
     }
 }

@@ -75,6 +75,7 @@ struct FailingTargets: Sendable, Hashable {
     }
 
     mutating func forget(at now: Timestamp) {
-        entries.removeAll { now < $0.failedAt || now >= $0.failedAt.adding(Self.memory) }
+        // Loops read the clock before they take turns here: a failure may be a little ahead.
+        entries.removeAll { $0.failedAt.isAhead(of: now) || now >= $0.failedAt.adding(Self.memory) }
     }
 }

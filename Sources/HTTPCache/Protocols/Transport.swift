@@ -18,7 +18,7 @@ public protocol Transport: Sendable {
     /// Sends requests from an event loop without a task; `nil` if the transport cannot do that.
     ///
     /// An engine reads it once. Only transports of this package have it. A transport that wraps
-    /// another one has none, so that no request passes it by.
+    /// another one must not forward it, or requests pass the wrapper by.
     var callbacks: TransportCallbacks? { get }
 }
 

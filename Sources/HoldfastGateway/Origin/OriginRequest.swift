@@ -57,8 +57,8 @@ struct OriginRequest: Sendable {
             )
         }
         let endpoint: OriginEndpoint
-        if let routes = routes?.routes {
-            guard let chosen = routes.endpoint(for: target) else {
+        if let routes {
+            guard let chosen = routes.routes.endpoint(for: target) else {
                 throw TransportError(
                     code: .invalidRequest,
                     message: "No route leads to '\(target.scheme)://\(target.authority)'; nothing was sent there."

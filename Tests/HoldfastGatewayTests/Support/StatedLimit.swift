@@ -17,17 +17,17 @@ struct StatedLimit {
     static let all: [StatedLimit] = {
         let path = #filePath.replacing("Tests/HoldfastGatewayTests/Support/StatedLimit.swift", with: "docs/limits.md")
         let page = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-        return page.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst().compactMap { StatedLimit($0) }
+        return page.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst().map { StatedLimit($0) }
     }()
 
     static func named(_ name: String) throws -> StatedLimit { try #require(all.first { $0.name == name }) }
 
     /// - Parameter line: limit, default, setting, effect, status, problem and detail.
-    private init?(_ line: Substring) {
+    private init(_ line: Substring) {
         let cells = line.split(separator: "|").map { cell in
             cell.trimmingCharacters(in: .whitespaces).replacing("`", with: "")
         }
-        guard cells.count == 7 else { return nil }
+        precondition(cells.count == 7, "A row of docs/limits.md has \(cells.count) cells: \(line)")
         name = cells[0]
         value = Self.number(cells[1])
         status = Int(cells[4])
