@@ -15,7 +15,7 @@ extension CacheEngine {
     /// It never throws: a store that fails has nothing to serve.
     package func storedResponses(for prepared: PreparedRequest) async -> (found: [StoredResponse], isWhole: Bool) {
         guard let key = prepared.key else { return ([], true) }
-        let shared = prepared.sharedKey(key)
+        let shared = prepared.sharedLookupKey ?? key
         let place = prepared.request.place
         let own = await lookup(key, at: place)
         let others = shared == key ? [] : await lookup(shared, at: place)

@@ -62,18 +62,6 @@ package struct CredentialPartition: Sendable {
         return .credentials(Array(hmac.finalize()))
     }
 
-    /// The key of a request that no rule applies to.
-    ///
-    /// - Parameter target: as it is keyed.
-    func key(for request: CacheRequest, target: TargetURI) -> CacheKey {
-        CacheKey(
-            partition: partition(of: request),
-            method: request.head.method,
-            target: target,
-            content: request.keyContent
-        )
-    }
-
     /// The partition of the principal that a rule identifies by a field or cookie; `nil` if the
     /// request has none, or an empty one.
     ///
@@ -112,16 +100,14 @@ package struct CredentialPartition: Sendable {
         principal: HTTPField.Name? = nil,
         secrets: RequestSecrets? = nil
     ) -> HTTPRequest {
-        guard
-            Self.hasCredentials(request.headerFields) || principal.map({ request.headerFields.contains($0) }) == true
-                || secrets?.fields.contains(where: { request.headerFields.contains($0) }) == true
-        else { return request }
+        let isReplaced = { (field: HTTPField) in
+            Self.isCredential(field) || field.name == principal || secrets?.fields.contains(field.name) == true
+        }
+        guard request.headerFields.contains(where: isReplaced) else { return request }
         var request = request
         request.headerFields = HTTPFields(
             request.headerFields.map { field in
-                guard
-                    Self.isCredential(field) || field.name == principal || secrets?.fields.contains(field.name) == true
-                else { return field }
+                guard isReplaced(field) else { return field }
                 var hmac = HMAC<SHA256>(key: secret)
                 hmac.update(field)
                 return HTTPField(name: field.name, value: hmac.finalize().hexadecimal)

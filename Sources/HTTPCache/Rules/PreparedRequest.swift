@@ -73,9 +73,6 @@ package final class PreparedRequest: Sendable {
         return key.inPartition(.shared)
     }
 
-    /// The key for a response that every user of its cache may have.
-    func sharedKey(_ key: CacheKey) -> CacheKey { isPerPrincipal ? key : key.inPartition(.shared) }
-
     /// The identity of the rules. Two requests with one key may share a fetch if it is equal.
     var rulesIdentity: ObjectIdentifier? { rules.map { ObjectIdentifier($0) } }
 
@@ -154,86 +151,55 @@ package final class PreparedRequest: Sendable {
     /// - Parameters:
     ///   - rules: the rules for the request; `nil` without rules.
     ///   - snapshot: its version is read before everything else.
-    convenience init?(_ presented: consuming CacheRequest, rules: RequestRules?, _ snapshot: Snapshot) {
-        guard let target = presented.target ?? TargetURI(request: presented.head) else { return nil }
-        if let rules {
-            self.init(presented, target, under: rules, snapshot)
-        } else {
-            self.init(presented, target, snapshot)
-        }
-    }
-
-    /// Without rules.
-    private init(_ request: CacheRequest, _ target: TargetURI, _ snapshot: Snapshot) {
-        settingsVersion = snapshot.settingsVersion
-        presentedTarget = target
-        self.request = request
-        method = self.request.head.method
-        original = nil
-        rules = nil
-        let secrets = self.request.secrets
-        let withheld = secrets?.withheld(from: target).target
-        rewritten = withheld.map { (target, $0) }
-        isPerPrincipal = false
-        hasCredentialFields = CredentialPartition.hasCredentials(self.request.head.headerFields)
-        policy = snapshot.policy
-        mode = snapshot.mode
-        if self.request.storage == .never || !self.request.isKeyed {
-            key = nil
-            selectingHead = nil
-        } else if !hasCredentialFields, secrets == nil, self.request.principal == nil {
-            key = CacheKey(method: method, target: target, content: self.request.keyContent)
-            selectingHead = nil
-        } else {
-            key = snapshot.partitions.key(for: self.request, target: withheld ?? target)
-            selectingHead = snapshot.partitions.selecting(self.request.head, secrets: secrets)
-        }
-    }
-
-    private init(
-        _ presented: CacheRequest,
-        _ presentedTarget: TargetURI,
-        under rules: RequestRules,
-        _ snapshot: Snapshot
-    ) {
+    init?(_ presented: CacheRequest, rules: RequestRules?, _ snapshot: Snapshot) {
+        guard let presentedTarget = presented.target ?? TargetURI(request: presented.head) else { return nil }
         settingsVersion = snapshot.settingsVersion
         self.presentedTarget = presentedTarget
-        method = presented.head.method
-        let secrets = presented.secrets
-        let settings = rules.settings
-        let target = presentedTarget.rewritten(dropping: rules.dropped, sorting: settings.target.sortsParameters)
-        let keyedTarget = (secrets?.withheld(from: target).target ?? target).ignoring(rules.ignored)
-        rewritten = (target, keyedTarget)
-        let request = Self.request(presented, settings, target: target == presentedTarget ? nil : target)
-        self.request = request
-        original = presented
         self.rules = rules
-        mode = OfflineMode.leastNetwork(snapshot.mode, settings.mode)
-        let principal = settings.principal.flatMap {
-            snapshot.partitions.partition(of: presented, by: $0)
-        }
+        method = presented.head.method
+        let (settings, secrets) = (rules?.settings, presented.secrets)
+        let principal = settings?.principal.flatMap { snapshot.partitions.partition(of: presented, by: $0) }
         isPerPrincipal = principal != nil
+        if let rules, let settings {
+            let target = presentedTarget.rewritten(dropping: rules.dropped, sorting: settings.target.sortsParameters)
+            rewritten = (target, (secrets?.withheld(from: target).target ?? target).ignoring(rules.ignored))
+            original = presented
+            request = Self.request(presented, settings, target: target == presentedTarget ? nil : target)
+        } else {
+            rewritten = secrets.map { (presentedTarget, $0.withheld(from: presentedTarget).target) }
+            original = nil
+            request = presented
+        }
+        mode = OfflineMode.leastNetwork(snapshot.mode, settings?.mode)
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
         var policy = snapshot.policy
-        if rules.hasOverrides { policy.overriding = rules }
-        if principal != nil { policy.kind = .private }
+        if let rules, rules.hasOverrides { policy.overriding = rules }
+        if isPerPrincipal { policy.kind = .private }
         self.policy = policy
-        guard request.storage != .never, request.isKeyed, !settings.isBypassed,
-            settings.admits(method)
+        guard request.storage != .never, request.isKeyed, settings?.isBypassed != true,
+            settings?.admits(method) != false
         else {
             key = nil
             selectingHead = nil
             return
         }
+        let target = rewritten?.keyed ?? presentedTarget
+        // Most requests have nothing that identifies their senders.
+        if principal == nil, !hasCredentialFields, secrets == nil, request.principal == nil {
+            key = CacheKey(method: method, target: target, content: request.keyContent)
+            selectingHead = nil
+            return
+        }
         key = CacheKey(
-            partition: principal ?? snapshot.partitions.partition(of: request, ignoring: settings.ignoredFields),
+            partition: principal
+                ?? snapshot.partitions.partition(of: request, ignoring: settings?.ignoredFields ?? []),
             method: method,
-            target: keyedTarget,
+            target: target,
             content: request.keyContent
         )
         selectingHead = snapshot.partitions.selecting(
             request.head,
-            principal: isPerPrincipal ? settings.principal?.field : nil,
+            principal: isPerPrincipal ? settings?.principal?.field : nil,
             secrets: secrets
         )
     }
