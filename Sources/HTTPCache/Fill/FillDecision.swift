@@ -156,31 +156,14 @@ package struct FillContext: Sendable {
         return CredentialPartition.hasCredentials(presented.head.headerFields, ignoring: ignored)
     }
 
-    /// Whether a response repeats a secret of the request, for example in a redirection to the
-    /// request's own target.
-    private func showsSecrets(_ fields: HTTPFields) -> Bool {
-        guard !secretValues.isEmpty else { return false }
-        return fields.contains { field in secretValues.contains { field.value.contains($0) } }
-    }
-
     /// For whom a stored response may be kept under the fields that a 304 or a HEAD gave it. RFC
     /// 9111 §3, §4.3.4
     ///
     /// `no-store` forbids storing any part of the response, and so does `private` in a shared
     /// cache.
     private func audience(of head: StoredResponseHead) -> Storability {
-        if showsSecrets(head.fields) { return .forbidden(.authorization) }
-        var request = presented.head
-        if request.method == .head { request.method = .get }
         let status: HTTPResponse.Status = head.status == .partialContent ? .ok : head.status
-        return policy.storability(
-            of: HTTPResponse(status: status, headerFields: head.fields),
-            to: request,
-            hasCredentials: hasCredentials,
-            methodIsKeyed: presented.isContentKeyed,
-            // It is stored already: a missing lifetime is no reason against it.
-            hasExplicitExpiry: true
-        )
+        return storability(of: HTTPResponse(status: status, headerFields: head.fields), isStored: true)
     }
 
     /// Whether a HEAD's fields may be stored with the stored response to GET.
@@ -192,23 +175,31 @@ package struct FillContext: Sendable {
         }
     }
 
-    private func storability(of response: HTTPResponse) -> Storability {
-        if showsSecrets(response.headerFields) { return .forbidden(.authorization) }
-        let hasExplicitExpiry = explicitExpiry(at: requestTime) != nil && response.status.kind == .successful
+    /// - Parameter isStored: it is stored already, as a response to GET: a missing lifetime is no
+    ///   reason against it.
+    private func storability(of response: HTTPResponse, isStored: Bool = false) -> Storability {
+        // It may repeat a secret, for example in a redirection to the request's own target.
+        let showsSecret = { (field: HTTPField) in secretValues.contains { field.value.contains($0) } }
+        if !secretValues.isEmpty, response.headerFields.contains(where: showsSecret) {
+            return .forbidden(.authorization)
+        }
+        var request = presented.head
+        if isStored, request.method == .head { request.method = .get }
+        let isExpiring = explicitExpiry(at: requestTime) != nil && response.status.kind == .successful
         if response.status == .partialContent {
             return policy.partialStorability(
                 of: response,
-                to: presented.head,
+                to: request,
                 hasCredentials: hasCredentials,
-                hasExplicitExpiry: hasExplicitExpiry
+                hasExplicitExpiry: isExpiring
             )
         }
         return policy.storability(
             of: response,
-            to: presented.head,
+            to: request,
             hasCredentials: hasCredentials,
             methodIsKeyed: presented.isContentKeyed,
-            hasExplicitExpiry: hasExplicitExpiry
+            hasExplicitExpiry: isStored || isExpiring
         )
     }
 
