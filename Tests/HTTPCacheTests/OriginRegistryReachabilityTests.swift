@@ -52,7 +52,7 @@ import Testing
 
     private func enterIfReachable(_ target: Int, at now: Timestamp? = nil) -> Bool {
         let now = now ?? start
-        return registry.enterIfReachable(origin, .none, { Self.target(target) }, at: { now })
+        return registry.enterIfFree(origin, .none) { $0.verdict(for: Self.target(target), at: now) == .reachable }
     }
 
     // MARK: Verdicts
@@ -65,7 +65,7 @@ import Testing
         }
         let verdict = registry.verdict(origin, asked, at: start)
         let wasUnreachable = registry.answered(origin, asked, at: { start })
-        let hasEntered = registry.enterIfReachable(origin, .none, asked, at: { start })
+        let hasEntered = registry.enterIfFree(origin, .none) { $0.verdict(for: asked(), at: start) == .reachable }
         #expect(verdict == .reachable && !wasUnreachable && hasEntered)
         #expect(!registry.isOpen(origin) && registry.nextProbe(origin, jitter: 1) == nil)
         #expect(registry.admits(origin, Self.target(1), at: start))

@@ -30,12 +30,9 @@ import Testing
     }
 
     private func enterIfReachable(_ registry: OriginRegistry, _ client: RequestClient = .none) -> Bool {
-        registry.enterIfReachable(
-            origin,
-            client,
-            { AskedTarget(target: 1, request: 1) },
-            at: { Timestamp(seconds: 0) }
-        )
+        registry.enterIfFree(origin, client) {
+            $0.verdict(for: AskedTarget(target: 1, request: 1), at: Timestamp(seconds: 0)) == .reachable
+        }
     }
 
     // MARK: Places

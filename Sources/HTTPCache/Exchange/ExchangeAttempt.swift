@@ -130,9 +130,11 @@ package final class ExchangeAttempt: Sendable {
         else { return false }
         let origin = Origin(prepared.target)
         let (client, engine, prepared) = (prepared.request.client, engine, prepared)
-        guard engine.origins.enterIfReachable(origin, client, { prepared.asked }, at: { engine.clock.now() }) else {
-            return false
+        // No stored response can answer it, so it is sent only if the origin counts as reachable.
+        let hasEntered = engine.origins.enterIfFree(origin, client) {
+            $0.verdict(for: prepared.asked, at: engine.clock.now()) == .reachable
         }
+        guard hasEntered else { return false }
         let fetch = state.withLock { state -> Fetch? in
             // A copy: a task asks anew if no fetch can be led here.
             var flow = state.flow

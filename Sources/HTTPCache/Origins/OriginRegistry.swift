@@ -237,26 +237,18 @@ package final class OriginRegistry: Sendable {
     }
 
     /// Takes a place if one is free for the client.
-    func enterIfFree(_ origin: Origin, _ client: RequestClient) -> Bool {
-        state.withLock { state in
-            !state.isClosed && state.record(of: origin).places.enterIfFree(client, limit: state.options.inFlightLimit)
-        }
-    }
-
-    /// Takes a place if one is free and the breaker lets the request through. For requests that no
-    /// stored response can answer.
-    func enterIfReachable(
+    ///
+    /// - Parameter isWanted: whether the request may be sent to an origin with this breaker; called
+    ///   only if there was a failure lately.
+    func enterIfFree(
         _ origin: Origin,
         _ client: RequestClient,
-        _ asked: @Sendable () -> AskedTarget,
-        at now: @Sendable () -> Timestamp
+        where isWanted: @Sendable (Breaker) -> Bool = { _ in true }
     ) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
             let record = state.record(of: origin)
-            guard record.breaker.isIdle || record.breaker.verdict(for: asked(), at: now()) == .reachable else {
-                return false
-            }
+            guard record.breaker.isIdle || isWanted(record.breaker) else { return false }
             return record.places.enterIfFree(client, limit: state.options.inFlightLimit)
         }
     }
