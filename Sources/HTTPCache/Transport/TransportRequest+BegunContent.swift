@@ -14,13 +14,20 @@ extension TransportRequest {
     /// - Throws: any error of reading the content.
     func withContentBegun(for client: RequestClient) async throws -> TransportRequest {
         guard client != .none, let body, body.whole == nil else { return self }
-        let begun = BegunContent(body)
+        var request = self
         // Content of unknown length may be one half of a conversation: its client may wait for a
         // response to the bytes that it has sent.
-        try await begun.read(body.length.map { min($0, Self.begunLimit) } ?? 1)
-        var request = self
-        request.body = begun.body(length: body.length)
+        request.body = try await body.begun(body.length.map { min($0, Self.begunLimit) } ?? 1)
         return request
+    }
+}
+
+extension BodyStream {
+    /// The body with its beginning in memory: at least so many bytes, or all of it, which is then
+    /// ``whole``.
+    package func begun(_ count: Int64) async throws -> BodyStream {
+        let begun = BegunContent(self)
+        return try await begun.read(count, of: length) ? BodyStream(begun.beginning) : begun.body(length)
     }
 }
 
@@ -30,20 +37,22 @@ extension TransportRequest {
 /// Only the stream's first iterator reads on.
 private final class BegunContent: @unchecked Sendable {
     private var iterator: BodyStream.AsyncIterator
-    private var beginning = ByteBuffer()
+    private(set) var beginning = ByteBuffer()
     private let isTaken = Atomic(false)
 
     init(_ body: BodyStream) { iterator = body.makeAsyncIterator() }
 
-    func read(_ count: Int64) async throws {
-        while beginning.readableBytes < count, let chunk = try await iterator.next() {
+    /// - Returns: whether that is all.
+    func read(_ count: Int64, of length: Int64?) async throws -> Bool {
+        while beginning.readableBytes < count {
+            guard let chunk = try await iterator.next() else { return true }
             beginning.writeImmutableBuffer(chunk)
         }
+        return length == Int64(beginning.readableBytes)
     }
 
-    func body(length: Int64?) -> BodyStream {
-        if let length, beginning.readableBytes == length { return BodyStream(beginning) }
-        return BodyStream(length: length) {
+    func body(_ length: Int64?) -> BodyStream {
+        BodyStream(length: length) {
             guard !self.isTaken.exchange(true, ordering: .relaxed) else {
                 return { throw BodyStreamError.alreadyRead }
             }

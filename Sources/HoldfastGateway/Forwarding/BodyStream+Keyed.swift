@@ -11,7 +11,7 @@ extension BodyStream {
             return self
         }
         return BodyStream {
-            let rest = SharedIterator(self.makeAsyncIterator())
+            var rest = self.makeAsyncIterator()
             var count: Int64 = 0
             return {
                 let chunk = try await rest.next()
@@ -26,40 +26,9 @@ extension BodyStream {
     /// stream.
     func keyed(upTo limit: Int) async throws -> RequestBody {
         if let length, length > Int64(limit) { return .stream(self) }
-        let rest = SharedIterator(makeAsyncIterator())
-        var start = ByteBuffer()
-        while let chunk = try await rest.next() {
-            start.writeImmutableBuffer(chunk)
-            if start.readableBytes > limit {
-                let read = start
-                return .stream(
-                    BodyStream {
-                        var read: ByteBuffer? = read
-                        return {
-                            if let chunk = read.take() { return chunk }
-                            return try await rest.next()
-                        }
-                    }
-                )
-            }
-        }
-        return .buffer(start)
-    }
-}
-
-/// An iterator that outlives the function that created it.
-///
-/// `@unchecked`: one task at a time reads the stream of a connection. First the task that buffers
-/// reads it, then the task that sends, which starts after the first one has returned.
-private final class SharedIterator: @unchecked Sendable {
-    private var iterator: BodyStream.AsyncIterator
-
-    init(_ iterator: BodyStream.AsyncIterator) {
-        self.iterator = iterator
-    }
-
-    func next() async throws -> ByteBuffer? {
-        try await iterator.next()
+        let begun = try await begun(Int64(limit) + 1)
+        guard let whole = begun.whole, whole.readableBytes <= limit else { return .stream(begun) }
+        return .buffer(whole)
     }
 }
 
