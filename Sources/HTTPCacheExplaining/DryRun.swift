@@ -60,19 +60,10 @@ struct DryRun {
 
     var policy: CachePolicy { prepared.policy }
 
-    /// The machine of an exchange in a situation.
-    func machine(in situation: Situation, at now: Timestamp) -> ExchangeMachine {
-        ExchangeMachine(
-            prepared,
-            mode: situation == .offline ? .offline : nil,
-            now: now,
-            eagerRefresh: eagerRefresh
-        )
-    }
-
     func outcome(in situation: Situation, at now: Timestamp) -> Outcome {
         guard prepared.key != nil else { return forwarding(in: situation, at: now) }
-        var machine = machine(in: situation, at: now)
+        let mode = situation == .offline ? OfflineMode.offline : nil
+        var machine = ExchangeMachine(prepared, mode: mode, now: now, eagerRefresh: eagerRefresh)
         var rest = candidates
         var action = machine.lookedUp(rest)
         while case .serve(let serve) = action, gone.contains(serve.stored.id) {

@@ -27,14 +27,20 @@ extension Explanation.Request {
             method: head.method.rawValue,
             target: prepared.shownTarget.redacted,
             sentTarget: prepared.shownSentTarget.redacted,
-            fields: redactedFields(shown).map { field in
-                // The field that identifies principals is as secret as a credential.
-                let isHidden = field.name == principal || secrets.contains(field.name)
-                let value = isHidden ? Redaction.placeholder : field.value
-                return Explanation.Field(name: field.name.rawName, value: value)
-            },
+            fields: prepared.shown(shown),
             changes: prepared.changes.map { Explanation.RequestChange($0, decisions) }
         )
+    }
+}
+
+extension PreparedRequest {
+    /// Fields of the request, without secrets.
+    func shown(_ fields: HTTPFields) -> [Explanation.Field] {
+        redactedFields(fields).map { field in
+            // The field that identifies principals is as secret as a credential.
+            let isHidden = field.name == settings?.principal?.field || request.secretFields.contains(field.name)
+            return Explanation.Field(name: field.name.rawName, value: isHidden ? Redaction.placeholder : field.value)
+        }
     }
 }
 

@@ -76,28 +76,29 @@ struct ExplanationBuilder {
                 }
                 status = response.head.status.code
             }
-            let wording = Wording(
-                policy: policy,
-                candidateCount: dryRun.candidates.count,
-                decisions: dryRun.decisions
-            )
-            return Explanation.Verdict(outcome, wording, status: status)
+            return verdict(outcome, status: status)
         }
+    }
+
+    private func verdict(_ outcome: DryRun.Outcome, status: Int? = nil) -> Explanation.Verdict {
+        let count = dryRun.candidates.count
+        let wording = Wording(policy: policy, candidateCount: count, decisions: dryRun.decisions)
+        return Explanation.Verdict(outcome, wording, status: status)
     }
 
     /// The instants at which an outcome changes, and the new outcomes, for what is stored now.
     private mutating func changes(after start: Timestamp) async -> [Explanation.Change] {
         var changes: [Explanation.Change] = []
-        var last: [DryRun.Situation: Explanation.Verdict.Signature] = [:]
+        var last: [DryRun.Situation: Explanation.Verdict] = [:]
         for situation in DryRun.Situation.allCases {
-            last[situation] = .init(dryRun.outcome(in: situation, at: start))
+            last[situation] = verdict(dryRun.outcome(in: situation, at: start)).lasting
         }
         for point in turningPoints(after: start) {
             var change = Explanation.Change(at: point.instant, ending: point.ending)
             for situation in DryRun.Situation.allCases {
-                let signature = Explanation.Verdict.Signature(dryRun.outcome(in: situation, at: point.instant))
-                guard last[situation] != signature else { continue }
-                last[situation] = signature
+                let lasting = verdict(dryRun.outcome(in: situation, at: point.instant)).lasting
+                guard last[situation] != lasting else { continue }
+                last[situation] = lasting
                 let verdict = await verdict(in: situation, at: point.instant)
                 switch situation {
                 case .reachable: change.now = verdict
@@ -207,12 +208,8 @@ struct ExplanationBuilder {
     }
 
     private func redacted(_ name: String, in fields: HTTPFields) -> String? {
-        let lines = redactedFields(HTTPFields(fields.filter { $0.name.canonicalName == name }))
-        if lines.isEmpty { return nil }
-        // The field that identifies principals is as secret as a credential.
-        if name == prepared.settings?.principal?.field?.canonicalName { return Redaction.placeholder }
-        if prepared.request.secretFields.contains(where: { $0.canonicalName == name }) { return Redaction.placeholder }
-        return lines.map(\.value).joined(separator: ", ")
+        let lines = HTTPFields(fields.filter { $0.name.canonicalName == name })
+        return lines.isEmpty ? nil : prepared.shown(lines).map(\.value).joined(separator: ", ")
     }
 }
 

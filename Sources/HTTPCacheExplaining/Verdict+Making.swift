@@ -3,26 +3,13 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension Explanation.Verdict {
-    /// The parts that distinguish two verdicts: all except the numbers that change every second.
-    struct Signature: Hashable {
-        var answer: Answer
-        var reason: Reason
-        var stored: Int64?
-        var forward: String?
-        var detail: String?
-        var isRefreshed: Bool
-        var forbiddenBy: String?
-
-        init(_ outcome: DryRun.Outcome) {
-            answer = outcome.answer
-            reason = outcome.reason
-            stored = outcome.stored?.id
-            let cacheOutcome = outcome.cacheOutcome
-            forward = cacheOutcome.forward?.rawValue
-            detail = cacheOutcome.detail?.description
-            isRefreshed = outcome.isRefreshed
-            forbiddenBy = outcome.forbiddenBy
-        }
+    /// The parts that distinguish two verdicts: all except the numbers that change every second,
+    /// and what follows from the others.
+    var lasting: Explanation.Verdict {
+        var lasting = self
+        (lasting.status, lasting.isHit, lasting.timeToLive) = (nil, false, nil)
+        (lasting.cacheStatus, lasting.summary) = ("", "")
+        return lasting
     }
 
     /// - Parameter status: of the stored response as it would be served.
