@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -39,7 +40,7 @@ final class FrameWriter: ClientResponseWriter {
         case .whole(let head, let content): respond(head, content)
         case .stream(let head, let length): start(head, length: length)
         case .relayed(let response, let context):
-            respond(service.relayedHead(response.parsedHead(), context), response.content)
+            respond(service.responseHead(response.parsedHead(), .uriMiss, context), response.content)
         }
     }
 

@@ -29,7 +29,7 @@ struct ExchangeFlowTests {
         #expect(
             flow.plan?.fetch.reason == .uriMiss && flow.plan?.known.success == nil && flow.plan?.known.isWhole == true
         )
-        #expect(flow.seenFills == 7 && flow.mayCollapse)
+        #expect(flow.seenFills == 7 && flow.prepared.request.isCollapsible)
     }
 
     @Test func staleResponseIsValidated() throws {
@@ -68,7 +68,7 @@ struct ExchangeFlowTests {
     @Test func requestThatIgnoresStoredResponsesAsksTheOrigin() throws {
         var flow = try flow { $0.ignoresStored = true }
         try ask(flow.lookUp([try stored(age: 1)]))
-        #expect(flow.plan?.fetch.validating == nil && !flow.mayCollapse)
+        #expect(flow.plan?.fetch.validating == nil && !flow.prepared.request.isCollapsible)
         // It is no answer, but still a success that an error must not replace.
         #expect(flow.plan?.known.variants.count == 1)
     }

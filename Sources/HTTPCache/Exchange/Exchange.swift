@@ -93,7 +93,7 @@ struct Exchange {
         case .refuse(let refusal):
             guard engine.origins.admits(origin, prepared.asked, at: flow.now) else { throw refusal }
         }
-        switch flow.admitted(admission(to: flow.plan, as: flow.mayCollapse ? .sharing : .alone)) {
+        switch flow.admitted(admission(to: flow.plan, as: request.isCollapsible ? .sharing : .alone)) {
         case .lookUp: return nil
         case .refuse(let refusal): throw refusal
         case .lead(let fill):

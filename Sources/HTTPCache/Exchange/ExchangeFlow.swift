@@ -212,9 +212,6 @@ struct ExchangeFlow: Sendable {
         }
     }
 
-    /// Whether another caller's fetch can be this one's.
-    var mayCollapse: Bool { request.isCollapsible }
-
     /// See ``FillRegistry/admit(_:as:seen:fence:rules:check:mayReuse:)``; `nil` if this exchange
     /// has looked up often enough.
     var seenFills: UInt32? { lookups < Self.lookupLimit ? lookup.start.endedFills : nil }

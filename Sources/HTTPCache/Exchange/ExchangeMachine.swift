@@ -389,25 +389,18 @@ package struct ExchangeMachine: Sendable {
     /// Whether a fresh response has been so for longer than the share of its lifetime that the
     /// operator set.
     private func isToBeRefreshed(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
-        guard let age = eagerRefreshAge(stored, reuse.freshness) else { return false }
-        return Double(reuse.freshness.age.milliseconds) >= age && !policy.isImmutable(stored.head)
-    }
-
-    /// Milliseconds of age from which a stored response is renewed ahead of time; `nil`: not before
-    /// it is stale.
-    private func eagerRefreshAge(_ stored: StoredResponse, _ freshness: Freshness) -> Double? {
-        guard let share = prepared.eagerRefresh(of: stored.head, eagerRefresh), stored.head.explicitExpiry == nil
-        else { return nil }
-        return Double(freshness.lifetime.milliseconds) * share
+        reuse.freshness.age.milliseconds >= changingAge(stored, reuse.freshness)
     }
 
     /// The first age in milliseconds at which a fresh stored response is no longer served in the
     /// same way: it is stale, or is to be renewed.
     func changingAge(_ stored: StoredResponse, _ freshness: Freshness) -> Int64 {
         let lifetime = freshness.lifetime.milliseconds
-        guard let age = eagerRefreshAge(stored, freshness), !policy.isImmutable(stored.head), age < Double(lifetime)
+        guard let share = prepared.eagerRefresh(of: stored.head, eagerRefresh), stored.head.explicitExpiry == nil,
+            !policy.isImmutable(stored.head)
         else { return lifetime }
-        return Int64(age.rounded(.up))
+        let age = Double(lifetime) * share
+        return age < Double(lifetime) ? Int64(age.rounded(.up)) : lifetime
     }
 
     /// The renewal of a stored response that was served, as a request that no caller makes: without

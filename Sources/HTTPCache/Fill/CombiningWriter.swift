@@ -63,7 +63,7 @@ actor CombiningWriter: ResponseWriter {
     }
 
     func append(_ chunk: ByteBuffer) async throws {
-        try await writeBefore()
+        try await write(before.take())
         let offset = received
         received += Int64(chunk.readableBytes)
         let wanted = (offset..<received).clamped(to: needed)
@@ -72,11 +72,12 @@ actor CombiningWriter: ResponseWriter {
         {
             try await write(slice)
         }
-        if received >= needed.upperBound { try await writeAfter() }
+        // As soon as its turn has come, so that bytes that are in both can leave memory.
+        if received >= needed.upperBound { try await write(after.take()) }
     }
 
-    private func writeBefore() async throws {
-        guard let stored = before.take() else { return }
+    private func write(_ stored: BodyStream?) async throws {
+        guard let stored else { return }
         for try await chunk in stored { try await write(chunk) }
     }
 
@@ -87,16 +88,9 @@ actor CombiningWriter: ResponseWriter {
 
     /// The whole combination, before it is finished.
     func content() async throws -> ByteBuffer {
-        try await writeBefore()
-        try await writeAfter()
+        try await write(before.take())
+        try await write(after.take())
         return kept ?? ByteBuffer()
-    }
-
-    /// Writes the stretch as soon as its turn has come, so that bytes that are in both can leave
-    /// memory.
-    private func writeAfter() async throws {
-        guard let stored = after.take() else { return }
-        for try await chunk in stored { try await write(chunk) }
     }
 
     var readableLength: Int64 {
@@ -112,8 +106,8 @@ actor CombiningWriter: ResponseWriter {
     }
 
     func finish() async throws -> StoredResponse? {
-        try await writeBefore()
-        try await writeAfter()
+        try await write(before.take())
+        try await write(after.take())
         return try await base.finish()
     }
 

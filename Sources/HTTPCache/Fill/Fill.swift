@@ -205,7 +205,10 @@ final class Fill: Sendable {
                 if let ready { continuation.resume(with: ready) }
             }
         } onCancel: {
-            state.withLock { $0.takeWaiter(id) }?.continuation.resume(throwing: CancellationError())
+            let waiter = state.withLock { state in
+                state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0) }
+            }
+            waiter?.continuation.resume(throwing: CancellationError())
         }
     }
 
@@ -304,10 +307,6 @@ final class Fill: Sendable {
 }
 
 extension Fill.State {
-    fileprivate mutating func takeWaiter(_ id: Int) -> Fill.Waiter? {
-        waiting.firstIndex { $0.id == id }.map { waiting.remove(at: $0) }
-    }
-
     fileprivate mutating func delivery(isLeader: Bool) -> Result<Fill.Delivery, any Error> {
         switch publication {
         case .shared(let head, let response, let body, let notStored):

@@ -17,7 +17,8 @@ struct BodyLimits: Sendable, Hashable {
     /// Whether the length that is known before a body comes allows storing it. A part counts as
     /// long as the whole.
     func allow(_ draft: ResponseDraft) -> Bool {
-        guard let length = Self.length(draft) else { return true }
+        let isPart = draft.head.status == .partialContent
+        guard let length = isPart ? draft.head.partialRange?.completeLength : draft.expectedLength else { return true }
         return length >= minimum ?? 0 && length <= maximum ?? .max
     }
 
@@ -28,11 +29,6 @@ struct BodyLimits: Sendable, Hashable {
         if draft.head.status == .partialContent { limits.minimum = nil }
         return limits
     }
-
-    private static func length(_ draft: ResponseDraft) -> Int64? {
-        guard draft.head.status == .partialContent else { return draft.expectedLength }
-        return draft.head.partialRange?.completeLength
-    }
 }
 
 /// Stores a body of unknown length while it is within a rule's limits.
@@ -40,9 +36,6 @@ struct BodyLimits: Sendable, Hashable {
 /// A body that grows too long is given up, as by a full store; one that ends too short is not made
 /// visible. Readers notice nothing.
 actor LimitedWriter: ResponseWriter {
-    /// The body is longer than the rule allows.
-    struct TooLong: Error {}
-
     private let base: any ResponseWriter
     private let limits: BodyLimits
     private var received: Int64 = 0
@@ -54,7 +47,9 @@ actor LimitedWriter: ResponseWriter {
 
     func append(_ chunk: ByteBuffer) async throws {
         received += Int64(chunk.readableBytes)
-        if let maximum = limits.maximum, received > maximum { throw TooLong() }
+        if let maximum = limits.maximum, received > maximum {
+            throw BodyStreamError.tooLarge(limit: Int(clamping: maximum))
+        }
         try await base.append(chunk)
     }
 

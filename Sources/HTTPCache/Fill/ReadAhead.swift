@@ -7,19 +7,13 @@ extension BodyStream {
     func readAhead() async throws -> BodyStream {
         let begun = ReadAhead(self)
         try await begun.readFirst()
-        let unused = Unused(begun)
+        // The first iterator takes them over.
+        let unused = Mutex<ReadAhead?>(begun)
         return BodyStream(length: length) {
-            let chunks = unused.take() ?? ReadAhead(self)
+            let chunks = unused.withLock { $0.take() } ?? ReadAhead(self)
             return { try await chunks.next() }
         }
     }
-}
-
-/// The chunks that the first iterator of a stream takes over.
-private final class Unused: Sendable {
-    private let chunks: Mutex<ReadAhead?>
-    init(_ chunks: ReadAhead) { self.chunks = Mutex(chunks) }
-    func take() -> ReadAhead? { chunks.withLock { $0.take() } }
 }
 
 /// A body's chunks, one of them read ahead of the reader and no more: a slow client costs two

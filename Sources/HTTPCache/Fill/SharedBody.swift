@@ -312,8 +312,13 @@ final class SharedBody: Sendable {
 
     /// `nil`: wait for a reader.
     private func mayProceed(_ state: inout State) -> Bool? {
-        state.trimWindow()
-        guard state.readers.isEmpty else { return state.hasRoom ? true : nil }
+        // Chunks may leave that are on disk, or, if nothing is stored, that the fastest reader has
+        // passed.
+        let passed = state.isStoring ? 0 : state.readers.values.map(\.offset).max() ?? state.window.end
+        state.window.trim(to: Self.windowLimit, passed: passed)
+        guard state.readers.isEmpty else {
+            return state.isStoring || state.window.length <= Self.windowLimit ? true : nil
+        }
         return state.isStoring && !state.isAbandoned && unreadLimit.allowance(at: state.window.end) != .end
     }
 }
@@ -327,16 +332,6 @@ extension SharedBody.State {
     fileprivate mutating func advance(_ id: Int, by count: Int) -> CheckedContinuation<Void, Never>? {
         readers[id]?.offset += Int64(count)
         return producer.take()
-    }
-
-    /// Whether the readers leave room for more.
-    fileprivate var hasRoom: Bool { isStoring || window.length <= SharedBody.windowLimit }
-
-    /// Drops chunks that are on disk, or, if nothing is stored, those that the fastest reader has
-    /// passed.
-    fileprivate mutating func trimWindow() {
-        let passed = isStoring ? 0 : readers.values.map(\.offset).max() ?? window.end
-        window.trim(to: SharedBody.windowLimit, passed: passed)
     }
 }
 

@@ -143,30 +143,21 @@ package struct GraphQLDocument {
         }
     }
 
+    /// Skips a string, or a block string between three quotes. GraphQL §2.9.4
     private mutating func skipString() -> Bool {
-        if bytes[position...].starts(with: "\"\"\"".utf8) {
-            position += 3
-            while position < bytes.count {
-                if bytes[position...].starts(with: "\\\"\"\"".utf8) {
-                    position += 4
-                } else if bytes[position...].starts(with: "\"\"\"".utf8) {
-                    position += 3
-                    return true
-                } else {
-                    position += 1
-                }
-            }
-            return false
-        }
-        position += 1
+        let isBlock = bytes[position...].starts(with: "\"\"\"".utf8)
+        let end = isBlock ? "\"\"\"".utf8 : "\"".utf8
+        position += end.count
         while position < bytes.count {
-            switch bytes[position] {
-            case UInt8(ascii: "\""):
-                position += 1
+            if bytes[position...].starts(with: end) {
+                position += end.count
                 return true
-            case UInt8(ascii: "\\"): position += 2
-            case 0x0A, 0x0D: return false
-            default: position += 1
+            }
+            if isBlock {
+                position += bytes[position...].starts(with: "\\\"\"\"".utf8) ? 4 : 1
+            } else {
+                if bytes[position] == 0x0A || bytes[position] == 0x0D { return false }
+                position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
             }
         }
         return false

@@ -3,41 +3,31 @@ import Metrics
 
 /// Counts exchanges by how they ended. Made once; its one dimension is bounded.
 struct ExchangeMetrics: Sendable {
-    enum Ending: String, CaseIterable {
-        case hit, staleHit = "stale-hit", validated, fetched, collapsed, bypass, refused, failed
+    enum Ending: Int, CaseIterable {
+        case hit, staleHit, validated, fetched, collapsed, bypass, refused, failed
+
+        fileprivate var label: String { self == .staleHit ? "stale-hit" : "\(self)" }
     }
 
-    private let counters: [Ending: Counter]
-    /// The most frequent counters, kept to save a lookup.
-    private let hits: Counter
-    private let fetched: Counter
+    /// One for each ending, in the order of the cases.
+    private let counters: [Counter]
     private let storeFailures: Counter
     private let refusedContents: Counter
 
     init() {
-        counters = Dictionary(
-            uniqueKeysWithValues: Ending.allCases.map {
-                ($0, Counter(label: "holdfast_exchanges_total", dimensions: [("outcome", $0.rawValue)]))
-            }
-        )
-        hits = counters[.hit] ?? Counter(label: "holdfast_exchanges_total", dimensions: [("outcome", "hit")])
-        fetched = counters[.fetched] ?? Counter(label: "holdfast_exchanges_total", dimensions: [("outcome", "fetched")])
+        counters = Ending.allCases.map {
+            Counter(label: "holdfast_exchanges_total", dimensions: [("outcome", $0.label)])
+        }
         storeFailures = Counter(label: "holdfast_store_failures_total")
         refusedContents = Counter(label: "holdfast_refused_contents_total")
     }
 
-    func record(_ ending: Ending) {
-        switch ending {
-        case .hit: hits.increment()
-        case .fetched: fetched.increment()
-        case .staleHit, .validated, .collapsed, .bypass, .refused, .failed: counters[ending]?.increment()
-        }
-    }
+    func record(_ ending: Ending) { counters[ending.rawValue].increment() }
 
     func record(_ error: any Error) {
         switch (error as? ExchangeError)?.code {
-        case .some(.offlineMiss), .some(.staleForbidden): counters[.refused]?.increment()
-        default: counters[.failed]?.increment()
+        case .some(.offlineMiss), .some(.staleForbidden): record(.refused)
+        default: record(.failed)
         }
     }
 

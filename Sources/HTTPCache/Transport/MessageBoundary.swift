@@ -27,20 +27,17 @@ package final class MessageBoundary: Sendable {
 
     /// Records that the connection found bytes after the response. Does nothing once it is sealed.
     package func cross() {
-        let actions = state.withLock { state -> [@Sendable () -> Void] in
-            guard case .intact(let actions) = state else { return [] }
-            state = .crossed
-            return actions
-        }
-        for undo in actions { undo() }
+        for undo in settle(.crossed) { undo() }
     }
 
     /// Records that no more bytes can be found after the response.
-    package func seal() {
-        // Released outside the lock.
-        _ = state.withLock { state -> [@Sendable () -> Void] in
+    package func seal() { _ = settle(.sealed) }
+
+    /// - Returns: the actions, which are released outside the lock; none once it is settled.
+    private func settle(_ settled: State) -> [@Sendable () -> Void] {
+        state.withLock { state in
             guard case .intact(let actions) = state else { return [] }
-            state = .sealed
+            state = settled
             return actions
         }
     }

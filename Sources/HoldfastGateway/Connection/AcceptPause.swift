@@ -31,17 +31,13 @@ final class AcceptPause: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if let error = error as? IOError, Self.lasts(error.errnoCode) {
+        // With these codes the next try would fail, too. A connection that its client ended
+        // (`ECONNABORTED`) is gone.
+        if let error = error as? IOError, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode) {
             pauseReading(context.channel)
             warn(of: error)
         }
         context.fireErrorCaught(error)
-    }
-
-    /// Whether the next try would fail, too. A connection that its client ended (`ECONNABORTED`) is
-    /// gone.
-    private static func lasts(_ code: CInt) -> Bool {
-        [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code)
     }
 
     private func pauseReading(_ channel: any Channel) {

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -94,7 +95,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             if let message = response as? RelayedMessage {
                 relay(message, context)
             } else {
-                respond(service.relayedHead(response.parsedHead(), context), response.content)
+                respond(service.responseHead(response.parsedHead(), .uriMiss, context), response.content)
             }
         }
         output.flushSoon()

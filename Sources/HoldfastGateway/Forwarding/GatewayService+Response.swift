@@ -97,11 +97,6 @@ extension GatewayService {
         CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss)
     }
 
-    /// The head of a relayed response, for a client whose protocol needs it parsed.
-    func relayedHead(_ parsed: HTTPResponse, _ context: ResponseContext) -> GatewayResponseHead {
-        responseHead(parsed, .uriMiss, context)
-    }
-
     /// `Cache-Status` of relayed responses.
     func relayedCacheStatus(_ context: ResponseContext) -> String {
         context.showsDetails ? Self.detailedMiss : Self.miss

@@ -262,7 +262,10 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
                 exchange?.call?.receiveInterim(interim)
                 apply(change)
                 // The interim response shows that the origin is working.
-                if exchange?.reception.running == .head { repeatHeadLimit() }
+                if exchange?.reception.running == .head {
+                    noteUntaken()
+                    timeLimits.repeatHeadLimit()
+                }
             case .head(let head, let whole, let boundary):
                 timeLimits.stop()
                 guard let call = exchange?.call.take() else { break }
@@ -345,11 +348,6 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         case .stop?: timeLimits.stop()
         case OriginWait.Change.none?, nil: break
         }
-    }
-
-    private func repeatHeadLimit() {
-        noteUntaken()
-        timeLimits.repeatHeadLimit()
     }
 
     private func noteUntaken() {

@@ -1,48 +1,11 @@
 import HTTPCacheSemantics
 
-/// A table of elements by host.
-struct HostTable<Element: Sendable>: Sendable {
-    private var exact: [String: Element] = [:]
-    private var labels: [String: Element] = [:]
-    private var any: Element?
-
-    init(_ elements: [HostPattern.Name: Element]) {
-        for (name, element) in elements {
-            switch name {
-            case .exact(let host): exact[host] = element
-            case .label(let parent): labels[parent] = element
-            case .any: any = element
-            }
-        }
-    }
-
-    /// Calls `body` with the elements that match a host: that of the host itself, that of all hosts
-    /// with one more label than its parent, and that of any host.
-    ///
-    /// - Parameter host: in lower case; `nil` for a request that names none.
-    func forEach(about host: String?, _ body: (Element) -> Void) {
-        if let host {
-            if let element = exact[host] { body(element) }
-            if !labels.isEmpty, let parent = Self.parent(of: host), let element = labels[String(parent)] {
-                body(element)
-            }
-        }
-        if let any { body(any) }
-    }
-
-    /// The name without its first label; `nil` if it has only one label, or if the first label is
-    /// empty.
-    private static func parent(of host: String) -> Substring? {
-        guard let dot = host.utf8.firstIndex(of: UInt8(ascii: ".")), dot > host.startIndex, !host.hasPrefix("[")
-        else { return nil }
-        return host[host.utf8.index(after: dot)...]
-    }
-}
-
 /// A table of indices by host and path. It finds the first index whose host and path match a
 /// request, without trying the others.
 struct RouteTable: Sendable {
-    private let table: HostTable<PrefixTable<[Int]>>
+    private var exact: [String: PrefixTable<[Int]>] = [:]
+    private var labels: [String: PrefixTable<[Int]>] = [:]
+    private var any: PrefixTable<[Int]>?
 
     /// - Parameter routes: the routes in their order. Of those with the same host, path and
     ///   `identity`, only the first is kept.
@@ -56,7 +19,13 @@ struct RouteTable: Sendable {
             guard known[route.name, default: [:]][path, default: []].insert(route.identity).inserted else { continue }
             places[route.name, default: [:]][path, default: []].append(place)
         }
-        table = HostTable(places.mapValues { PrefixTable($0) })
+        for (name, paths) in places {
+            switch name {
+            case .exact(let host): exact[host] = PrefixTable(paths)
+            case .label(let parent): labels[parent] = PrefixTable(paths)
+            case .any: any = PrefixTable(paths)
+            }
+        }
     }
 
     /// The first index that matches a host and a path and meets a condition.
@@ -66,7 +35,7 @@ struct RouteTable: Sendable {
     ///   - path: in ``PathNormalForm``.
     func first(host: String?, path: [UInt8], where isRight: (Int) -> Bool) -> Int? {
         var first: Int?
-        table.forEach(about: host) { paths in
+        forEach(about: host) { paths in
             paths.forEach(startOfPath: path) { places in
                 // The indices are in ascending order, so the first one that meets the condition is
                 // enough.
@@ -79,5 +48,23 @@ struct RouteTable: Sendable {
             }
         }
         return first
+    }
+
+    /// Calls `body` with the paths of the host itself, of all hosts with one more label than its
+    /// parent, and of any host.
+    private func forEach(about host: String?, _ body: (PrefixTable<[Int]>) -> Void) {
+        if let host {
+            if let paths = exact[host] { body(paths) }
+            if !labels.isEmpty, let parent = Self.parent(of: host), let paths = labels[String(parent)] { body(paths) }
+        }
+        if let any { body(any) }
+    }
+
+    /// The name without its first label; `nil` if it has only one label, or if the first label is
+    /// empty.
+    private static func parent(of host: String) -> Substring? {
+        guard let dot = host.utf8.firstIndex(of: UInt8(ascii: ".")), dot > host.startIndex, !host.hasPrefix("[")
+        else { return nil }
+        return host[host.utf8.index(after: dot)...]
     }
 }
