@@ -66,12 +66,15 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
         static let storeFailed = Kind(code: "store-failed", title: "The store failed", status: 503)
     }
 
-    /// A value as messages show it: at most 100 characters, without control characters.
+    /// A value as messages show it: at most 100 scalars, without control characters and line ends.
     static func shown(_ text: String) -> String {
-        func isControl(_ character: Character) -> Bool {
-            character.unicodeScalars.contains { $0.value < 32 || $0.value == 127 }
+        var shown = ""
+        for scalar in text.unicodeScalars.prefix(100) {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: shown += "?"
+            default: shown.unicodeScalars.append(scalar)
+            }
         }
-        var shown = String(text.prefix(100).map { isControl($0) ? "?" : $0 })
         if shown.utf8.count < text.utf8.count { shown += "…" }
         return shown
     }

@@ -64,8 +64,9 @@ struct JSONMembers {
         return value == .null ? nil : value
     }
 
+    /// `null` is rejected: with it, a client that meant to preview would change something.
     mutating func flag(_ name: String) throws(ControlProblem) -> Bool {
-        switch take(name) {
+        switch members.removeValue(forKey: name) {
         case nil: return false
         case .bool(let flag): return flag
         case let value?: throw wrongKind(name, value, "true or false")

@@ -20,7 +20,6 @@ struct Exchange {
     private var request: CacheRequest { flow.prepared.request }
     private let key: CacheKey
 
-    /// - Parameter key: the request's.
     init(_ flow: ExchangeFlow, key: CacheKey, on engine: CacheEngine) {
         self.flow = flow
         self.key = key

@@ -42,14 +42,6 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     /// `must-revalidate`, `invalidated`, `stale.offline`. See `Reuse.StaleUse`.
     public var forbiddenBy: String?
 
-    init(code: Code, message: String, status: Int, outcome: CacheOutcome, cause: (any Error)? = nil) {
-        self.code = code
-        self.message = message
-        self.status = status
-        self.outcome = outcome
-        self.cause = cause
-    }
-
     package static func invalidTarget(_ request: CacheRequest) -> ExchangeError {
         // An invalid target does not tell which part of its path is a secret parameter.
         let path = request.secrets == nil ? request.head.path ?? "" : ""

@@ -522,7 +522,7 @@ package struct ExchangeMachine: Sendable {
             case _ where directive.hasPrefix("stale."): "it is staler than '\(directive)' allows"
             default: "'\(directive)'"
             }
-        var refusal = ExchangeError(
+        return ExchangeError(
             code: .staleForbidden,
             message:
                 "The stored response for '\(request.redactedTarget(secrets))' may not be used without validation "
@@ -530,10 +530,9 @@ package struct ExchangeMachine: Sendable {
                 + "and the origin \(cause == nil ? "may not be asked" : "could not be reached").",
             status: 504,
             outcome: CacheOutcome(forward: .stale, detail: .offline),
-            cause: cause
+            cause: cause,
+            forbiddenBy: directive
         )
-        refusal.forbiddenBy = directive
-        return refusal
     }
 }
 

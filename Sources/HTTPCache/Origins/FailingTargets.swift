@@ -6,11 +6,6 @@ package struct AskedTarget: Sendable, Hashable {
     package let target: Int
     /// A hash of the target, the method and the fields.
     package let request: Int
-
-    package init(target: Int, request: Int) {
-        self.target = target
-        self.request = request
-    }
 }
 
 /// The requests that an origin failed lately, each with its own back-off. Pure and bounded.

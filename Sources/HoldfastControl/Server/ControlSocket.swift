@@ -87,11 +87,18 @@ public struct ControlSocket: Sendable, Hashable {
                         + "or name another path with 'control.socket' in the configuration file."
                 )
             }
-            guard reach == .nobody else {
+            switch reach {
+            case .nobody: break
+            case .live:
                 throw Refusal(
                     description: "Another process listens on the control socket '\(path)'. "
                         + "Name another path with 'control.socket' in the configuration file.",
                     isInUse: true
+                )
+            case .denied:
+                throw Refusal(
+                    description: "The control socket '\(path)' belongs to user \(status.st_uid). Remove it, "
+                        + "or name another path with 'control.socket' in the configuration file."
                 )
             }
             unlink(path)

@@ -166,8 +166,11 @@ struct ScopeCounting {
                 last: try connection.integer("SELECT max(id) FROM entry") ?? 0
             )
         }
+        // Rows may be removed meanwhile, also all that were looked at.
         let share = Double(examined.cursor - span.first + 1) / Double(max(1, span.last - span.first + 1))
-        total.extrapolate(since: before, by: 1 / min(1, max(share, .leastNonzeroMagnitude)))
+        let factor = share > 0 ? max(1, 1 / share) : 1
+        let most = Double(max(span.last - span.first + 1, 1)) / Double(max(1, examined.rows))
+        total.extrapolate(since: before, by: min(factor, max(1, most)))
     }
 
     /// Counts rows in pages, in the order of their numbers.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Foundation
+import Holdfast
 import HoldfastConfiguration
 import HoldfastControl
 import HoldfastGateway
@@ -109,8 +110,7 @@ struct Purge: AsyncParsableCommand {
         if let socket {
             result = try await ControlClient(socket: ControlSocket(path: socket)).purge(purge)
         } else {
-            let folder = try storeFolder(ProcessInfo.processInfo.environment)
-            result = try await PurgedStore(folder: folder).purge(purge)
+            result = try await purgedStore(ProcessInfo.processInfo.environment).purge(purge)
         }
         switch format {
         case .text: try write(Self.text(result))
@@ -134,27 +134,30 @@ struct Purge: AsyncParsableCommand {
         return PurgeRequest(selection, action: remove ? .remove : .expire, dryRun: dryRun, reason: reason)
     }
 
-    private func storeFolder(_ environment: [String: String]) throws -> String {
-        if let store { return store }
+    private func purgedStore(_ environment: [String: String]) throws -> PurgedStore {
+        func named(_ folder: String) -> PurgedStore {
+            PurgedStore(folder: folder, configuration: PurgedStore.unknown)
+        }
+        if let store { return named(store) }
         // An option goes before every variable.
-        if let file { return try storeFolder(ofFile: file) }
-        if let origin { return try DefaultStore(environment: environment).path(for: GatewayOrigin(origin)) }
-        if let store = ServeVariable.store.value(in: environment) { return store }
-        if let file = ServeVariable.config.value(in: environment) { return try storeFolder(ofFile: file) }
+        if let file { return try purgedStore(ofFile: file) }
+        if let origin { return named(try DefaultStore(environment: environment).path(for: GatewayOrigin(origin))) }
+        if let store = ServeVariable.store.value(in: environment) { return named(store) }
+        if let file = ServeVariable.config.value(in: environment) { return try purgedStore(ofFile: file) }
         if let origin = ServeVariable.origin.value(in: environment) {
-            return try DefaultStore(environment: environment).path(for: GatewayOrigin(origin))
+            return named(try DefaultStore(environment: environment).path(for: GatewayOrigin(origin)))
         }
         throw CommandFailure(
             "No store is named. Name it with '--store', '--config' or '--origin', or a gateway's '--socket'."
         )
     }
 
-    private func storeFolder(ofFile path: String) throws -> String {
+    private func purgedStore(ofFile path: String) throws -> PurgedStore {
         let configuration = try ConfigurationFile.readWithoutValues(path)
         guard let folder = configuration.storeFolder else {
             throw CommandFailure("'\(path)' names no store. Name its folder there (store.path), or with '--store'.")
         }
-        return folder
+        return PurgedStore(folder: folder, configuration: CacheManager.Configuration(configuration.store))
     }
 
     private func write(_ line: String) throws {

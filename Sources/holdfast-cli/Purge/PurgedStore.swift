@@ -6,6 +6,11 @@ import HoldfastControl
 struct PurgedStore: Sendable {
     /// The store's folder.
     let folder: String
+    /// The store's own settings, by which it is opened if no process has it open.
+    let configuration: CacheManager.Configuration
+
+    /// For a store whose settings are not known: opening it evicts nothing.
+    static let unknown = CacheManager.Configuration(budget: 1 << 50)
 
     /// How long to wait for the control socket of a gateway that has just opened the store.
     private static let startLimit = Duration.seconds(1)
@@ -16,31 +21,35 @@ struct PurgedStore: Sendable {
         let socket = ControlSocket.inStore(folder)
         var waited = Duration.zero
         while true {
-            switch socket.reach {
-            case .live: return try await ControlClient(socket: socket).purge(purge)
-            case .denied:
-                throw CommandFailure(
-                    "This user may not connect to the control socket '\(socket.path)'. "
-                        + "Run the command as the gateway's user, or in its group."
-                )
-            case .nobody: break
-            }
+            // The store comes first: only if it is open elsewhere does the socket in its folder
+            // belong to it. In the copy of a folder it belongs to another store.
+            let inUse: StoreError
             do {
                 return try await purgeInPlace(purge)
             } catch let error as StoreError where error.code == .inUse {
-                guard waited < Self.startLimit else {
-                    throw CommandFailure(
-                        "\(error) It has no control socket at '\(socket.path)': "
-                            + "start the gateway without '--no-control', or stop it first."
-                    )
-                }
-                try await Task.sleep(for: Self.pause)
-                waited += Self.pause
+                inUse = error
             } catch let error as StoreError {
                 throw CommandFailure("\(error)")
             } catch let problem as ControlProblem {
                 throw CommandFailure(problem.detail)
             }
+            switch socket.reach {
+            case .live: return try await ControlClient(socket: socket).purge(purge)
+            case .denied:
+                throw CommandFailure(
+                    "This user may not connect to the control socket '\(socket.path)'. "
+                        + "Run the command as the gateway's user."
+                )
+            case .nobody: break
+            }
+            guard waited < Self.startLimit else {
+                throw CommandFailure(
+                    "\(inUse) It has no control socket at '\(socket.path)': "
+                        + "start the gateway without '--no-control', or stop it first."
+                )
+            }
+            try await Task.sleep(for: Self.pause)
+            waited += Self.pause
         }
     }
 
@@ -54,7 +63,7 @@ struct PurgedStore: Sendable {
             return try result.get()
         }
         try await reader.close()
-        let store = try await CacheManager.open(at: folder)
+        let store = try await CacheManager.open(at: folder, configuration: configuration)
         do {
             let result = try await store.perform(purge)
             try await store.close()
