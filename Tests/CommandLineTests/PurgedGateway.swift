@@ -12,8 +12,9 @@ struct PurgedGateway: Sendable {
         var socket: String { store + "/control.sock" }
 
         static func with(_ body: (Folder) async throws -> Void) async throws {
-            let path = "/tmp/hf-\(UInt32.random(in: .min ... .max))"
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            var template = Array("/tmp/hf-XXXXXX".utf8CString)
+            let made = try #require(mkdtemp(&template))
+            let path = String(cString: made)
             defer { try? FileManager.default.removeItem(atPath: path) }
             try await body(Folder(path: path))
         }
