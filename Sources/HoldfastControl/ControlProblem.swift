@@ -38,6 +38,12 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
         var status: Int
 
         static let invalidRequest = Kind(code: "invalid-request", title: "The request is not valid", status: 400)
+        static let unauthorized = Kind(code: "unauthorized", title: "A token is needed", status: 401)
+        static let scopeTooSmall = Kind(
+            code: "scope-too-small",
+            title: "The token does not open this operation",
+            status: 403
+        )
         static let foreignOrigin = Kind(
             code: "foreign-origin",
             title: "Pages of browsers may not use the control plane",
@@ -61,6 +67,11 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
             code: "idempotency-key-reused",
             title: "Another request had this key",
             status: 422
+        )
+        static let tooManyFailedTries = Kind(
+            code: "too-many-failed-tries",
+            title: "Too many wrong tokens",
+            status: 429
         )
         static let tooManyPurges = Kind(code: "too-many-purges", title: "Too many purges", status: 429)
         static let storeFailed = Kind(code: "store-failed", title: "The store failed", status: 503)

@@ -32,6 +32,35 @@ import Testing
         ] { #expect(text.split(separator: "\n").contains { $0 == line }, "\(line) in\n\(text)") }
     }
 
+    @Test func controlPlaneIsShownWithItsFiles() throws {
+        let yaml = """
+            version: 1
+            control:
+              listen: "[::1]:9800"
+              tokens: [{name: a, file: a.token, scope: purge}, {name: b, file: /b, scope: read}]
+              hosts: [h.test, "[fd00::7]:80"]
+            """
+        let configuration = try Configuration(yaml: yaml, file: "/etc/h/holdfast.yaml")
+        let text = configuration.effective.description
+        for part in [
+            "[::1]:9800  (line 3)",
+            "[{name: a, file: a.token, scope: purge}, {name: b, file: /b, scope: read}]  (line 4)",
+            "[h.test, [fd00::7]:80]  (line 5)",
+        ] { #expect(text.contains(part), "\(text)") }
+        #expect(configuration.controlTokens.map(\.file) == ["/etc/h/a.token", "/b"])
+        #expect(!configuration.control.isReachableFromOthers)
+        for listen in ["127.0.0.1:1", "127.9.9.9:1", "localhost:1", "LOCALHOST:1", "[::1]:1"] {
+            var other = configuration
+            other.control.listen = listen
+            #expect(!other.control.isReachableFromOthers, "\(listen)")
+        }
+        for listen in ["0.0.0.0:1", "[::]:1", "10.0.0.1:1", "h.test:1", "127.0.0.1.a.test:1", "[fd00::7]:1"] {
+            var other = configuration
+            other.control.listen = listen
+            #expect(other.control.isReachableFromOthers, "\(listen)")
+        }
+    }
+
     @Test func jsonRoundTripKeepsEverything() throws {
         let effective = try Configuration(yaml: Self.yaml, environment: ["KEY": "hunter2"]).effective
         let data = try JSONEncoder().encode(effective)

@@ -101,6 +101,42 @@ import Testing
             "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a\"}\n  - {name: a, host: b, origin: \"https://b\"}",
             "f:4: route 'a': name: Another route on line 3 has this name."
         ),
+        (
+            "version: 1\ncontrol: {listen: \"0.0.0.0:1\"}",
+            "f:2: control.listen: '0.0.0.0:1' can be reached from other machines, and tokens would cross the network without TLS. Listen on '127.0.0.1' behind a proxy or a tunnel with TLS, or set 'control.insecure: true'."
+        ),
+        (
+            "version: 1\ncontrol:\n  socket: off\n  listen: 127.0.0.1:1",
+            "f:4: control.listen: 'control.socket' is 'off', which turns the whole control plane off. Leave one of them out."
+        ),
+        (
+            "version: 1\ncontrol: {hosts: [a.test], insecure: true}",
+            "f:2: control.hosts: It has no effect without 'control.listen'.\nf:2: control.insecure: It has no effect without 'control.listen'."
+        ),
+        (
+            "version: 1\ncontrol:\n  listen: 127.0.0.1:1\n  tokens:\n    - {name: a, file: b, scope: all}",
+            "f:5: control.tokens: 'scope': Expected read, purge or operate, not 'all'."
+        ),
+        (
+            "version: 1\ncontrol:\n  listen: 127.0.0.1:1\n  tokens:\n    - {name: a, file: b, scope: read}\n    - {name: a, file: c, scope: purge}",
+            "f:6: control.tokens: Two tokens have the name 'a'."
+        ),
+        (
+            "version: 1\ncontrol: {listen: 127.0.0.1:1, tokens: [{name: a b, file: c, scope: read}]}",
+            "f:2: control.tokens: 'a b' is no name: it has 1 to 64 letters, digits and '-._'."
+        ),
+        (
+            "version: 1\ncontrol: {listen: 127.0.0.1:1, tokens: [{name: a, scope: read}]}",
+            "f:2: control.tokens: A token has no 'file'. It has 'name', 'file' and 'scope'."
+        ),
+        (
+            "version: 1\ncontrol: {listen: 127.0.0.1:1, tokens: [{name: a, token: s3cret, file: b, scope: read}]}",
+            "f:2: control.tokens: 'token' is not known. Known are 'name', 'file', 'scope'."
+        ),
+        (
+            "version: 1\ncontrol: {listen: 127.0.0.1:1, hosts: [\"*.a.test\"]}",
+            "f:2: control.hosts: '*.a.test' is not a host such as 'holdfast.internal', 'holdfast.internal:9800' or '[fd00::7]'."
+        ),
     ]) func topLevelFaultsAreReported(_ yaml: String, _ expected: String) {
         #expect(findings(yaml, file: "f").joined(separator: "\n") == expected)
     }

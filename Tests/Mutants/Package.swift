@@ -1,9 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The policy, the engine, the store and the gateway with their tests, and nothing else: what
-// scripts/mutants builds again for each change. It copies this file into a folder of its own,
-// beside copies of Sources and Tests. Settings and versions are those of the package itself.
+// The policy, the engine, the store, the gateway and its control plane with their tests, and
+// nothing else: what scripts/mutants builds again for each change. It copies this file into a
+// folder of its own, beside copies of Sources and Tests. Settings and versions are those of the
+// package itself.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -20,6 +21,7 @@ let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
@@ -39,6 +41,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -109,6 +112,21 @@ let package = Package(
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", httpTypes, nioCore, nioPosix, nioSSL,
                 logging, serviceLifecycle,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HoldfastControl",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, crypto, logging, hummingbird,
+                serviceLifecycle,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HoldfastControlTests",
+            dependencies: [
+                "HoldfastControl", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, logging,
             ],
             swiftSettings: settings
         ),

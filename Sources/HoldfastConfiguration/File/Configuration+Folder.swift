@@ -7,6 +7,11 @@ extension Configuration {
     /// folder of the configuration file. `nil` if no path is set.
     public var controlSocket: String? { control.socket.map(besideFile) }
 
+    /// The tokens of the control plane, with the paths at which their files can be read.
+    public var controlTokens: [Token] {
+        control.tokens.map { Token(name: $0.name, file: besideFile($0.file), scope: $0.scope) }
+    }
+
     private func besideFile(_ path: String) -> String {
         guard !path.hasPrefix("/"), let file, let slash = file.lastIndex(of: "/") else { return path }
         return String(file[...slash]) + path

@@ -72,6 +72,7 @@ extension Configuration {
         if options.breaker.initialBackOff > options.breaker.maximumBackOff {
             report("breaker.first-probe", "It is more than \(other("breaker.longest-pause")).")
         }
+        findings += controlContradictions()
         let lookup = RouteLookup(routes)
         for (index, route) in routes.enumerated() { findings += problems(of: route, at: index, lookup) }
         return findings

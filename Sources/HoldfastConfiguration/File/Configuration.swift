@@ -137,8 +137,58 @@ public struct Configuration: Sendable {
         public var socket: String?
         /// `socket: off`: there is no control plane.
         public var isOff = false
+        /// `listen`: the host and port on which it listens beside the socket. `nil`: on none.
+        public var listen: String?
+        /// `tokens`: the secrets that open it there. If it is empty, one is made in the store's
+        /// folder.
+        public var tokens: [Token] = []
+        /// `hosts`: the hosts by which clients may name it there, beside that of `listen` and
+        /// `localhost`.
+        public var hosts: [String] = []
+        /// `insecure`: tokens may cross a network without TLS.
+        public var isInsecure = false
         /// The default.
         public init() {}
+
+        /// The host of `listen`, without brackets.
+        package var listenHost: String? {
+            guard let listen, let colon = listen.lastIndex(of: ":") else { return nil }
+            let host = listen[..<colon]
+            return String(host.hasPrefix("[") ? host.dropFirst().dropLast() : host)
+        }
+
+        /// Whether clients on other machines can connect.
+        package var isReachableFromOthers: Bool {
+            guard let host = listenHost?.lowercased() else { return false }
+            return host != "localhost" && host != "::1" && AddressRange("127.0.0.0/8")?.contains(host) != true
+        }
+    }
+
+    /// A secret that opens the control plane on TCP.
+    public struct Token: Sendable, Hashable {
+        /// `name`: its name in log and history.
+        public var name: String
+        /// `file`: the path of the file with the secret, relative to the configuration file.
+        public var file: String
+        /// `scope`: the operations that it opens.
+        public var scope: Scope
+
+        /// A token.
+        public init(name: String, file: String, scope: Scope) {
+            self.name = name
+            self.file = file
+            self.scope = scope
+        }
+    }
+
+    /// The operations of the control plane that a token opens.
+    public enum Scope: String, Sendable, Hashable, CaseIterable {
+        /// Operations that change nothing.
+        case read
+        /// Purges too.
+        case purge
+        /// Every operation.
+        case operate
     }
 
     /// How long each side may make no progress; `nil` for the gateway's default of 60 s.

@@ -29,7 +29,7 @@ struct TopSetting: Sendable {
         return result
     }()
 
-    static let all: [TopSetting] = top + clients + store + limits + origins
+    static let all: [TopSetting] = top + control + clients + store + limits + origins
 
     private static let top = [
         TopSetting(
@@ -46,14 +46,6 @@ struct TopSetting: Sendable {
             "mode",
             read: { (value, configuration) throws(Refusal) in configuration.mode = try Readers.mode(value) },
             written: { ($0.mode ?? .automatic).rawValue }
-        ),
-        TopSetting(
-            "control.socket",
-            read: { (value, configuration) throws(Refusal) in
-                configuration.control.isOff = value.isOff
-                configuration.control.socket = value.isOff ? nil : try value.text("a path, or 'off'")
-            },
-            written: { $0.control.isOff ? "off" : $0.control.socket }
         ),
     ]
 

@@ -2,20 +2,29 @@ import HTTPTypes
 
 /// Rejects what a browser would send. A page on the operator's machine must neither change nor read
 /// anything, whatever proxy leads it to the socket.
-enum BrowserGuard {
+struct BrowserGuard: Sendable {
+    let hosts: AllowedHosts
+    /// Whether a page of the control plane itself may use it.
+    let permitsOwnOrigin: Bool
+
     /// - Throws: ``ControlProblem``
-    static func check(_ head: HTTPRequest) throws(ControlProblem) {
+    func check(_ head: HTTPRequest) throws(ControlProblem) {
         // A rebound name is a foreign one. A second 'Host' stays among the fields.
-        guard let host = head.authority, isLocal(host), head.headerFields[.host] == nil else {
+        guard let host = head.authority, hosts.contains(host), head.headerFields[.host] == nil else {
             let host = head.authority ?? ""
             throw ControlProblem(
                 .wrongHost,
-                "'Host' is '\(ControlProblem.shown(host))', and 'localhost' is expected, once.",
+                "'Host' is '\(ControlProblem.shown(host))', and one of \(hosts.shown) is expected, once. "
+                    + "Further hosts of a control plane on TCP are set with 'control.hosts'.",
                 field: "Host",
                 value: host
             )
         }
-        if let origin = head.headerFields[.origin] {
+        let origins = head.headerFields[values: .origin]
+        guard let origin = origins.first else { return }
+        // The host is allowed, so a page of the same origin came from here.
+        let isOwn = origins.count == 1 && origin.lowercased() == "http://\(host.lowercased())"
+        guard permitsOwnOrigin, isOwn else {
             throw ControlProblem(
                 .foreignOrigin,
                 "'Origin' is '\(ControlProblem.shown(origin))'. No page of a browser may use the control plane. Send the request without it.",
@@ -42,13 +51,6 @@ enum BrowserGuard {
                 value: value
             )
         }
-    }
-
-    /// `localhost`, with or without a port.
-    private static func isLocal(_ host: String) -> Bool {
-        let parts = host.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.first?.lowercased() == "localhost" else { return false }
-        return parts.count == 1 || parts[1].allSatisfy { $0.isASCII && $0.isNumber }
     }
 }
 

@@ -9,10 +9,12 @@ import NIOCore
     #error("The module HoldfastControl needs the trait 'Gateway' of the package 'holdfast': remove 'traits: []'.")
 #endif
 
-/// A request's connection, which the responder needs to name the client.
+/// A request's connection, and the client behind it.
 struct ControlContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
+    /// Set when the client was admitted.
+    var client = ControlClient(name: "", scope: .read)
 
     init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
@@ -26,41 +28,63 @@ struct ControlResponder: HTTPResponder {
     let desk: PurgeDesk
     let loops: LoopWatch
     let phase: @Sendable () -> ServingPhase
+    var door: ControlDoor
 
-    /// One operation: its path, its method, and what it does.
+    /// One operation: its path, its method, the least scope that opens it, and what it does.
     struct Operation: Sendable {
         let path: String
         let method: HTTPRequest.Method
+        let scope: ControlScope
         let perform: @Sendable (ControlResponder, Request, ControlContext) async throws -> Response
+
+        /// Lets a client in whose scope is not too small.
+        func admit(_ client: ControlClient) throws(ControlProblem) {
+            if client.scope >= scope { return }
+            throw ControlProblem(
+                .scopeTooSmall,
+                "The scope of the token '\(client.name)' is '\(client.scope.rawValue)', and \(method) '\(path)' needs "
+                    + "'\(scope.rawValue)'. Use another token, or set the scope in 'control.tokens'.",
+                field: "Authorization"
+            )
+        }
     }
 
     static let operations: [Operation] = [
-        Operation(path: "/livez", method: .get) { responder, _, _ in
+        Operation(path: "/livez", method: .get, scope: .read) { responder, _, _ in
             try responder.respond(with: await responder.liveness())
         },
-        Operation(path: "/readyz", method: .get) { responder, _, _ in
+        Operation(path: "/readyz", method: .get, scope: .read) { responder, _, _ in
             try responder.respond(with: await responder.readiness())
         },
-        Operation(path: "/healthz", method: .get) { responder, _, _ in
+        Operation(path: "/healthz", method: .get, scope: .read) { responder, _, _ in
             try responder.respond(with: await responder.readiness().adding(await responder.liveness()))
         },
-        Operation(path: "/v1/purges", method: .post) { try await $0.purge($1, $2) },
-        Operation(path: "/v1/purges", method: .get) { responder, request, _ in
+        Operation(path: "/v1/purges", method: .post, scope: .purge) { try await $0.purge($1, $2) },
+        Operation(path: "/v1/purges", method: .get, scope: .read) { responder, request, _ in
             try await responder.history(request)
         },
     ]
 
     func respond(to request: Request, context: ControlContext) async throws -> Response {
         do {
-            try BrowserGuard.check(request.head)
+            var context = context
+            context.client = try await door.admit(request.head, from: context.channel)
             let here = Self.operations.filter { $0.path == request.uri.path }
             guard !here.isEmpty else { throw Self.notFound(request.uri.path) }
             guard let operation = here.first(where: { $0.method == request.method }) else {
                 return methodNotAllowed(request, allowed: here.map(\.method.rawValue))
             }
+            try operation.admit(context.client)
             return try await operation.perform(self, request, context)
         } catch let problem as ControlProblem {
-            return Self.response(problem)
+            return Self.response(problem, problem.status == 401 ? [.wwwAuthenticate: "Bearer"] : [:])
+        } catch let wait as NetworkDoor.Wait {
+            let problem = ControlProblem(
+                .tooManyFailedTries,
+                "\(FailedTries.limit) wrong tokens have come from this address within a minute. Try again in \(wait.seconds) s, or use the Unix socket.",
+                limit: FailedTries.limit
+            )
+            return Self.response(problem, [.retryAfter: "\(wait.seconds)"])
         } catch let wait as PurgeDesk.Wait {
             let problem = ControlProblem(
                 .tooManyPurges,
@@ -76,7 +100,6 @@ struct ControlResponder: HTTPResponder {
 
     private func purge(_ request: Request, _ context: ControlContext) async throws -> Response {
         try BrowserGuard.checkContent(request.head)
-        let client = await PeerIdentity.name(of: context.channel)
         let content: ByteBuffer
         do {
             content = try await request.body.collect(upTo: PurgeRequest.maximumBytes)
@@ -88,7 +111,7 @@ struct ControlResponder: HTTPResponder {
             )
         }
         let key = request.headers[.idempotencyKey]
-        let result = try await desk.purge(Array(content.readableBytesView), key: key, by: client)
+        let result = try await desk.purge(Array(content.readableBytesView), key: key, by: context.client.name)
         return try Self.response(.ok, result)
     }
 

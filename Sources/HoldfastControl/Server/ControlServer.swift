@@ -6,8 +6,8 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
-/// The control plane of a gateway: an HTTP server on a Unix socket, through which operators steer
-/// the gateway and see its state.
+/// The control plane of a gateway: an HTTP server on a Unix socket, and by choice on a port,
+/// through which operators steer the gateway and see its state.
 ///
 /// ```swift
 /// let control = try ControlServer(
@@ -28,11 +28,28 @@ public final class ControlServer: Service {
 
     private let store: String
     private let responder: ControlResponder
+    private let network: ControlNetwork?
     private let logger: Logger
-    private let whenListening: @Sendable (ControlSocket) -> Void
+    private let whenListening: @Sendable (Place) -> Void
     private let phase: PhaseBox
 
-    /// The most connections at a time. Further ones wait.
+    /// A place where clients can connect.
+    public enum Place: Sendable, Hashable, CustomStringConvertible {
+        /// The Unix socket.
+        case socket(ControlSocket)
+        /// The URL of a port.
+        case network(String)
+
+        /// The path or the URL.
+        public var description: String {
+            switch self {
+            case .socket(let socket): socket.path
+            case .network(let url): url
+            }
+        }
+    }
+
+    /// The most connections at a time, for the socket and for the port each. Further ones wait.
     private static let maximumConnections = 64
     /// How long a connection may be idle.
     private static let idleLimit = TimeAmount.seconds(30)
@@ -44,22 +61,25 @@ public final class ControlServer: Service {
     /// - Parameters:
     ///   - store: the store's folder. It gets a link to a socket that is elsewhere, by which the
     ///     command line finds it.
+    ///   - network: the port, beside the socket; `nil` for none.
     ///   - loops: the event loops that serve the gateway's clients, for `/livez`.
-    ///   - whenListening: called when clients can connect.
+    ///   - whenListening: called for each place when clients can connect there.
     /// - Throws: ``ControlSocket/Refusal`` if the path is too long, or cannot be used, or if a
     ///   process listens on it.
     public init(
         socket: ControlSocket,
+        network: ControlNetwork? = nil,
         store: String,
         operations: any CacheOperations,
         loops: [any EventLoop],
         clock: any WallClock = SystemWallClock(),
         logger: Logger,
-        whenListening: @escaping @Sendable (ControlSocket) -> Void = { _ in }
+        whenListening: @escaping @Sendable (Place) -> Void = { _ in }
     ) throws {
         try socket.prepare()
         let phase = PhaseBox()
         self.socket = socket
+        self.network = network
         self.store = store
         self.logger = logger
         self.whenListening = whenListening
@@ -68,7 +88,8 @@ public final class ControlServer: Service {
             operations: operations,
             desk: PurgeDesk(operations, since: operations.invalidationSequence.number, clock: clock, logger: logger),
             loops: LoopWatch(loops),
-            phase: { phase.value }
+            phase: { phase.value },
+            door: .socket
         )
     }
 
@@ -98,27 +119,50 @@ public final class ControlServer: Service {
     }
 
     private func serve(on group: any EventLoopGroup) async throws {
-        let socket = socket
-        let store = store
+        var services: [any Service] = [socketApplication(on: group)]
+        if let network { services.append(application(of: network, on: group)) }
+        var configuration = ServiceGroupConfiguration(services: services, logger: logger)
+        configuration.maximumGracefulShutdownDuration = Self.drainLimit
+        try await ServiceGroup(configuration: configuration).run()
+    }
+
+    private func socketApplication(on group: any EventLoopGroup) -> any Service {
+        let (socket, store, whenListening) = (socket, store, whenListening)
+        return application(responder, on: .unixDomainSocket(path: socket.path), group) { _ in
+            socket.permit()
+            socket.link(fromStore: store)
+            whenListening(.socket(socket))
+        }
+    }
+
+    /// A program of its own, so that clients on the network take no connection from the socket.
+    private func application(of network: ControlNetwork, on group: any EventLoopGroup) -> any Service {
         let whenListening = whenListening
-        let application = Application(
+        var responder = responder
+        responder.door = .network(NetworkDoor(network))
+        return application(responder, on: .hostname(network.host, port: network.port), group) { channel in
+            let host = network.host.contains(":") ? "[\(network.host)]" : network.host
+            whenListening(.network("http://\(host):\(channel.localAddress?.port ?? network.port)"))
+        }
+    }
+
+    private func application(
+        _ responder: ControlResponder,
+        on address: BindAddress,
+        _ group: any EventLoopGroup,
+        _ whenRunning: @escaping @Sendable (any Channel) -> Void
+    ) -> any Service {
+        Application(
             responder: responder,
             server: .http1(configuration: .init(idleTimeout: Self.idleLimit)),
             configuration: ApplicationConfiguration(
-                address: .unixDomainSocket(path: socket.path),
+                address: address,
                 availableConnectionsDelegate: .maximum(Self.maximumConnections, logger: logger)
             ),
-            onServerRunning: { _ in
-                socket.permit()
-                socket.link(fromStore: store)
-                whenListening(socket)
-            },
+            onServerRunning: whenRunning,
             eventLoopGroupProvider: .shared(group),
             logger: logger
         )
-        var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
-        configuration.maximumGracefulShutdownDuration = Self.drainLimit
-        try await ServiceGroup(configuration: configuration).run()
     }
 }
 

@@ -12,35 +12,88 @@ extension GatewayProcess {
     /// gateway from starting that started before: on a read-only file system, or in a folder whose
     /// path is too long. Another process that listens there is an error in both cases.
     ///
-    /// - Throws: `ControlSocket.Refusal`
+    /// A port is always the user's choice, so it must work.
+    ///
+    /// - Throws: `ControlSocket.Refusal`, `ControlNetwork.Refusal`, `ControlToken.Refusal`
     static func makeControl(
         _ settings: ServeSettings,
         _ engine: CacheEngine,
         _ store: CacheManager,
         on group: any EventLoopGroup,
         _ logger: Logger
-    ) throws -> ControlServer? {
+    ) async throws -> ControlServer? {
         let socket: ControlSocket
         switch settings.control {
         case .nowhere: return nil
         case .standard: socket = ControlSocket(store: store.folder, environment: ProcessInfo.processInfo.environment)
         case .socket(let path): socket = ControlSocket(path: absolute(path))
         }
+        let network = try makeNetwork(settings, store: store.folder, logger)
+        try await network?.check(on: group)
         do {
             return try ControlServer(
                 socket: socket,
+                network: network,
                 store: store.folder,
                 operations: EngineOperations(engine: engine, store: store),
                 loops: Array(group.makeIterator()),
                 logger: logger,
-                whenListening: { StandardStream.error.line("holdfast controlled by \($0.path)") }
+                whenListening: { StandardStream.error.line("holdfast controlled by \($0)") }
             )
-        } catch let refusal as ControlSocket.Refusal where settings.control == .standard && !refusal.isInUse {
+        } catch let refusal as ControlSocket.Refusal
+            where settings.control == .standard && network == nil && !refusal.isInUse
+        {
             logger.warning("There is no control plane", metadata: ["control.error": "\(refusal)"])
             return nil
         }
     }
 
+    /// The control plane's port and its tokens, if the file names one.
+    private static func makeNetwork(
+        _ settings: ServeSettings,
+        store: String,
+        _ logger: Logger
+    ) throws -> ControlNetwork? {
+        guard let listen = settings.file.control.listen else { return nil }
+        let address = try ListenAddress(listen)
+        var tokens = try settings.file.controlTokens.map { token in
+            try TokenFile(path: absolute(token.file)).read(name: token.name, scope: ControlScope(token.scope))
+        }
+        if tokens.isEmpty {
+            let file = TokenFile(path: store + "/" + TokenFile.standardName)
+            _ = try file.makeIfMissing()
+            tokens = [try file.read(name: "standard", scope: .operate)]
+            StandardStream.error.line("holdfast control token in \(file.path)")
+        }
+        if settings.file.control.isReachableFromOthers {
+            logger.warning(
+                "Tokens of the control plane cross the network without TLS ('control.insecure')",
+                metadata: ["control.listen": "\(address)"]
+            )
+        }
+        return try ControlNetwork(
+            host: address.host,
+            port: address.port,
+            tokens: tokens,
+            hosts: settings.file.control.hosts
+        )
+    }
+
+    /// Whether an error is about the control plane, and says so.
+    static func isOfControl(_ error: any Error) -> Bool {
+        error is ControlSocket.Refusal || error is ControlNetwork.Refusal || error is ControlToken.Refusal
+    }
+
     /// A relative path is relative to the working directory, which may change.
     private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).path }
+}
+
+extension ControlScope {
+    fileprivate init(_ scope: Configuration.Scope) {
+        switch scope {
+        case .read: self = .read
+        case .purge: self = .purge
+        case .operate: self = .operate
+        }
+    }
 }

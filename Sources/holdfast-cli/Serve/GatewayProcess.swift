@@ -91,12 +91,12 @@ struct GatewayProcess: Sendable {
         let server = GatewayServer(configuration: settings.gateway, engine: engine, group: group, logger: logger)
         let control: ControlServer?
         do {
-            control = try makeControl(settings, engine, store, on: group, logger)
+            control = try await makeControl(settings, engine, store, on: group, logger)
             StandardStream.output.line("holdfast listening on http://\(try await server.start())")
         } catch {
             await engine.shutDown()
             await transport.shutDown()
-            if let error = error as? ControlSocket.Refusal { throw CommandFailure("\(error)") }
+            if isOfControl(error) { throw CommandFailure("\(error)") }
             let wanted = ListenAddress(host: settings.gateway.host, port: settings.gateway.port)
             // The library's own text describes its system call, which does not help the user.
             let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"

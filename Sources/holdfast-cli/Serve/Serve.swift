@@ -34,6 +34,8 @@ struct Serve: AsyncParsableCommand {
 
               holdfast controlled by /home/me/.local/state/holdfast/https-api.example.com-443/control.sock
 
+            'control.listen' of the file adds a port, for clients with a token; see 'control.tokens' there.
+
             A configuration file has the same settings and more: routes to several origins, rules, limits, timeouts. The command line goes before the environment, and that \
             before the file; '--origin' replaces all routes of the file. SIGHUP reloads the file without closing connections: its rules, routes, limits, mode and fields \
             apply from the next request on. An invalid file is rejected as a whole, and its errors are logged. The address, the threads and the store change only with a \

@@ -87,9 +87,14 @@ struct ServeSettings: Sendable {
         compare("threads", threads.map { "\($0)" } ?? "unset", other.threads.map { "\($0)" } ?? "unset")
         let theirs = other.file.effective.settings
         for (mine, theirs) in zip(file.effective.settings, theirs)
-        where mine.name.hasPrefix("store.") && mine.name != "store.path" {
+        where Self.isKept(mine.name) {
             compare(mine.name, mine.value ?? "unset", theirs.value ?? "unset")
         }
         return result
+    }
+
+    /// Settings that are compared above under their names are left out.
+    private static func isKept(_ name: String) -> Bool {
+        (name.hasPrefix("store.") && name != "store.path") || (name.hasPrefix("control.") && name != "control.socket")
     }
 }

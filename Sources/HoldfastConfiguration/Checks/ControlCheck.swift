@@ -1,0 +1,32 @@
+extension Configuration {
+    /// The settings of the control plane that contradict each other, or that would put a token on a
+    /// network in clear text.
+    func controlContradictions() -> [ConfigurationError.Finding] {
+        var findings: [ConfigurationError.Finding] = []
+        func report(_ setting: String, _ message: String) {
+            findings.append(.init(file: file, line: lines[setting], setting: setting, message: message))
+        }
+        if control.listen == nil {
+            let rest: [(String, Bool)] = [
+                ("control.tokens", !control.tokens.isEmpty), ("control.hosts", !control.hosts.isEmpty),
+                ("control.insecure", control.isInsecure),
+            ]
+            for (setting, isSet) in rest where isSet {
+                report(setting, "It has no effect without 'control.listen'.")
+            }
+        } else if control.isOff {
+            report(
+                "control.listen",
+                "'control.socket' is 'off', which turns the whole control plane off. Leave one of them out."
+            )
+        }
+        if control.isReachableFromOthers, !control.isInsecure {
+            report(
+                "control.listen",
+                "\(shown(control.listen ?? "")) can be reached from other machines, and tokens would cross the network without TLS. "
+                    + "Listen on '127.0.0.1' behind a proxy or a tunnel with TLS, or set 'control.insecure: true'."
+            )
+        }
+        return findings
+    }
+}

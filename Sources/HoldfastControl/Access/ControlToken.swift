@@ -1,0 +1,80 @@
+import Crypto
+
+/// A secret that opens the control plane on TCP. Only its digest is kept.
+public struct ControlToken: Sendable, Hashable {
+    /// Its name in log and history.
+    public let name: String
+    /// The operations that it opens.
+    public let scope: ControlScope
+    let digest: SHA256Digest
+
+    /// Why a token cannot be used.
+    public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+        /// Sentences that name the token's file and the next step. They hold no secret.
+        public let description: String
+    }
+
+    /// The bytes of entropy that a token must have room for.
+    public static let leastBytes = 32
+    /// The longest text of a token.
+    static let maximumText = 512
+
+    /// - Parameters:
+    ///   - text: the token, as `Authorization: Bearer` carries it. RFC 6750 §2.1
+    ///   - place: the token's place, for the message.
+    /// - Throws: ``Refusal`` if the text has too little room for 32 random bytes, or a character
+    ///   that no bearer token has.
+    public init(name: String, scope: ControlScope, text: String, place: String) throws(Refusal) {
+        let bytes = Array(text.utf8)
+        guard bytes.allSatisfy(Self.isTokenByte), bytes.count <= Self.maximumText else {
+            throw Refusal(
+                description:
+                    "\(place) is no token: one line of at most \(Self.maximumText) letters, digits and '-._~+/=' is expected. \(Self.advice)"
+            )
+        }
+        // Hexadecimal digits have room for half a byte each, base64 for three quarters.
+        let isHexadecimal = bytes.allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
+        let room = isHexadecimal ? bytes.count / 2 : bytes.count * 3 / 4
+        guard room >= Self.leastBytes else {
+            throw Refusal(
+                description:
+                    "\(place) has room for \(room) random bytes; the least is \(Self.leastBytes). \(Self.advice)"
+            )
+        }
+        self.name = name
+        self.scope = scope
+        digest = SHA256.hash(data: bytes)
+    }
+
+    private static let advice = "Make one with 'openssl rand -hex 32'."
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-._~+/=".utf8.contains(byte)
+        }
+    }
+}
+
+/// The tokens of a control plane.
+struct TokenTable: Sendable {
+    private let tokens: [ControlToken]
+
+    init(_ tokens: [ControlToken]) { self.tokens = tokens }
+
+    /// The token that a request presents.
+    ///
+    /// Digests are compared, each one in constant time, and always all of them: the time tells
+    /// neither how much of a token was right nor which one it was.
+    func token(presented text: String) -> ControlToken? {
+        let digest = SHA256.hash(data: Array(text.utf8))
+        var found: ControlToken?
+        for token in tokens {
+            let isEqual = token.digest == digest
+            if isEqual { found = token }
+        }
+        return found
+    }
+}

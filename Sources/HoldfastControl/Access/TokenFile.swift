@@ -1,0 +1,83 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A file with a token. It must belong to its owner alone.
+public struct TokenFile: Sendable, Hashable {
+    /// The path.
+    public let path: String
+
+    /// The name of the file that is made in the store's folder if no token is named.
+    public static let standardName = "control.token"
+
+    /// The file at a path.
+    public init(path: String) { self.path = path }
+
+    /// Reads the token.
+    ///
+    /// - Throws: ``ControlToken/Refusal`` if it cannot be read, if others can read it, or if it
+    ///   holds no token.
+    public func read(name: String, scope: ControlScope) throws(ControlToken.Refusal) -> ControlToken {
+        // Without O_NONBLOCK, opening a named pipe would wait for a writer.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw refusal("cannot be read: \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw refusal("is no regular file")
+        }
+        // The descriptor is looked at, not the path: another file could be there meanwhile.
+        guard status.st_mode & 0o077 == 0 else {
+            let mode = String(status.st_mode & 0o777, radix: 8)
+            throw refusal("can be used by others (mode 0\(mode)): run 'chmod 600 \(path)'")
+        }
+        var bytes = [UInt8](repeating: 0, count: ControlToken.maximumText + 2)
+        let count = readBytes(descriptor, &bytes, bytes.count)
+        guard count >= 0 else { throw refusal("cannot be read: \(String(cString: strerror(errno)))") }
+        var text = bytes[..<count]
+        while let last = text.last, last == 0x0A || last == 0x0D { text.removeLast() }
+        let place = "The token file '\(path)'"
+        return try ControlToken(name: name, scope: scope, text: String(decoding: text, as: UTF8.self), place: place)
+    }
+
+    /// Makes the file with a new token, unless there is a file.
+    ///
+    /// - Returns: whether it was made.
+    /// - Throws: ``ControlToken/Refusal`` if it cannot be made.
+    public func makeIfMissing() throws(ControlToken.Refusal) -> Bool {
+        var status = stat()
+        if lstat(path, &status) == 0 { return false }
+        var random = SystemRandomNumberGenerator()
+        let text = (0..<ControlToken.leastBytes).map { _ -> String in
+            let byte = UInt8.random(in: .min ... .max, using: &random)
+            return (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        // The whole token has its name at once: a process that ends here leaves no half of one.
+        let draft = "\(path).\(getpid())"
+        unlink(draft)
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw refusal("cannot be made: \(String(cString: strerror(errno)))") }
+        let bytes = Array((text.joined() + "\n").utf8)
+        let isWritten = write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
+        let code = errno
+        close(descriptor)
+        guard isWritten, rename(draft, path) == 0 else {
+            unlink(draft)
+            throw refusal("cannot be made: \(String(cString: strerror(isWritten ? errno : code)))")
+        }
+        return true
+    }
+
+    private func refusal(_ why: String) -> ControlToken.Refusal {
+        ControlToken.Refusal(description: "The token file '\(path)' \(why).")
+    }
+}
+
+/// `read(2)`, which inside of ``TokenFile`` is its own method's name.
+private func readBytes(_ descriptor: CInt, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
+    read(descriptor, buffer, count)
+}

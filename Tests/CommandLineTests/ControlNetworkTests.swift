@@ -1,0 +1,229 @@
+import Foundation
+import SampleOrigin
+import Testing
+
+/// The control plane of the built gateway on a port, over sockets: who may use it and what it
+/// rejects.
+@Suite("Control plane on TCP", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+struct ControlNetworkTests {
+    private static let all = #"{"select": {"all": true}, "reason": "a-private-reason"}"#
+
+    /// The gateway, the port of its control plane, and its tokens.
+    private struct Network {
+        let gateway: PurgedGateway
+        let port: Int
+        static let tokens = ["read": "1", "purge": "2", "operate": "3"].mapValues { String(repeating: $0, count: 64) }
+
+        /// Sends a request on a new connection.
+        func send(
+            _ method: String = "GET",
+            _ path: String = "/v1/purges",
+            token: String? = nil,
+            host: String? = nil,
+            _ fields: String = "",
+            content: String = ""
+        ) async throws -> (status: Int, head: String, content: String) {
+            var head = "\(method) \(path) HTTP/1.1\r\nHost: \(host ?? "localhost:\(port)")\r\n\(fields)"
+            if let token { head += "Authorization: Bearer \(token)\r\n" }
+            if !content.isEmpty {
+                head += "Content-Type: application/json\r\nContent-Length: \(content.utf8.count)\r\n"
+            }
+            let text = try await ServerProcess.send(head + "Connection: close\r\n\r\n" + content, to: port)
+            let end = try #require(text.range(of: "\r\n\r\n"), "\(text)")
+            let status = try #require(Int(text.dropFirst(9).prefix(3)), "\(text)")
+            return (status, String(text[..<end.lowerBound]), String(text[end.upperBound...]))
+        }
+
+        func purge(_ token: String?, _ fields: String = "", host: String? = nil) async throws -> Int {
+            try await send("POST", token: token, host: host, fields, content: ControlNetworkTests.all).status
+        }
+
+        /// Whether nothing was purged.
+        func isUnchanged() async throws -> Bool {
+            let history = try await gateway.curl("/v1/purges").json["purges"] as? [Any]
+            return try await gateway.get("/news/1").contains("; hit; ttl=") && history?.isEmpty == true
+        }
+    }
+
+    private func withNetwork(_ body: (Network) async throws -> Void) async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                var tokens: [String] = []
+                for (scope, secret) in Network.tokens {
+                    try write(secret, folder.path + "/\(scope).token")
+                    tokens.append("{name: of-\(scope), file: \(scope).token, scope: \(scope)}")
+                }
+                let list = tokens.joined(separator: ", ")
+                try folder.write(origin, "control: {listen: 127.0.0.1:0, hosts: [ops.test], tokens: [\(list)]}")
+                origin.respond("v1")
+                try await run(folder) { network in
+                    try await network.gateway.warm([.init(path: "/news/1")])
+                    try await body(network)
+                }
+            }
+        }
+    }
+
+    private func write(_ secret: String, _ path: String, mode: Int = 0o600) throws {
+        try Data(secret.utf8).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    }
+
+    private func run(_ folder: PurgedGateway.Folder, _ body: (Network) async throws -> Void) async throws {
+        let arguments = ["--config", folder.file]
+        _ = try await RunningServer.with(arguments, environment: ["RUNTIME_DIRECTORY": ""]) { server in
+            let lines = [
+                await server.log.line(containing: "controlled by"), await server.log.line(containing: "controlled by"),
+            ]
+            let line = try #require(lines.first { $0.contains("http://127.0.0.1:") }, "\(lines)")
+            let port = try #require(line.split(separator: ":").last.flatMap { Int($0.dropLast()) }, "\(line)")
+            try await body(Network(gateway: PurgedGateway(folder: folder, server: server), port: port))
+            server.signal(SIGTERM)
+        }
+    }
+
+    @Test("A page in the operator's browser changes nothing and reads nothing") func rejectsBrowsers() async throws {
+        try await withNetwork { network in
+            let token = Network.tokens["operate"]
+            // A page sends no token, but must fail even with one: another origin, a rebound name.
+            for token in [nil, token] {
+                for origin in ["http://a.test", "null", "http://localhost", "https://localhost:\(network.port)"] {
+                    let field = "Origin: \(origin)\r\n"
+                    #expect(try await network.purge(token, field) == 403)
+                    for path in ["/v1/purges", "/healthz", "/nothing"] {
+                        #expect(try await network.send("GET", path, token: token, field).status == 403)
+                    }
+                    let preflight = field + "Access-Control-Request-Method: POST\r\n"
+                    let reply = try await network.send("OPTIONS", token: token, preflight)
+                    #expect(reply.status == 403 && !reply.head.lowercased().contains("access-control"))
+                }
+                for host in ["rebound.test", "rebound.test:\(network.port)", "ops.test.a", "0.0.0.0:\(network.port)"] {
+                    #expect(try await network.purge(token, host: host) == 421)
+                    #expect(try await network.send(token: token, host: host).status == 421)
+                }
+            }
+            // An image, a script, a form: without an 'Origin', and without a token.
+            for path in ["/v1/purges", "/healthz", "/nothing"] {
+                let reply = try await network.send("GET", path)
+                #expect(reply.status == 401 && reply.head.contains("\r\nWWW-Authenticate: Bearer"), "\(reply)")
+            }
+            let form = "Content-Type: text/plain\r\nContent-Length: 0\r\n"
+            #expect(try await network.send("POST", "/v1/purges", form).status == 401)
+            #expect(try await network.isUnchanged())
+            let own = "Origin: http://localhost:\(network.port)\r\n"
+            #expect(try await network.send(token: token, own).status == 200)
+            #expect(try await network.send(token: token, host: "ops.test").status == 200)
+        }
+    }
+
+    @Test("A token opens what its scope has, and the history names it") func tokensHaveScopes() async throws {
+        try await withNetwork { network in
+            let secrets = Network.tokens
+            for scope in secrets.keys {
+                for path in ["/v1/purges", "/livez", "/readyz", "/healthz"] {
+                    #expect(try await network.send("GET", path, token: secrets[scope]).status == 200)
+                }
+            }
+            let small = try await network.send("POST", token: secrets["read"], content: Self.all)
+            #expect(small.status == 403 && small.content.contains("urn:holdfast:problem:scope-too-small"), "\(small)")
+            #expect(small.content.contains("'purge'") && small.content.contains("of-read"), "\(small)")
+            #expect(try await network.isUnchanged())
+            #expect(try await network.send("GET", "/nothing", token: secrets["read"]).status == 404)
+            #expect(try await network.send("DELETE", token: secrets["operate"]).status == 405)
+            #expect(try await network.purge(secrets["purge"]) == 200)
+            #expect(try await network.purge(secrets["operate"]) == 200)
+            let history = try await network.gateway.curl("/v1/purges").json["purges"] as? [[String: Any]]
+            #expect(history?.map { $0["by"] as? String } == ["of-purge", "of-operate"])
+        }
+    }
+
+    @Test("Thirty connections have five tries, and those with a token all succeed") func limitsTries() async throws {
+        try await withNetwork { network in
+            let token = Network.tokens["purge"]
+            func statuses(_ token: String?) async throws -> [Int] {
+                try await withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<30 { group.addTask { try await network.purge(token) } }
+                    return try await group.reduce(into: []) { $0.append($1) }.sorted()
+                }
+            }
+            #expect(try await statuses(nil) == Array(repeating: 401, count: 30))
+            #expect(try await network.isUnchanged())
+            #expect(try await statuses(token) == Array(repeating: 200, count: 30))
+            let before = try await network.gateway.curl("/v1/purges").text
+            let wrong = String(repeating: "0", count: 64)
+            let flood = try await statuses(wrong)
+            #expect(flood == Array(repeating: 401, count: 5) + Array(repeating: 429, count: 25))
+            let reply = try await network.send(token: token)
+            let seconds = reply.head.split(separator: "\r\n").first { $0.hasPrefix("Retry-After: ") }?.dropFirst(13)
+            #expect(reply.status == 429 && (1...60).contains(seconds.flatMap { Int($0) } ?? 0), "\(reply)")
+            // The socket needs no token.
+            #expect(try await network.gateway.curl("/v1/purges").text == before)
+        }
+    }
+
+    @Test func tokenIsMadeIfNoneIsNamed() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try folder.write(origin, "control: {listen: 127.0.0.1:0}")
+                let path = folder.store + "/control.token"
+                var secrets: Set<String> = []
+                for _ in 0..<2 {
+                    try await run(folder) { network in
+                        let secret = String(try String(contentsOfFile: path, encoding: .utf8).dropLast())
+                        #expect(try await network.purge(secret) == 200)
+                        secrets.insert(secret)
+                    }
+                }
+                #expect(secrets.count == 1 && secrets.first?.utf8.count == 64)
+                let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+                #expect(mode == 0o600)
+                let server = try await RunningServer.with(["--config", folder.file]) { server in
+                    let line = await server.log.line(containing: "control token in")
+                    #expect(line.hasSuffix("/s/control.token\n"))
+                    server.signal(SIGTERM)
+                }
+                #expect(server.status == 0)
+            }
+        }
+    }
+
+    @Test func startIsRefusedWhereTokensWouldLeak() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                func serve(_ control: String) async throws -> Tool.Outcome {
+                    try folder.write(origin, control)
+                    return try await Tool("holdfast").run(arguments: ["serve", "--config", folder.file])
+                }
+                let open = try await serve("control: {listen: \"0.0.0.0:0\"}")
+                #expect(open.status == 1 && open.error.contains("control.insecure: true"), "\(open)")
+                let check = try await Tool("holdfast").run(arguments: ["check", "--config", folder.file])
+                #expect(check.status == 1 && check.error.contains("control.insecure: true"), "\(check)")
+
+                let token = folder.path + "/a.token"
+                try write(String(repeating: "1", count: 64), token, mode: 0o644)
+                let named = "control: {listen: 127.0.0.1:0, tokens: [{name: a, file: a.token, scope: read}]}"
+                let readable = try await serve(named)
+                #expect(readable.status == 1 && readable.error.contains("chmod 600 "), "\(readable)")
+                try write("too-short", token)
+                let short = try await serve(named)
+                #expect(short.status == 1 && short.error.contains("the least is 32"), "\(short)")
+                #expect(!short.error.contains("too-short"))
+
+                let taken = try await serve("control: {listen: \"\(origin.authority)\"}")
+                #expect(taken.status == 1 && taken.error.contains("cannot listen on"), "\(taken)")
+
+                try folder.write(origin, "control: {listen: \"0.0.0.0:0\", insecure: true}")
+                let warned = try await RunningServer.with(["--config", folder.file]) { server in
+                    #expect(await server.log.line(containing: "without TLS").contains("control.listen=0.0.0.0:0"))
+                    _ = await server.log.line(containing: "controlled by http://")
+                    try folder.write(origin, "control: {listen: \"0.0.0.0:0\", insecure: true, hosts: [a.test]}")
+                    server.signal(SIGHUP)
+                    let kept = await server.log.line(containing: "Setting changes only with a restart")
+                    #expect(kept.contains("control.hosts"))
+                    server.signal(SIGTERM)
+                }
+                #expect(warned.status == 0)
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import HoldfastControl
+
+/// Tokens, scopes and failed tries, as values.
+@Suite struct AccessTests {
+    private static let secret = String(repeating: "0123456789abcdef", count: 4)
+    private static let other = String(repeating: "fedcba9876543210", count: 4)
+
+    private func token(_ text: String, name: String = "a", _ scope: ControlScope = .read) throws -> ControlToken {
+        try ControlToken(name: name, scope: scope, text: text, place: "The token")
+    }
+
+    private func door(_ now: @escaping @Sendable () -> NIODeadline = { .now() }) throws -> NetworkDoor {
+        let tokens = [try token(Self.secret, name: "reader"), try token(Self.other, name: "deploy", .purge)]
+        let network = try ControlNetwork(host: "127.0.0.1", port: 9800, tokens: tokens, hosts: ["h.test"])
+        return NetworkDoor(network, now: now)
+    }
+
+    private func head(_ fields: [(String, String)], host: String? = "127.0.0.1:9800") -> HTTPRequest {
+        var head = HTTPRequest(method: .get, scheme: "http", authority: host, path: "/v1/purges")
+        for (name, value) in fields {
+            if let name = HTTPField.Name(name) { head.headerFields.append(HTTPField(name: name, value: value)) }
+        }
+        return head
+    }
+
+    private func status(_ door: NetworkDoor, _ head: HTTPRequest, from address: String = "192.0.2.1") -> Int {
+        do {
+            _ = try door.admit(head, from: address)
+            return 200
+        } catch let problem as ControlProblem {
+            return problem.status
+        } catch {
+            return error is NetworkDoor.Wait ? 429 : 0
+        }
+    }
+
+    @Test(arguments: [
+        "", "short", String(repeating: "a1", count: 31), String(repeating: "A", count: 63), "with space" + secret,
+        String(repeating: "xyz-", count: 10), String(repeating: "a", count: 513), secret + "\n" + secret, "ß" + secret,
+    ]) func textWithoutRoomFor32BytesIsNoToken(_ text: String) {
+        #expect(throws: ControlToken.Refusal.self) { try token(text) }
+    }
+
+    @Test(arguments: [secret, String(repeating: "xyz-", count: 11), "q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA="])
+    func textWithRoomFor32BytesIsAToken(_ text: String) throws {
+        let table = TokenTable([try token(text)])
+        #expect(table.token(presented: text)?.name == "a")
+        for wrong in [String(text.dropLast()), text + "a", "", text.uppercased()] where wrong != text {
+            #expect(table.token(presented: wrong) == nil)
+        }
+    }
+
+    @Test func presentedTokenNamesItsClient() throws {
+        let door = try door()
+        for text in ["Bearer ", "bearer ", "BEARER "] {
+            let client = try door.admit(head([("Authorization", text + Self.other)]), from: "192.0.2.1")
+            #expect(client == ControlClient(name: "deploy", scope: .purge))
+        }
+    }
+
+    @Test func wrongCredentialsAreAllTheSame() throws {
+        let wrong: [[(String, String)]] = [
+            [], [("Authorization", "")], [("Authorization", "Bearer")],
+            [("Authorization", "Bearer " + Self.secret + "0")],
+            [("Authorization", "Basic " + Self.secret)], [("Authorization", Self.secret)],
+            [("Authorization", "Bearer " + Self.secret), ("Authorization", "Bearer " + Self.secret)],
+            [("Cookie", "token=" + Self.secret)], [("X-Token", Self.secret)],
+        ]
+        for fields in wrong {
+            let door = try door()
+            let error = #expect(throws: ControlProblem.self) { try door.admit(head(fields), from: "192.0.2.1") }
+            let expected = #expect(throws: ControlProblem.self) { try door.admit(head([]), from: "192.0.2.1") }
+            #expect(error == expected && error?.status == 401, "\(fields)")
+        }
+    }
+
+    @Test func addressHasFiveTriesAMinute() throws {
+        let clock = ManualInstant()
+        let door = try door { clock.now }
+        let (right, wrong) = (head([("Authorization", "Bearer " + Self.secret)]), head([("Authorization", "Bearer x")]))
+        for _ in 0..<5 { #expect(status(door, wrong) == 401) }
+        // Not even the right token is looked at: otherwise guessing would go on.
+        #expect(status(door, wrong) == 429 && status(door, right) == 429)
+        #expect(status(door, right, from: "192.0.2.2") == 200)
+        clock.advance(.seconds(59))
+        let wait = #expect(throws: NetworkDoor.Wait.self) { try door.admit(right, from: "192.0.2.1") }
+        #expect(wait?.seconds == 1)
+        clock.advance(.seconds(1))
+        #expect(status(door, right) == 200)
+        for _ in 0..<5 { #expect(status(door, wrong) == 401) }
+        #expect(status(door, wrong) == 429)
+    }
+
+    @Test func pageOfTheOperatorsBrowserShutsNoOperatorOut() throws {
+        let door = try door()
+        for _ in 0..<100 {
+            #expect(status(door, head([])) == 401)
+            #expect(status(door, head([("Origin", "http://a.test"), ("Authorization", "Bearer x")])) == 403)
+            #expect(status(door, head([("Authorization", "Bearer x")], host: "a.test")) == 421)
+        }
+        #expect(status(door, head([("Authorization", "Bearer " + Self.secret)])) == 200)
+    }
+
+    @Test(
+        arguments: [
+            ("127.0.0.1:9800", 200), ("127.0.0.1", 200), ("localhost", 200), ("LOCALHOST:1", 200), ("h.test:80", 200),
+            ("h.test", 200), ("127.0.0.2", 421), ("a.h.test", 421), ("h.test.", 421), ("localhost:80@a", 421),
+            ("localhost.a", 421), ("", 421), ("0.0.0.0:9800", 421), ("[::1]:9800", 421), (nil, 421),
+        ] as [(String?, Int)]
+    ) func hostMustBeKnown(_ host: String?, _ expected: Int) throws {
+        let door = try door()
+        #expect(status(door, head([("Authorization", "Bearer " + Self.secret)], host: host)) == expected)
+    }
+
+    @Test func addressOfAllAddressesIsNoHost() throws {
+        for (host, name) in [("0.0.0.0", "0.0.0.0:1"), ("::", "[::]:1")] {
+            let tokens = [try token(Self.secret)]
+            let network = try ControlNetwork(host: host, port: 1, tokens: tokens, hosts: ["[fd00::7]"])
+            #expect(!network.allowedHosts.contains(name) && network.allowedHosts.contains("[FD00::7]:1"))
+        }
+        let network = try ControlNetwork(host: "::1", port: 1, tokens: [try token(Self.secret)])
+        #expect(network.allowedHosts.contains("[::1]:1") && network.allowedHosts.contains("[::1]"))
+    }
+
+    @Test(arguments: [
+        ("http://localhost:9800", 200), ("http://LOCALHOST:9800", 200), ("https://localhost:9800", 403),
+        ("http://localhost", 403), ("http://localhost:3000", 403), ("http://127.0.0.1:9800", 403), ("null", 403),
+        ("", 403), ("http://a.test", 403),
+    ]) func pageOfAnotherOriginIsRejected(_ origin: String, _ expected: Int) throws {
+        let fields = [("Origin", origin), ("Authorization", "Bearer " + Self.secret)]
+        #expect(status(try door(), head(fields, host: "localhost:9800")) == expected)
+    }
+
+    @Test func failedTriesAreBounded() {
+        var tries = FailedTries()
+        let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+        for _ in 0..<5 { tries.record("192.0.2.1", at: start + .seconds(1)) }
+        for number in 0..<5000 { tries.record("10.0.\(number / 250).\(number % 250)", at: start) }
+        #expect(tries.count == FailedTries.maximumAddresses)
+        // The ones that failed longest ago went.
+        #expect(tries.wait(of: "192.0.2.1", at: start + .seconds(1)) == 60)
+        tries.record("192.0.2.9", at: start + .minutes(2))
+        #expect(tries.count == 1)
+    }
+
+    @Test func networkOfIPv6HasOneCount() {
+        var tries = FailedTries()
+        let now = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+        for number in 0..<5 { tries.record("2001:db8::\(number)", at: now) }
+        #expect(tries.wait(of: "2001:db8::ffff", at: now) == 60)
+        #expect(tries.wait(of: "2001:db8:0:1::1", at: now) == nil)
+        for number in 0..<5 { tries.record("::ffff:192.0.2.\(number)", at: now) }
+        #expect(tries.wait(of: "::ffff:192.0.2.1", at: now) == nil)
+    }
+
+    @Test func operationsOpenToTheirScopes() {
+        #expect(ControlScope.read < .purge && ControlScope.purge < .operate)
+        for operation in ControlResponder.operations {
+            // An operation that changes something needs more than the right to read.
+            #expect(operation.method == .get || operation.scope > .read, "\(operation.method) \(operation.path)")
+            for scope in ControlScope.allCases {
+                let client = ControlClient(name: "a", scope: scope)
+                let isAdmitted = (try? operation.admit(client)) != nil
+                #expect(isAdmitted == (scope >= operation.scope), "\(operation.path) \(scope)")
+            }
+        }
+    }
+
+    // MARK: Files
+
+    private func withFolder(_ body: (String) throws -> Void) throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try body(path)
+    }
+
+    @Test func fileThatOthersCanReadIsRefused() throws {
+        try withFolder { folder in
+            let file = TokenFile(path: folder + "/a.token")
+            try Data((Self.secret + "\r\n").utf8).write(to: URL(fileURLWithPath: file.path))
+            for mode in [0o604, 0o640, 0o602, 0o620, 0o601, 0o777] {
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+                let refusal = #expect(throws: ControlToken.Refusal.self) { try file.read(name: "a", scope: .read) }
+                #expect(refusal?.description.contains("run 'chmod 600 \(file.path)'") == true)
+                #expect(refusal?.description.contains(Self.secret) == false)
+            }
+            try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: file.path)
+            let token = try file.read(name: "a", scope: .purge)
+            #expect(TokenTable([token]).token(presented: Self.secret)?.scope == .purge)
+            for path in [folder, folder + "/b"] {
+                #expect(throws: ControlToken.Refusal.self) { try TokenFile(path: path).read(name: "a", scope: .read) }
+            }
+        }
+    }
+
+    @Test func madeTokenIsForItsOwnerAndStays() throws {
+        try withFolder { folder in
+            let file = TokenFile(path: folder + "/" + TokenFile.standardName)
+            #expect(try file.makeIfMissing())
+            let text = try String(contentsOfFile: file.path, encoding: .utf8)
+            let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            #expect(try !file.makeIfMissing() && String(contentsOfFile: file.path, encoding: .utf8) == text)
+            let token = try file.read(name: "standard", scope: .operate)
+            #expect(TokenTable([token]).token(presented: String(text.dropLast())) != nil)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [TokenFile.standardName])
+            let second = TokenFile(path: folder + "/second")
+            #expect(try second.makeIfMissing() && String(contentsOfFile: second.path, encoding: .utf8) != text)
+        }
+    }
+
+    @Test func sameTokenTwiceIsRefused() throws {
+        let twins = [try token(Self.secret, name: "a"), try token(Self.secret, name: "b", .operate)]
+        let refusal = #expect(throws: ControlToken.Refusal.self) {
+            try ControlNetwork(host: "127.0.0.1", port: 1, tokens: twins)
+        }
+        #expect(refusal?.description.contains("'a' and 'b'") == true)
+        #expect(throws: ControlToken.Refusal.self) { try ControlNetwork(host: "127.0.0.1", port: 1, tokens: []) }
+    }
+}
+
+/// A monotonic clock that a test moves.
+private final class ManualInstant: Sendable {
+    private let instant = Mutex(NIODeadline.uptimeNanoseconds(1_000_000_000_000))
+
+    var now: NIODeadline { instant.withLock { $0 } }
+
+    func advance(_ amount: TimeAmount) { instant.withLock { $0 = $0 + amount } }
+}
