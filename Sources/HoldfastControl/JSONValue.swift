@@ -1,3 +1,5 @@
+import Foundation
+
 /// A JSON text as a tree, so that each rejected part can be named.
 enum JSONValue: Decodable, Sendable, Hashable {
     case null
@@ -43,12 +45,26 @@ struct JSONMembers {
     /// The path of the object, with a dot behind it; empty for the outermost one.
     private let path: String
 
-    init(_ value: JSONValue, path: String = "") throws(ControlProblem) {
+    /// Reads a request's content.
+    ///
+    /// - Parameter example: a content that would be accepted, for messages.
+    init(json: [UInt8], example: String) throws(ControlProblem) {
+        guard let tree = try? JSONDecoder().decode(JSONValue.self, from: Data(json)) else {
+            throw ControlProblem(.invalidRequest, "The content is not JSON. Send an object such as \(example).")
+        }
+        try self.init(tree, example: example)
+    }
+
+    init(
+        _ value: JSONValue,
+        path: String = "",
+        example: String = #"{"select": {"tags": ["news"]}}"#
+    ) throws(ControlProblem) {
         guard case .object(let members) = value else {
             let name = path.isEmpty ? "the content" : "'\(path)'"
             throw ControlProblem(
                 .invalidRequest,
-                "\(name) is \(value.shown), and an object is expected: {\"select\": {\"tags\": [\"news\"]}}.",
+                "\(name) is \(value.shown), and an object is expected: \(example).",
                 field: path.isEmpty ? nil : path,
                 value: value.shown
             )

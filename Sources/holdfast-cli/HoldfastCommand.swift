@@ -11,7 +11,7 @@ struct HoldfastCommand: AsyncParsableCommand {
             Responses are kept in a store, a folder of your choice, by the rules of HTTP caching (RFC 9111), and are served when the origin \
             is unreachable. 'cache-dump' shows the content of a store.
             """,
-        subcommands: [Get.self, Serve.self, Purge.self, Explain.self, Check.self, RulesCommand.self]
+        subcommands: [Get.self, Serve.self, Mode.self, Purge.self, Explain.self, Check.self, RulesCommand.self]
     )
 
     static func main() async {

@@ -85,7 +85,10 @@ struct PurgedGateway: Sendable {
         }
     }
 
-    /// Runs the built command on the gateway's store.
+    /// Runs one of the built commands on the gateway's store.
+    func run(_ arguments: [String]) async throws -> Tool.Outcome { try await folder.run(arguments) }
+
+    /// Purges with the built command.
     func purge(_ arguments: [String]) async throws -> Tool.Outcome { try await folder.purge(arguments) }
 
     struct Target: Sendable, Hashable {
@@ -115,12 +118,14 @@ struct PurgedGateway: Sendable {
 }
 
 extension PurgedGateway.Folder {
-    func purge(_ arguments: [String]) async throws -> Tool.Outcome {
+    func run(_ arguments: [String]) async throws -> Tool.Outcome {
         try await Tool("holdfast").run(
-            arguments: ["purge", "--store", store] + arguments,
+            arguments: arguments + ["--store", store],
             environment: ["RUNTIME_DIRECTORY": ""]
         )
     }
+
+    func purge(_ arguments: [String]) async throws -> Tool.Outcome { try await run(["purge"] + arguments) }
 
     func curl(_ path: String, _ arguments: [String]) async throws -> PurgedGateway.Reply {
         let all = ["-sS", "--max-time", "60", "--unix-socket", socket, "-w", "\n%{http_code}"] + arguments

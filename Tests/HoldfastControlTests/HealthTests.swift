@@ -10,7 +10,7 @@ import Testing
     @Test(arguments: [StoreCondition.usable, .readOnly, .notWritable], OfflineMode.allCases)
     func gatewayThatCanAnswerIsReady(_ store: StoreCondition, _ mode: OfflineMode) {
         for origins in [[], ["https://a.example"]] {
-            let report = HealthReport.readiness(.serving, store, origins, mode)
+            let report = HealthReport.readiness(.serving, store, origins, ModeState(configured: mode))
             #expect(report.httpStatus == 200)
             #expect((report.status == .ok) == (store == .usable && mode != .offline && origins.isEmpty))
         }
@@ -18,9 +18,11 @@ import Testing
 
     @Test func gatewayThatCannotAnswerIsNotReady() {
         for phase in [ServingPhase.starting, .ending] {
-            #expect(HealthReport.readiness(phase, .usable, [], .automatic).httpStatus == 503)
+            #expect(HealthReport.readiness(phase, .usable, [], ModeState(configured: .automatic)).httpStatus == 503)
         }
-        #expect(HealthReport.readiness(.serving, .unreadable("damaged"), [], .automatic).httpStatus == 503)
+        let damaged = StoreCondition.unreadable("damaged")
+        let report = HealthReport.readiness(.serving, damaged, [], ModeState(configured: .automatic))
+        #expect(report.httpStatus == 503)
     }
 
     @Test func loopThatDoesNotAnswerIsNamed() async throws {

@@ -1,10 +1,16 @@
 /// The operations on a running cache: how an operator steers it and sees its state.
 ///
 /// The control plane and the command line use nothing else. Further ones join here as they are
-/// built: a mode with an end, a reload, pins, explanations.
+/// built: a reload, pins, explanations.
 public protocol CacheOperations: StoreOperations {
-    /// How much of the network is used.
-    var mode: OfflineMode { get }
+    /// How much of the network is used, and until when.
+    var modeState: ModeState { get }
+
+    /// Sets a mode for a time. See ``ModeSwitch/begin(_:)``.
+    func begin(_ mode: TemporaryMode) async throws
+
+    /// Puts the configured mode into force again. See ``ModeSwitch/end()``.
+    func endTemporaryMode() async throws
 
     /// The origins that are treated as unreachable now, `https://a.example`, in alphabetical order.
     var unreachableOrigins: [String] { get }
@@ -14,15 +20,25 @@ public protocol CacheOperations: StoreOperations {
 public struct EngineOperations: CacheOperations {
     private let engine: CacheEngine
     private let store: any StoreOperations
+    private let modes: ModeSwitch
 
-    /// - Parameter store: the operations of the same store that the engine uses.
-    public init(engine: CacheEngine, store: any StoreOperations) {
+    /// - Parameters:
+    ///   - store: the operations of the same store that the engine uses.
+    ///   - modes: switches the same engine.
+    public init(engine: CacheEngine, store: any StoreOperations, modes: ModeSwitch) {
         self.engine = engine
         self.store = store
+        self.modes = modes
     }
 
     /// The engine's mode.
-    public var mode: OfflineMode { engine.mode }
+    public var modeState: ModeState { modes.state }
+
+    /// Sets the engine's mode.
+    public func begin(_ mode: TemporaryMode) async throws { try await modes.begin(mode) }
+
+    /// Puts the engine's configured mode into force again.
+    public func endTemporaryMode() async throws { try await modes.end() }
 
     /// The store's.
     public var invalidationSequence: InvalidationSequence { store.invalidationSequence }

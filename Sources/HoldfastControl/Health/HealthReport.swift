@@ -38,7 +38,7 @@ extension HealthReport {
     ///
     /// An unreachable origin, the mode and a store that accepts no writes degrade it only. A load
     /// balancer must not remove the one program that still answers.
-    static func readiness(_ phase: ServingPhase, _ store: StoreCondition, _ origins: [String], _ mode: OfflineMode)
+    static func readiness(_ phase: ServingPhase, _ store: StoreCondition, _ origins: [String], _ mode: ModeState)
         -> HealthReport
     {
         HealthReport([
@@ -84,16 +84,18 @@ extension HealthReport.Check {
         }
     }
 
-    fileprivate init(_ mode: OfflineMode) {
-        switch mode {
-        case .online, .automatic, .preferStored: self.init(status: .ok, detail: "the mode is \(mode.rawValue)")
-        case .offline: self.init(status: .degraded, detail: "the mode is offline; no origin gets a request")
+    fileprivate init(_ state: ModeState) {
+        let end = state.temporary.map { " until \(EndTime.text($0.until))" } ?? ""
+        let mode = "the mode is \(state.mode.rawValue)\(end)"
+        switch state.mode {
+        case .online, .automatic, .preferStored: self.init(status: .ok, detail: mode)
+        case .offline: self.init(status: .degraded, detail: "\(mode); no origin gets a request")
         }
     }
 }
 
 /// How far a gateway is between its start and its end.
-public enum ServingPhase: Sendable, Hashable {
+public enum ServingPhase: String, Sendable, Hashable {
     /// It does not listen yet.
     case starting
     /// It accepts connections.

@@ -1,4 +1,3 @@
-import Foundation
 public import HTTPCache
 import HTTPCacheSemantics
 
@@ -68,13 +67,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
                 limit: Self.maximumBytes
             )
         }
-        guard let tree = try? JSONDecoder().decode(JSONValue.self, from: Data(json)) else {
-            throw ControlProblem(
-                .invalidRequest,
-                "The content is not JSON. Send an object such as {\"select\": {\"tags\": [\"news\"]}}."
-            )
-        }
-        var members = try JSONMembers(tree)
+        var members = try JSONMembers(json: json, example: #"{"select": {"tags": ["news"]}}"#)
         guard let selection = members.take("select") else {
             throw ControlProblem(
                 .invalidRequest,
@@ -151,7 +144,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         }
     }
 
-    private static func problem(ofReason reason: String) -> ControlProblem? {
+    static func problem(ofReason reason: String) -> ControlProblem? {
         guard reason.utf8.count <= maximumReason else {
             return ControlProblem(
                 .invalidRequest,

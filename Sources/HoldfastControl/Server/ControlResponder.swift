@@ -28,6 +28,7 @@ struct ControlResponder: HTTPResponder {
     let desk: PurgeDesk
     let loops: LoopWatch
     let phase: @Sendable () -> ServingPhase
+    let clock: any WallClock
     var door: ControlDoor
 
     /// One operation: its path, its method, the least scope that opens it, and what it does.
@@ -49,7 +50,9 @@ struct ControlResponder: HTTPResponder {
         }
     }
 
-    static let operations: [Operation] = [
+    static let operations = healthAndPurges + mode
+
+    private static let healthAndPurges: [Operation] = [
         Operation(path: "/livez", method: .get, scope: .read) { responder, _, _ in
             try responder.respond(with: await responder.liveness())
         },
@@ -97,6 +100,25 @@ struct ControlResponder: HTTPResponder {
     }
 
     // MARK: Operations
+
+    /// The most bytes of a request's content, if the operation states no other limit.
+    static let maximumContent = 64 << 10
+
+    /// The content of a request that changes something.
+    ///
+    /// - Throws: ``ControlProblem``
+    func content(of request: Request) async throws -> [UInt8] {
+        try BrowserGuard.checkContent(request.head)
+        do {
+            return Array(try await request.body.collect(upTo: Self.maximumContent).readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw ControlProblem(
+                .tooLarge,
+                "The content has more than \(Self.maximumContent) bytes, which is the limit. Send less.",
+                limit: Self.maximumContent
+            )
+        }
+    }
 
     private func purge(_ request: Request, _ context: ControlContext) async throws -> Response {
         try BrowserGuard.checkContent(request.head)
@@ -147,7 +169,7 @@ struct ControlResponder: HTTPResponder {
     private func liveness() async -> HealthReport { .liveness(stuckLoops: await loops.stuckLoops()) }
 
     private func readiness() async -> HealthReport {
-        .readiness(phase(), await operations.storeCondition(), operations.unreachableOrigins, operations.mode)
+        .readiness(phase(), await operations.storeCondition(), operations.unreachableOrigins, operations.modeState)
     }
 
     // MARK: Responses
@@ -182,7 +204,7 @@ struct ControlResponder: HTTPResponder {
         return response(.init(code: problem.status), "application/problem+json", json, fields)
     }
 
-    private static func response(_ status: HTTPResponse.Status, _ value: some Encodable) throws -> Response {
+    static func response(_ status: HTTPResponse.Status, _ value: some Encodable) throws -> Response {
         response(status, "application/json", try encoder.encode(value), [:])
     }
 

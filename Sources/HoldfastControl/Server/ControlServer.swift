@@ -13,7 +13,7 @@ import Synchronization
 /// let control = try ControlServer(
 ///     socket: ControlSocket(store: store.folder, environment: [:]),
 ///     store: store.folder,
-///     operations: EngineOperations(engine: engine, store: store),
+///     operations: operations,
 ///     loops: Array(group.makeIterator()),
 ///     logger: logger
 /// )
@@ -89,6 +89,7 @@ public final class ControlServer: Service {
             desk: PurgeDesk(operations, since: operations.invalidationSequence.number, clock: clock, logger: logger),
             loops: LoopWatch(loops),
             phase: { phase.value },
+            clock: clock,
             door: .socket
         )
     }

@@ -12,9 +12,10 @@
 /// - `CURRENT`, a text file that names the database in use,
 /// - `lock`, which the writing process locks,
 /// - `sequence`, the number of the last invalidation,
+/// - `mode`, the mode that an operator set for a time, until that is over,
 /// - `control.sock`, while a gateway with a control plane runs: its socket, or a link to it.
 ///
-/// A database in use is never renamed or removed. Only `CURRENT` is replaced, atomically.
+/// A database in use is never renamed or removed. `CURRENT` and `mode` are replaced, atomically.
 package struct StoreFolder: Sendable {
     /// The absolute path.
     package let path: String
@@ -22,7 +23,7 @@ package struct StoreFolder: Sendable {
     package var currentPath: String { path + "/CURRENT" }
     package var lockPath: String { path + "/lock" }
     package var sidecarPath: String { path + "/sequence" }
-    private var nextCurrentPath: String { path + "/CURRENT.new" }
+    var modePath: String { path + "/mode" }
 
     /// Makes a relative path absolute, so that it stays valid if the process changes its working
     /// directory.
@@ -78,10 +79,25 @@ package struct StoreFolder: Sendable {
 
     /// Makes `CURRENT` name a database, atomically; it is durable when this returns.
     package func setCurrent(_ number: Int) throws {
-        let handle = try FileHandle(path: nextCurrentPath, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
-        try handle.write(Array((Self.databaseName(number) + "\n").utf8), at: 0)
+        try replace(currentPath, with: Array((Self.databaseName(number) + "\n").utf8))
+    }
+
+    /// Replaces a file, or creates it, atomically; it is durable when this returns.
+    func replace(_ file: String, with bytes: [UInt8]) throws {
+        let next = file + ".new"
+        let handle = try FileHandle(path: next, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+        try handle.write(bytes, at: 0)
         try handle.synchronize()
-        guard rename(nextCurrentPath, currentPath) == 0 else { throw SystemFailure("replace", currentPath) }
+        guard rename(next, file) == 0 else { throw SystemFailure("replace", file) }
+        try synchronizeFolder(path)
+    }
+
+    /// Removes a file if there is one; it stays removed when this returns.
+    func remove(_ file: String) throws {
+        guard unlink(file) == 0 else {
+            if errno == ENOENT { return }
+            throw SystemFailure("remove", file)
+        }
         try synchronizeFolder(path)
     }
 
@@ -105,7 +121,8 @@ package struct StoreFolder: Sendable {
     }
 
     private static func isOurs(_ name: String) -> Bool {
-        if ["lock", "sequence", "CURRENT", "CURRENT.new", "control.sock"].contains(name) { return true }
+        let others = ["lock", "sequence", "CURRENT", "CURRENT.new", "mode", "mode.new", "control.sock"]
+        if others.contains(name) { return true }
         for ending in ["", "-wal", "-shm", "-journal"] where name.hasSuffix(ending) {
             if databaseNumber(String(name.dropLast(ending.count))) != nil { return true }
         }

@@ -12,44 +12,77 @@ struct ControlClient: Sendable {
     /// How long an operation may take. A purge of many prefixes waits until earlier ones are
     /// applied.
     private static let timeLimit = TimeAmount.minutes(5)
-    private static let responseLimit = 4 << 20
+    private static let responseLimit = 16 << 20
 
     /// Sends a purge.
     ///
     /// - Throws: `CommandFailure`, with the gateway's own words if it rejected the purge.
     func purge(_ purge: PurgeRequest) async throws -> PurgeResult {
+        try await send(.POST, "/v1/purges", purge)
+    }
+
+    /// Reads a report.
+    ///
+    /// - Throws: `CommandFailure`
+    func get<Report: Decodable>(_ path: String) async throws -> Report {
+        try await send(.GET, path, Optional<String>.none)
+    }
+
+    /// Sends a request, with a content as JSON if it has one.
+    ///
+    /// - Throws: `CommandFailure`, with the gateway's own words if it rejected the request.
+    func send<Result: Decodable>(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ content: (some Encodable)?
+    ) async throws -> Result {
         let client = HTTPClient(eventLoopGroupProvider: .singleton)
         do {
-            let result = try await send(purge, by: client)
+            let result: Result = try await send(method, path, content, by: client)
             try? await client.shutdown()
             return result
         } catch {
             try? await client.shutdown()
             if error is CommandFailure { throw error }
             throw CommandFailure(
-                "The gateway behind '\(socket.path)' did not respond to the purge: \(error). "
-                    + "Look at its log, and repeat the purge."
+                "The gateway behind '\(socket.path)' did not respond to \(method) \(path): \(error). "
+                    + "Look at its log, and repeat the command."
             )
         }
     }
 
-    private func send(_ purge: PurgeRequest, by client: HTTPClient) async throws -> PurgeResult {
+    private func send<Result: Decodable>(
+        _ method: HTTPMethod,
+        _ target: String,
+        _ content: (some Encodable)?,
+        by client: HTTPClient
+    ) async throws -> Result {
         var allowed = CharacterSet.alphanumerics
         allowed.insert(charactersIn: "-._~")
         let path = socket.path.addingPercentEncoding(withAllowedCharacters: allowed) ?? socket.path
-        var request = HTTPClientRequest(url: "http+unix://\(path)/v1/purges")
-        request.method = .POST
+        var request = HTTPClientRequest(url: "http+unix://\(path)\(target)")
+        request.method = method
         request.headers.add(name: "Host", value: "localhost")
-        request.headers.add(name: "Content-Type", value: "application/json")
-        request.body = .bytes(ByteBuffer(bytes: Array(try JSONEncoder().encode(purge))))
+        if let content {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: Array(try JSONEncoder().encode(content))))
+        }
         let response = try await client.execute(request, timeout: Self.timeLimit)
-        let content = Data(try await response.body.collect(upTo: Self.responseLimit).readableBytesView)
+        let received = Data(try await response.body.collect(upTo: Self.responseLimit).readableBytesView)
         guard response.status == .ok else {
-            let problem = try? JSONDecoder().decode(ControlProblem.self, from: content)
+            let problem = try? JSONDecoder().decode(ControlProblem.self, from: received)
             let unknown =
                 "The process behind '\(socket.path)' responded with \(response.status.code): it is no gateway."
             throw CommandFailure(problem?.detail ?? unknown)
         }
-        return try JSONDecoder().decode(PurgeResult.self, from: content)
+        return try JSONDecoder().decode(Result.self, from: received)
+    }
+
+    /// The failure if this user may not connect.
+    static func denied(_ socket: ControlSocket) -> CommandFailure {
+        CommandFailure(
+            "This user may not connect to the control socket '\(socket.path)'. "
+                + "Run the command as the gateway's user, or in its group."
+        )
     }
 }

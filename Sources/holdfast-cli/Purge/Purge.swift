@@ -1,10 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
-import Foundation
 import Holdfast
-import HoldfastConfiguration
 import HoldfastControl
-import HoldfastGateway
 
 /// `holdfast purge URL…`, `holdfast purge --tag TAG`, `holdfast purge --all`
 struct Purge: AsyncParsableCommand {
@@ -18,8 +15,7 @@ struct Purge: AsyncParsableCommand {
             The purge is in force for the next request, and survives a crash, when the command ends. A response that is being fetched meanwhile is not stored. \
             A running gateway is purged through its control socket; a store that no process has open is purged by the command itself.
 
-            The store is the folder of '--store', else 'store.path' in the file of '--config', else the default folder of '--origin'. Without these options \
-            $HOLDFAST_STORE, $HOLDFAST_CONFIG and $HOLDFAST_ORIGIN are used, in this order. 'holdfast serve' prints the folder and the socket that it chooses.
+            \(GatewayPlace.help)
 
             JSON: one object, with the keys action, dryRun, matched and sequence.
 
@@ -33,11 +29,6 @@ struct Purge: AsyncParsableCommand {
               holdfast purge --all --socket /run/holdfast/control.sock --format json | jq .matched.responses
             """
     )
-
-    /// How the result is written.
-    enum Format: String, ExpressibleByArgument, CaseIterable {
-        case text, json
-    }
 
     @Argument(help: ArgumentHelp("Absolute http or https URLs of the origin.", valueName: "url"))
     var urls: [String] = []
@@ -69,23 +60,7 @@ struct Purge: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A text for the gateway's log and history.", valueName: "text"))
     var reason: String?
 
-    @Option(help: "The store's folder. 'holdfast serve' prints the folder that it chooses without '--store'.")
-    var store: String?
-
-    @Option(
-        name: .customLong("config"),
-        help: ArgumentHelp("A configuration file, YAML or JSON, that names the store.", valueName: "file")
-    )
-    var file: String?
-
-    @Option(help: ArgumentHelp("The origin whose default store is purged.", valueName: "url"))
-    var origin: String?
-
-    @Option(help: ArgumentHelp("The control socket of a running gateway, in place of a store.", valueName: "path"))
-    var socket: String?
-
-    @Option(help: "For people (text), or for programs (json).")
-    var format = Format.text
+    @OptionGroup var place: GatewayPlace
 
     func validate() throws {
         let purge = purge
@@ -100,25 +75,18 @@ struct Purge: AsyncParsableCommand {
         } catch let problem as ControlProblem {
             throw ValidationError(problem.detail)
         }
-        if let origin {
-            do { _ = try GatewayOrigin(origin) } catch { throw ValidationError("'--origin': \(error)") }
-        }
     }
 
     func run() async throws {
         let result: PurgeResult
-        if let socket {
+        if let socket = place.socket {
             result = try await ControlClient(socket: ControlSocket(path: socket)).purge(purge)
         } else {
-            result = try await purgedStore(ProcessInfo.processInfo.environment).purge(purge)
+            let store = try place.namedStore()
+            result = try await PurgedStore(folder: store.folder, configuration: store.settings ?? PurgedStore.unknown)
+                .purge(purge)
         }
-        switch format {
-        case .text: try write(Self.text(result))
-        case .json:
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            try write(String(decoding: try encoder.encode(result), as: UTF8.self))
-        }
+        try place.write(result, Self.text)
         if result.matched.responses == 0, !all {
             StandardStream.error.line("Nothing matched. 'cache-dump list' shows the URLs and tags of a store.")
         }
@@ -132,39 +100,6 @@ struct Purge: AsyncParsableCommand {
         selection.hosts = hosts
         selection.all = all
         return PurgeRequest(selection, action: remove ? .remove : .expire, dryRun: dryRun, reason: reason)
-    }
-
-    private func purgedStore(_ environment: [String: String]) throws -> PurgedStore {
-        func named(_ folder: String) -> PurgedStore {
-            PurgedStore(folder: folder, configuration: PurgedStore.unknown)
-        }
-        if let store { return named(store) }
-        // An option goes before every variable.
-        if let file { return try purgedStore(ofFile: file) }
-        if let origin { return named(try DefaultStore(environment: environment).path(for: GatewayOrigin(origin))) }
-        if let store = ServeVariable.store.value(in: environment) { return named(store) }
-        if let file = ServeVariable.config.value(in: environment) { return try purgedStore(ofFile: file) }
-        if let origin = ServeVariable.origin.value(in: environment) {
-            return named(try DefaultStore(environment: environment).path(for: GatewayOrigin(origin)))
-        }
-        throw CommandFailure(
-            "No store is named. Name it with '--store', '--config' or '--origin', or a gateway's '--socket'."
-        )
-    }
-
-    private func purgedStore(ofFile path: String) throws -> PurgedStore {
-        let configuration = try ConfigurationFile.readWithoutValues(path)
-        guard let folder = configuration.storeFolder else {
-            throw CommandFailure("'\(path)' names no store. Name its folder there (store.path), or with '--store'.")
-        }
-        return PurgedStore(folder: folder, configuration: CacheManager.Configuration(configuration.store))
-    }
-
-    private func write(_ line: String) throws {
-        var line = line + "\n"
-        do {
-            try line.withUTF8 { try StandardStream.output.write(UnsafeRawBufferPointer($0)) }
-        } catch is StandardStream.Closed {}
     }
 
     /// One line for people.

@@ -35,11 +35,7 @@ struct PurgedStore: Sendable {
             }
             switch socket.reach {
             case .live: return try await ControlClient(socket: socket).purge(purge)
-            case .denied:
-                throw CommandFailure(
-                    "This user may not connect to the control socket '\(socket.path)'. "
-                        + "Run the command as the gateway's user."
-                )
+            case .denied: throw ControlClient.denied(socket)
             case .nobody: break
             }
             guard waited < Self.startLimit else {

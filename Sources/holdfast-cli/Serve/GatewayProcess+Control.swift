@@ -17,7 +17,7 @@ extension GatewayProcess {
     /// - Throws: `ControlSocket.Refusal`, `ControlNetwork.Refusal`, `ControlToken.Refusal`
     static func makeControl(
         _ settings: ServeSettings,
-        _ engine: CacheEngine,
+        _ operations: any CacheOperations,
         _ store: CacheManager,
         on group: any EventLoopGroup,
         _ logger: Logger
@@ -35,7 +35,7 @@ extension GatewayProcess {
                 socket: socket,
                 network: network,
                 store: store.folder,
-                operations: EngineOperations(engine: engine, store: store),
+                operations: operations,
                 loops: Array(group.makeIterator()),
                 logger: logger,
                 whenListening: { StandardStream.error.line("holdfast controlled by \($0)") }

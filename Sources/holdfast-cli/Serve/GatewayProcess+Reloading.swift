@@ -39,7 +39,7 @@ extension GatewayProcess {
         // request on a new route must meet the new rules.
         transport.reconfigure(routes: read.gateway.routes)
         engine.reconfigure(options: read.file.options, rules: read.rules)
-        engine.mode = read.mode
+        modes.configure(read.mode)
         server.reconfigure(read.gateway)
         logger.notice(
             "Configuration reloaded",

@@ -20,6 +20,7 @@ struct GatewayProcess: Sendable {
     let settings: ServeSettings
     let named: NamedSettings
     let engine: CacheEngine
+    let modes: ModeSwitch
     let transport: OriginTransport
     let server: GatewayServer
     /// `nil` if it is off.
@@ -88,10 +89,14 @@ struct GatewayProcess: Sendable {
             rules: settings.rules,
             logger: logger
         )
+        let modes = ModeSwitch(engine: engine, store: store, logger: logger)
+        // Before a client can connect: the mode that an operator set outlasts the process.
+        await modes.restore()
         let server = GatewayServer(configuration: settings.gateway, engine: engine, group: group, logger: logger)
         let control: ControlServer?
         do {
-            control = try await makeControl(settings, engine, store, on: group, logger)
+            let operations = EngineOperations(engine: engine, store: store, modes: modes)
+            control = try await makeControl(settings, operations, store, on: group, logger)
             StandardStream.output.line("holdfast listening on http://\(try await server.start())")
         } catch {
             await engine.shutDown()
@@ -109,6 +114,7 @@ struct GatewayProcess: Sendable {
             settings: settings,
             named: named,
             engine: engine,
+            modes: modes,
             transport: transport,
             server: server,
             control: control,

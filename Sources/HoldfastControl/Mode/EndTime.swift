@@ -1,0 +1,61 @@
+public import Foundation
+public import HTTPCacheSemantics
+
+/// Reads the end of something that an operator sets for a time, and writes instants.
+public enum EndTime {
+    /// The longest time for which something is set: 30 days. A setting that must last longer
+    /// belongs into the configuration.
+    public static let longest = Duration.seconds(30 * 86_400)
+
+    /// An instant by RFC 3339: `2026-11-25T14:00:00Z`, `2026-11-25T15:00:00+01:00`.
+    public static func instant(_ text: String) -> Timestamp? {
+        let styles = [false, true].map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0, timeZone: .gmt) }
+        guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else { return nil }
+        return timestamp(date)
+    }
+
+    /// A number and a unit, without or with a space: `90s`, `30 m`, `2h`, `7d`. Not zero.
+    public static func duration(_ text: String) -> Duration? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let units: [String: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        guard let number = Int64(digits), number > 0,
+            let unit = units[String(text.dropFirst(digits.count).drop { $0 == " " })]
+        else { return nil }
+        let (seconds, overflow) = number.multipliedReportingOverflow(by: unit)
+        return overflow ? nil : .seconds(seconds)
+    }
+
+    /// The next instant at which a clock on the wall shows a time of day: `14:00`, `14:00:30`.
+    ///
+    /// On a day on which the zone skips that time, it is the first moment after the gap.
+    public static func timeOfDay(_ text: String, after now: Timestamp, in zone: TimeZone = .current) -> Timestamp? {
+        guard let match = text.wholeMatch(of: /([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?/),
+            let hour = Int(match.1), let minute = Int(match.2), hour < 24, minute < 60
+        else { return nil }
+        let second = match.3.flatMap { Int($0) } ?? 0
+        guard second < 60 else { return nil }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = zone
+        let next = calendar.nextDate(
+            after: Date(timeIntervalSince1970: Double(now.milliseconds) / 1000),
+            matching: DateComponents(hour: hour, minute: minute, second: second),
+            matchingPolicy: .nextTime
+        )
+        return next.map(timestamp)
+    }
+
+    /// RFC 3339 in UTC, with milliseconds if there are any.
+    public static func text(_ instant: Timestamp) -> String {
+        // Outside these years the format has no words for it.
+        let seconds = min(max(Double(instant.milliseconds) / 1000, -62_135_596_800), 253_402_300_799)
+        let style = Date.ISO8601FormatStyle(
+            includingFractionalSeconds: instant.milliseconds % 1000 != 0,
+            timeZone: .gmt
+        )
+        return Date(timeIntervalSince1970: seconds).formatted(style)
+    }
+
+    private static func timestamp(_ date: Date) -> Timestamp {
+        Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import HTTPCache
+import HTTPCacheSemantics
+import Testing
+
+@testable import HoldfastControl
+
+/// Ends of what operators set for a time.
+@Suite struct EndTimeTests {
+    /// 2026-11-25T13:30:00Z, which is 14:30 in Berlin.
+    private let now = Timestamp(seconds: 1_795_613_400)
+
+    private func berlin() throws -> TimeZone { try #require(TimeZone(identifier: "Europe/Berlin")) }
+
+    @Test(arguments: [
+        ("2026-11-25T14:00:00Z", 1_795_615_200_000), ("2026-11-25T15:00:00+01:00", 1_795_615_200_000),
+        ("2026-11-25T09:00:00.250-05:00", 1_795_615_200_250),
+    ])
+    func readsInstantsByRFC3339(_ text: String, _ milliseconds: Int64) {
+        #expect(EndTime.instant(text) == Timestamp(milliseconds: milliseconds))
+    }
+
+    @Test(arguments: ["", "14:00", "tomorrow", "2026-11-25", "2026-11-25T14:00:00", "2026-13-25T14:00:00Z"])
+    func rejectsOtherInstants(_ text: String) { #expect(EndTime.instant(text) == nil) }
+
+    @Test(arguments: [("90s", 90), ("30m", 1800), ("30 m", 1800), ("2h", 7200), ("7d", 604_800)])
+    func readsDurations(_ text: String, _ seconds: Int64) { #expect(EndTime.duration(text) == .seconds(seconds)) }
+
+    @Test(arguments: ["", "2", "h", "0h", "-2h", "2 hours", "1.5h", "9223372036854775807d"])
+    func rejectsOtherDurations(_ text: String) { #expect(EndTime.duration(text) == nil) }
+
+    @Test(arguments: [
+        ("15:00", "2026-11-25T14:00:00Z"), ("14:00", "2026-11-26T13:00:00Z"), ("9:05:30", "2026-11-26T08:05:30Z"),
+    ])
+    func timeOfDayIsTheNextSuchMoment(_ text: String, _ expected: String) throws {
+        let end = try #require(EndTime.timeOfDay(text, after: now, in: berlin()))
+        #expect(EndTime.text(end) == expected)
+    }
+
+    @Test func timeOfDayThatTheZoneSkipsIsAfterTheGap() throws {
+        // On 2027-03-28 the clocks of Berlin go from 02:00 to 03:00.
+        let evening = try #require(EndTime.instant("2027-03-27T22:00:00Z"))
+        let end = try #require(EndTime.timeOfDay("02:30", after: evening, in: berlin()))
+        #expect(EndTime.text(end) == "2027-03-28T01:00:00Z")
+    }
+
+    @Test(arguments: ["", "24:00", "14:60", "14", "14:00:60", "2pm"]) func rejectsOtherTimesOfDay(_ text: String) {
+        #expect(EndTime.timeOfDay(text, after: now) == nil)
+    }
+}
+
+/// Switches of the mode, as clients send them.
+@Suite struct ModeRequestTests {
+    private let now = Timestamp(seconds: 1_795_613_400)
+
+    private func temporary(_ json: String, configured: OfflineMode = .automatic) throws -> TemporaryMode? {
+        try ModeRequest(json: Array(json.utf8)).temporaryMode(configured: configured, at: now, by: "uid 1")
+    }
+
+    @Test func namesAnEndByInstantOrLength() throws {
+        let first = try temporary(#"{"mode": "offline", "until": "2026-11-25T14:00:00Z", "reason": "move"}"#)
+        let second = try temporary(#"{"mode": "offline", "for": "30m", "reason": "move"}"#)
+        let expected = TemporaryMode(
+            .offline,
+            until: now.adding(.seconds(1800)),
+            since: now,
+            reason: "move",
+            client: "uid 1"
+        )
+        #expect(first == expected && second == expected)
+    }
+
+    @Test func configuredModeNeedsNoEnd() throws {
+        #expect(try temporary(#"{"mode": "automatic"}"#) == nil)
+        #expect(try temporary(#"{"mode": "offline"}"#, configured: .offline) == nil)
+    }
+
+    @Test(arguments: [
+        (#"{}"#, "mode", "missing"), (#"{"mode": "away"}"#, "mode", "preferStored"),
+        (#"{"mode": "offline"}"#, "until", "needs an end"),
+        (#"{"mode": "offline", "until": "soon"}"#, "until", "RFC 3339"),
+        (#"{"mode": "offline", "until": "2026-11-25T13:30:00Z"}"#, "until", "is over"),
+        (#"{"mode": "offline", "until": "2027-11-25T13:30:00Z"}"#, "until", "30 days"),
+        (#"{"mode": "offline", "for": "31d"}"#, "for", "30 days"), (#"{"mode": "offline", "for": "x"}"#, "for", "2h"),
+        (#"{"mode": "offline", "for": "1h", "until": "2026-11-25T14:00:00Z"}"#, "for", "both"),
+        (#"{"mode": "offline", "for": 3}"#, "for", "a text"), (#"{"mode": "offline", "end": "1h"}"#, "end", "'until'"),
+        (#"{"mode": "offline", "for": "1h", "reason": "a\nb"}"#, "reason", "control character"),
+    ])
+    func rejectsOtherSwitches(_ json: String, _ field: String, _ text: String) throws {
+        let problem = try #require(throws: ControlProblem.self) { try temporary(json) }
+        #expect(problem.status == 400 && problem.field == field && problem.detail.contains(text), "\(problem)")
+    }
+}
