@@ -23,7 +23,7 @@ struct EntryReport: Encodable {
     /// - Parameter head: of a response, if it can be read.
     init(_ entry: StoreEntry, head: StoredResponseHead?, at now: Timestamp) {
         self.entry = entry
-        state = EntryState(entry, at: now)
+        state = entry.state(at: now)
         age =
             head.map { CachePolicy(kind: .private).currentAge(of: $0, at: now).milliseconds }
             ?? max(0, now.milliseconds(since: entry.storedAt))

@@ -16,6 +16,17 @@ struct TagName: Sendable, Hashable {
         self.bytes = bytes
         self.hash = hash
     }
+
+    /// Returns the number of its row; `nil` if there is none.
+    func number(_ connection: Connection) throws -> Int64? {
+        let statement = try connection.prepare("SELECT id, name FROM tag WHERE name_hash = ?1")
+        defer { statement.reset() }
+        statement.bind(1, hash)
+        while try statement.step() {
+            if statement.hasBytes(1, bytes) { return statement.integer(0) }
+        }
+        return nil
+    }
 }
 
 extension ResponseDraft {

@@ -187,15 +187,7 @@ extension WriteContext {
     }
 
     /// Returns the number of a tag that some entry has.
-    func tagID(_ tag: TagName) throws -> Int64? {
-        let statement = try connection.prepare("SELECT id, name FROM tag WHERE name_hash = ?1")
-        defer { statement.reset() }
-        statement.bind(1, tag.hash)
-        while try statement.step() {
-            if statement.withBytes(1, { $0.elementsEqual(tag.bytes) }) { return statement.integer(0) }
-        }
-        return nil
-    }
+    func tagID(_ tag: TagName) throws -> Int64? { try tag.number(connection) }
 
     private func insertTag(_ tag: TagName) throws -> Int64 {
         let statement = try connection.prepare("INSERT INTO tag (name_hash, name) VALUES (?1, ?2) RETURNING id")

@@ -129,14 +129,7 @@ struct ScopeCounting {
     private mutating func countTag(_ name: String) throws {
         let tag = try core.read { connection, database -> Int64? in
             guard database.state.has(DatabaseState.tagSchemaVersion) else { return nil }
-            let tag = TagName(name, database.state)
-            let statement = try connection.prepare("SELECT id, name FROM tag WHERE name_hash = ?1")
-            defer { statement.reset() }
-            statement.bind(1, tag.hash)
-            while try statement.step() {
-                if statement.hasBytes(1, tag.bytes) { return statement.integer(0) }
-            }
-            return nil
+            return try TagName(name, database.state).number(connection)
         }
         guard let tag else { return }
         let tables = "entry_tag t CROSS JOIN entry ON entry.id = t.entry_id"

@@ -1,0 +1,96 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import Testing
+
+@testable import OfflineStore
+
+/// The store's content as operators list it.
+@Suite struct ListingTests {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func fill(_ store: CacheManager, _ count: Int) async throws {
+        for number in 0..<count {
+            let host = number.isMultiple(of: 2) ? "a" : "b"
+            let target = try TargetURI("https://\(host).example/\(number)?token=secret")
+            let key = CacheKey(partition: .shared, method: .get, target: target)
+            let tags = number.isMultiple(of: 3) ? ["third", "all"] : ["all"]
+            try await store.store(draft(key, at: clock.now(), freshFor: .seconds(60), tags: tags), "x")
+        }
+        try await store.setObject(1, forKey: "an object")
+    }
+
+    /// The numbers in the paths of all pages, and how many pages there were.
+    private func numbers(_ store: CacheManager, _ query: ResponseQuery) async throws -> (numbers: [Int], pages: Int) {
+        var (query, numbers, pages) = (query, [Int](), 0)
+        while true {
+            let page = try await store.responses(query)
+            #expect(page.responses.count <= query.limit)
+            pages += 1
+            numbers += page.responses.compactMap { response in
+                response.url.flatMap { $0.split(separator: "/").last?.prefix { $0.isNumber } }.flatMap { Int($0) }
+            }
+            guard let next = page.next else { return (numbers, pages) }
+            query.after = next
+        }
+    }
+
+    @Test func pagesHaveEveryResponseOnce() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await fill(store, 25)
+        for limit in [1, 7, 25, 1000] {
+            let read = try await numbers(store, ResponseQuery(limit: limit))
+            #expect(read.numbers == Array(0..<25) && read.pages <= 25 / limit + 2, "\(read)")
+        }
+        try await store.close()
+    }
+
+    @Test func selectsByPrefixTagAndState() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await fill(store, 12)
+        let fourth = try TargetURI("https://a.example/4?token=secret")
+        _ = try await store.invalidate([.target(fourth)], keepingForOffline: true)
+        let prefix = try TargetPrefix("https://a.example/")
+        #expect(try await numbers(store, ResponseQuery(prefix: prefix, limit: 4)).numbers == [0, 2, 4, 6, 8, 10])
+        #expect(try await numbers(store, ResponseQuery(tag: "third", limit: 2)).numbers == [0, 3, 6, 9])
+        #expect(try await numbers(store, ResponseQuery(prefix: prefix, tag: "third", limit: 2)).numbers == [0, 6])
+        #expect(try await numbers(store, ResponseQuery(tag: "none", limit: 2)).numbers == [])
+        #expect(try await numbers(store, ResponseQuery(state: .invalidated, limit: 2)).numbers == [4])
+        #expect(try await numbers(store, ResponseQuery(state: .fresh, limit: 50)).numbers.count == 11)
+        clock.advance(by: .seconds(61))
+        #expect(try await numbers(store, ResponseQuery(state: .fresh, limit: 50)).numbers == [])
+        #expect(try await numbers(store, ResponseQuery(state: .stale, limit: 50)).numbers.count == 11)
+        try await store.close()
+    }
+
+    @Test func queriesAreShownOnRequestAlone() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await fill(store, 1)
+        let page = try await store.responses(ResponseQuery(limit: 10))
+        let first = try #require(page.responses.first)
+        #expect(first.url == "https://a.example/0?REDACTED" && first.bodyLength == 1 && page.next == nil)
+        let details = try await store.responses(withID: first.id, showingQueries: false)
+        #expect(details.map(\.summary) == [first] && details.first?.tags == ["all", "third"])
+        var query = ResponseQuery(limit: 10)
+        query.showsQueries = true
+        #expect(try await store.responses(query).responses.first?.url == "https://a.example/0?token=secret")
+        let shown = try await store.responses(withID: first.id, showingQueries: true)
+        #expect(shown.first?.summary.url == "https://a.example/0?token=secret")
+        #expect(try await store.responses(withID: "0123456789abcdef", showingQueries: true).isEmpty)
+        let prefix = String(first.id.prefix(3))
+        #expect(try await store.responses(withID: prefix, showingQueries: true).isEmpty, "a prefix is no id")
+        try await store.close()
+    }
+
+    @Test func summaryHasTheNumbersOfTheStatistics() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await fill(store, 5)
+        let (summary, statistics) = (try await store.summary(), try await store.statistics())
+        #expect(summary.responses == 5 && summary.objects == 1 && summary.budget == statistics.budget)
+        #expect(summary.storedBytes == statistics.storedBytes && summary.usedBytes > 0 && !summary.readOnly)
+        try await store.close()
+    }
+}
