@@ -1,3 +1,5 @@
+public import HTTPCache
+
 /// An error response of the control plane, which programs can read. RFC 9457
 ///
 /// The detail names the field, its value, the limit and the next step, in this order as far as
@@ -17,6 +19,8 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
     public var value: String?
     /// The limit that was exceeded.
     public var limit: Int?
+    /// The faults of a configuration file that was rejected.
+    public var findings: [ReloadReport.Finding]?
 
     init(_ kind: Kind, _ detail: String, field: String? = nil, value: String? = nil, limit: Int? = nil) {
         type = "urn:holdfast:problem:" + kind.code
@@ -49,7 +53,7 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
             title: "Pages of browsers may not use the control plane",
             status: 403
         )
-        static let notFound = Kind(code: "not-found", title: "There is no such operation", status: 404)
+        static let notFound = Kind(code: "not-found", title: "There is no such thing", status: 404)
         static let methodNotAllowed = Kind(
             code: "method-not-allowed",
             title: "The operation has other methods",
@@ -61,6 +65,16 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
             status: 409
         )
         static let tooLarge = Kind(code: "content-too-large", title: "The request is too large", status: 413)
+        static let noFile = Kind(
+            code: "no-configuration-file",
+            title: "There is no configuration file",
+            status: 409
+        )
+        static let configurationRejected = Kind(
+            code: "configuration-rejected",
+            title: "The configuration file has errors",
+            status: 422
+        )
         static let notJSON = Kind(code: "not-json", title: "The content is not JSON", status: 415)
         static let wrongHost = Kind(code: "wrong-host", title: "The host is not the control plane's", status: 421)
         static let keyReused = Kind(

@@ -4,6 +4,9 @@ import CommandLineSupport
 /// `holdfast`: the request layer and the gateway from the shell.
 @main
 struct HoldfastCommand: AsyncParsableCommand {
+    /// The version in reports. Nothing has been released yet.
+    static let version = "unreleased"
+
     static let configuration = CommandConfiguration(
         commandName: "holdfast",
         abstract: "Keeps a service responding when the network does not.",
@@ -11,7 +14,10 @@ struct HoldfastCommand: AsyncParsableCommand {
             Responses are kept in a store, a folder of your choice, by the rules of HTTP caching (RFC 9111), and are served when the origin \
             is unreachable. 'cache-dump' shows the content of a store.
             """,
-        subcommands: [Get.self, Serve.self, Mode.self, Purge.self, Explain.self, Check.self, RulesCommand.self]
+        subcommands: [
+            Get.self, Serve.self, Status.self, Mode.self, Purge.self, Origins.self, Reload.self, Explain.self,
+            Check.self, RulesCommand.self,
+        ]
     )
 
     static func main() async {

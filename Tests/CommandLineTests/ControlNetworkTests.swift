@@ -137,6 +137,32 @@ struct ControlNetworkTests {
         }
     }
 
+    @Test func tokenOfScopeReadChangesNothingAndSeesNoQueries() async throws {
+        try await withNetwork { network in
+            try await network.gateway.warm([.init(path: "/news/2?page=a-private-value")])
+            let token = Network.tokens["read"]
+            let mode = #"{"mode": "offline", "for": "1h"}"#
+            let prefix = "prefix=http%3A%2F%2Fa.test%2Fnews%2F2%3Fpage%3Da"
+            for (method, path, content) in [
+                ("PUT", "/v1/mode", mode), ("POST", "/v1/reload", "{}"), ("GET", "/v1/responses?\(prefix)", ""),
+            ] {
+                for scope in ["read", "purge"] {
+                    let reply = try await network.send(method, path, token: Network.tokens[scope], content: content)
+                    #expect(reply.status == 403 && reply.content.contains("scope-too-small"), "\(path) \(reply)")
+                }
+            }
+            let report = try await network.send("GET", "/v1/mode", token: token)
+            #expect(report.status == 200 && report.content.contains(#""mode":"automatic""#), "\(report)")
+            let listed = try await network.send("GET", "/v1/responses", token: token)
+            #expect(listed.status == 200 && listed.content.contains("/news/2?REDACTED"), "\(listed)")
+            #expect(!listed.content.contains("a-private-value"), "\(listed)")
+            let whole = try await network.send("GET", "/v1/responses", token: Network.tokens["operate"])
+            #expect(whole.content.contains("/news/2?page=a-private-value"), "\(whole)")
+            let set = try await network.send("PUT", "/v1/mode", token: Network.tokens["operate"], content: mode)
+            #expect(set.status == 200 && set.content.contains(#""by":"of-operate""#), "\(set)")
+        }
+    }
+
     @Test("Thirty connections have five tries, and those with a token all succeed") func limitsTries() async throws {
         try await withNetwork { network in
             let token = Network.tokens["purge"]

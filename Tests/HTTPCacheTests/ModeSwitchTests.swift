@@ -108,7 +108,7 @@ import Testing
         try await modes.begin(offline(for: 60))
         modes.configure(.online)
         #expect(fixture.engine.mode == .offline && modes.state.configured == .online)
-        try await modes.end()
+        try await modes.end(by: "uid 1")
         #expect(fixture.engine.mode == .online && store.kept.withLock { $0 } == nil)
         modes.configure(.preferStored)
         #expect(fixture.engine.mode == .preferStored)
@@ -146,7 +146,7 @@ import Testing
         try await modes.begin(offline(for: 60))
         store.fails.withLock { $0 = true }
         // It would come back with a restart.
-        await #expect(throws: KeptMode.Failure.self) { try await modes.end() }
+        await #expect(throws: KeptMode.Failure.self) { try await modes.end(by: "uid 1") }
         #expect(fixture.engine.mode == .offline)
     }
 
@@ -161,7 +161,7 @@ import Testing
                     if number.isMultiple(of: 2) {
                         try await modes.begin(offline(for: 60))
                     } else {
-                        try await modes.end()
+                        try await modes.end(by: "uid 1")
                     }
                 }
                 group.addTask { modes.configure(number.isMultiple(of: 3) ? .online : .automatic) }

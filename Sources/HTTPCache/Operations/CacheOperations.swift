@@ -1,35 +1,54 @@
+public import HTTPCacheSemantics
+
 /// The operations on a running cache: how an operator steers it and sees its state.
 ///
 /// The control plane and the command line use nothing else. Further ones join here as they are
-/// built: a reload, pins, explanations.
-public protocol CacheOperations: StoreOperations {
+/// built, such as pins.
+public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOperations {
     /// How much of the network is used, and until when.
     var modeState: ModeState { get }
 
     /// Sets a mode for a time. See ``ModeSwitch/begin(_:)``.
     func begin(_ mode: TemporaryMode) async throws
 
-    /// Puts the configured mode into force again. See ``ModeSwitch/end()``.
-    func endTemporaryMode() async throws
+    /// Puts the configured mode into force again. See ``ModeSwitch/end(by:)``.
+    func endTemporaryMode(by client: String) async throws
 
+    /// The origins that are routed to, are asked, or failed lately, in alphabetical order.
+    var origins: [OriginCondition] { get }
+}
+
+extension CacheOperations {
     /// The origins that are treated as unreachable now, `https://a.example`, in alphabetical order.
-    var unreachableOrigins: [String] { get }
+    public var unreachableOrigins: [String] {
+        origins.filter { $0.reachability == .unreachable }.map(\.origin)
+    }
 }
 
 /// The operations of an engine on its store.
 public struct EngineOperations: CacheOperations {
     private let engine: CacheEngine
-    private let store: any StoreOperations
+    private let store: any StoreOperations & StoreListing
     private let modes: ModeSwitch
+    private let settings: any ConfigurationOperations
 
     /// - Parameters:
     ///   - store: the operations of the same store that the engine uses.
     ///   - modes: switches the same engine.
-    public init(engine: CacheEngine, store: any StoreOperations, modes: ModeSwitch) {
+    ///   - settings: reloads the configuration of the same engine.
+    public init(
+        engine: CacheEngine,
+        store: any StoreOperations & StoreListing,
+        modes: ModeSwitch,
+        settings: any ConfigurationOperations
+    ) {
         self.engine = engine
         self.store = store
         self.modes = modes
+        self.settings = settings
     }
+
+    // MARK: Mode
 
     /// The engine's mode.
     public var modeState: ModeState { modes.state }
@@ -38,13 +57,39 @@ public struct EngineOperations: CacheOperations {
     public func begin(_ mode: TemporaryMode) async throws { try await modes.begin(mode) }
 
     /// Puts the engine's configured mode into force again.
-    public func endTemporaryMode() async throws { try await modes.end() }
+    public func endTemporaryMode(by client: String) async throws { try await modes.end(by: client) }
+
+    // MARK: Origins
+
+    /// The origins of the routes, and those that the engine knows.
+    public var origins: [OriginCondition] {
+        let known = engine.origins.conditions
+        let names = Set(known.map(\.origin))
+        let others = Set(settings.routedOrigins).subtracting(names).map(OriginCondition.init)
+        return (known + others).sorted { $0.origin < $1.origin }
+    }
+
+    // MARK: Configuration
+
+    /// The configuration in force.
+    public var configuration: any Encodable & Sendable { settings.configuration }
+
+    /// Where it comes from.
+    public var configurationStatus: ConfigurationStatus { settings.configurationStatus }
+
+    /// The origins of the routes.
+    public var routedOrigins: [String] { settings.routedOrigins }
+
+    /// Reads the file again.
+    public func reload(by client: String) async -> ReloadReport { await settings.reload(by: client) }
+
+    /// Explains a request by the configuration in force.
+    public func explain(_ url: TargetURI) async throws -> any Encodable & Sendable { try await settings.explain(url) }
+
+    // MARK: Store
 
     /// The store's.
     public var invalidationSequence: InvalidationSequence { store.invalidationSequence }
-
-    /// The origins whose breakers are open.
-    public var unreachableOrigins: [String] { engine.origins.unreachable.map(\.description).sorted() }
 
     /// Invalidates in the store. The engine learns of it by the store's sequence, which each
     /// exchange and each hit reads.
@@ -59,4 +104,15 @@ public struct EngineOperations: CacheOperations {
 
     /// The store's condition.
     public func storeCondition() async -> StoreCondition { await store.storeCondition() }
+
+    /// The store's numbers.
+    public func summary() async throws -> StoreSummary { try await store.summary() }
+
+    /// A page of the store's responses.
+    public func responses(_ query: ResponseQuery) async throws -> ResponsePage { try await store.responses(query) }
+
+    /// The variants of a key in the store.
+    public func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails] {
+        try await store.responses(withID: id, showingQueries: showingQueries)
+    }
 }

@@ -94,6 +94,11 @@ package struct Breaker: Sendable, Hashable {
         if case .open = phase { true } else { false }
     }
 
+    /// When it opened; `nil` if it is closed.
+    var openSince: Timestamp? {
+        if case .open(let open) = phase { open.since } else { nil }
+    }
+
     /// Whether probes should test if the origin is reachable.
     var isProbed: Bool { phase != .closed }
 

@@ -156,9 +156,11 @@ extension CacheEngine {
     }
 
     private func nextProbe(of origin: Origin) -> Duration? {
-        guard let delay = origins.nextProbe(origin, jitter: jitter()) else { return nil }
+        guard var delay = origins.nextProbe(origin, jitter: jitter()) else { return nil }
         // In the other modes no probe is sent, so there is no hurry.
-        return mode == .automatic ? delay : max(delay, options.breaker.initialBackOff)
+        if mode != .automatic { delay = max(delay, options.breaker.initialBackOff) }
+        origins.willProbe(origin, at: clock.now().adding(delay))
+        return delay
     }
 
     /// Sends one probe. If no connection could be made, it repeats the last failed request, so that

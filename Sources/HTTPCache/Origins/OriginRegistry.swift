@@ -18,6 +18,7 @@ package final class OriginRegistry: Sendable {
         /// way.
         var probe: CacheRequest?
         var probing: Task<Void, Never>?
+        var nextProbe: Timestamp?
 
         var isIdle: Bool { breaker.isIdle && places.isEmpty && unread.isEmpty && probing == nil }
     }
@@ -54,9 +55,21 @@ package final class OriginRegistry: Sendable {
         state.withLock { $0.records[origin]?.breaker.isOpen ?? false }
     }
 
-    /// The origins that are treated as unreachable, in no particular order.
-    var unreachable: [Origin] {
-        state.withLock { state in state.records.filter { $0.value.breaker.isOpen }.map(\.key) }
+    /// The conditions of the origins in it, in no particular order.
+    var conditions: [OriginCondition] {
+        state.withLock { state in
+            state.records.map { origin, record in
+                var condition = OriginCondition(origin: "\(origin)")
+                condition.since = record.breaker.openSince
+                condition.reachability =
+                    record.breaker.isOpen ? .unreachable : record.breaker.isProbed ? .confirming : .reachable
+                condition.nextProbe = record.breaker.isOpen ? record.nextProbe : nil
+                condition.failedProbes = record.breaker.probeCount
+                condition.inFlight = record.places.count
+                condition.waiting = record.places.waitingCount
+                return condition
+            }
+        }
     }
 
     /// The chances of a request.
@@ -142,6 +155,11 @@ package final class OriginRegistry: Sendable {
     /// The time to wait before the next probe; `nil` if the origin is reachable.
     func nextProbe(_ origin: Origin, jitter: Double) -> Duration? {
         state.withLock { $0.records[origin]?.breaker.backOff($0.options.breaker, jitter: jitter) }
+    }
+
+    /// Records when the next probe is sent.
+    func willProbe(_ origin: Origin, at instant: Timestamp) {
+        state.withLock { $0.records[origin]?.nextProbe = instant }
     }
 
     /// The request of the next probe: the last GET for which no connection could be made. If the

@@ -21,7 +21,7 @@ extension ControlResponder {
             if let temporary {
                 try await operations.begin(temporary)
             } else {
-                try await operations.endTemporaryMode()
+                try await operations.endTemporaryMode(by: context.client.name)
             }
         } catch {
             throw ControlProblem(

@@ -28,15 +28,24 @@ struct ControlResponder: HTTPResponder {
     let desk: PurgeDesk
     let loops: LoopWatch
     let phase: @Sendable () -> ServingPhase
+    let about: ProgramReport
     let clock: any WallClock
     var door: ControlDoor
 
     /// One operation: its path, its method, the least scope that opens it, and what it does.
     struct Operation: Sendable {
+        /// A path that ends in `{id}` stands for all paths with one more part there.
         let path: String
         let method: HTTPRequest.Method
         let scope: ControlScope
         let perform: @Sendable (ControlResponder, Request, ControlContext) async throws -> Response
+
+        /// Whether a request with this path is for the operation.
+        func covers(_ path: String) -> Bool {
+            guard self.path.hasSuffix("{id}") else { return self.path == path }
+            let folder = self.path.dropLast("{id}".count)
+            return path.hasPrefix(folder) && path.count > folder.count && !path.dropFirst(folder.count).contains("/")
+        }
 
         /// Lets a client in whose scope is not too small.
         func admit(_ client: ControlClient) throws(ControlProblem) {
@@ -50,7 +59,7 @@ struct ControlResponder: HTTPResponder {
         }
     }
 
-    static let operations = healthAndPurges + mode
+    static let operations = healthAndPurges + mode + status + configuration + responses
 
     private static let healthAndPurges: [Operation] = [
         Operation(path: "/livez", method: .get, scope: .read) { responder, _, _ in
@@ -72,7 +81,7 @@ struct ControlResponder: HTTPResponder {
         do {
             var context = context
             context.client = try await door.admit(request.head, from: context.channel)
-            let here = Self.operations.filter { $0.path == request.uri.path }
+            let here = Self.operations.filter { $0.covers(request.uri.path) }
             guard !here.isEmpty else { throw Self.notFound(request.uri.path) }
             guard let operation = here.first(where: { $0.method == request.method }) else {
                 return methodNotAllowed(request, allowed: here.map(\.method.rawValue))
@@ -138,32 +147,11 @@ struct ControlResponder: HTTPResponder {
     }
 
     private func history(_ request: Request) async throws -> Response {
-        var after: Int64 = 0
-        var limit = PurgeHistory.pageLimit
-        for (name, value) in request.uri.queryParameters {
-            switch name {
-            case "after": after = try Self.number(name, value, 0...Int64.max)
-            case "limit": limit = Int(try Self.number(name, value, 1...Int64(PurgeHistory.pageLimit)))
-            default:
-                throw ControlProblem(
-                    .invalidRequest,
-                    "'\(ControlProblem.shown(String(name)))' is not known. Known are 'after' and 'limit'.",
-                    field: ControlProblem.shown(String(name)),
-                    value: String(value)
-                )
-            }
-        }
-        return try Self.response(.ok, await desk.purges(after: after, atMost: limit))
-    }
-
-    private static func number(_ name: Substring, _ value: Substring, _ range: ClosedRange<Int64>) throws -> Int64 {
-        if let number = Int64(value), range.contains(number) { return number }
-        throw ControlProblem(
-            .invalidRequest,
-            "'\(name)' is '\(ControlProblem.shown(String(value)))', and a number from \(range.lowerBound) to \(range.upperBound) is expected.",
-            field: String(name),
-            value: String(value)
-        )
+        var query = try QueryMembers(request)
+        let after = try query.number("after", 0...Int64.max) ?? 0
+        let limit = try query.number("limit", 1...Int64(PurgeHistory.pageLimit)) ?? Int64(PurgeHistory.pageLimit)
+        try query.end(known: ["after", "limit"])
+        return try Self.response(.ok, await desk.purges(after: after, atMost: Int(limit)))
     }
 
     private func liveness() async -> HealthReport { .liveness(stuckLoops: await loops.stuckLoops()) }

@@ -14,6 +14,7 @@ import Synchronization
 ///     socket: ControlSocket(store: store.folder, environment: [:]),
 ///     store: store.folder,
 ///     operations: operations,
+///     version: "1.0",
 ///     loops: Array(group.makeIterator()),
 ///     logger: logger
 /// )
@@ -62,6 +63,7 @@ public final class ControlServer: Service {
     ///   - store: the store's folder. It gets a link to a socket that is elsewhere, by which the
     ///     command line finds it.
     ///   - network: the port, beside the socket; `nil` for none.
+    ///   - version: the program's, for `/v1/status`.
     ///   - loops: the event loops that serve the gateway's clients, for `/livez`.
     ///   - whenListening: called for each place when clients can connect there.
     /// - Throws: ``ControlSocket/Refusal`` if the path is too long, or cannot be used, or if a
@@ -71,6 +73,7 @@ public final class ControlServer: Service {
         network: ControlNetwork? = nil,
         store: String,
         operations: any CacheOperations,
+        version: String,
         loops: [any EventLoop],
         clock: any WallClock = SystemWallClock(),
         logger: Logger,
@@ -89,6 +92,7 @@ public final class ControlServer: Service {
             desk: PurgeDesk(operations, since: operations.invalidationSequence.number, clock: clock, logger: logger),
             loops: LoopWatch(loops),
             phase: { phase.value },
+            about: ProgramReport(version: version, startedAt: clock.now()),
             clock: clock,
             door: .socket
         )

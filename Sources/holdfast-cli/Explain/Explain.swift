@@ -168,14 +168,7 @@ struct Explain: AsyncParsableCommand {
             logger: logger
         )
         let instant = at?.timestamp(now: SystemWallClock().now())
-        var explanation = try await engine.explain(request, at: instant)
-        if var key = engine.key(for: request) {
-            // A variant of the shared partition has its name there.
-            if explanation.variants.contains(where: { $0.isSelected && $0.partition == "shared" }) {
-                key = key.inPartition(.shared)
-            }
-            explanation.key?.shortID = store.shortID(of: key)
-        }
+        let explanation = try await engine.explanation(of: request, in: store, at: instant)
         await engine.shutDown()
         return explanation
     }
@@ -225,6 +218,25 @@ extension Explain {
             throw ValidationError("'--content' takes a file, and '\(content)' cannot be read.")
         }
         return .buffer(ByteBuffer(bytes: bytes))
+    }
+}
+
+extension CacheEngine {
+    /// Explains a request, with the name of its key in the engine's store.
+    func explanation(
+        of request: CacheRequest,
+        in store: CacheManager,
+        at instant: Timestamp? = nil
+    ) async throws -> Explanation {
+        var explanation = try await explain(request, at: instant)
+        if var key = key(for: request) {
+            // A variant of the shared partition has its name there.
+            if explanation.variants.contains(where: { $0.isSelected && $0.partition == "shared" }) {
+                key = key.inPartition(.shared)
+            }
+            explanation.key?.shortID = store.shortID(of: key)
+        }
+        return explanation
     }
 }
 

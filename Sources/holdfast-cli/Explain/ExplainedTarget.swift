@@ -10,12 +10,18 @@ struct ExplainedTarget {
     /// - Throws: `ExitCode` for routes that cannot be used; errors are written to standard error.
     init(_ url: TargetURI, _ file: Configuration) throws {
         guard !file.routes.isEmpty else {
-            target = url
+            self.init(target: url)
             return
         }
         let routes = try ConfigurationFile.reporting { try GatewayRoutes(file.routes, file: file.file) }
+        self.init(url, routes, rulesHavePaths: file.rules.havePaths)
+    }
+
+    private init(target: TargetURI) { self.target = target }
+
+    init(_ url: TargetURI, _ routes: GatewayRoutes, rulesHavePaths: Bool) {
         defer {
-            if routes.refuseDotSegments(of: url.requestTarget, rulesHavePaths: file.rules.havePaths) {
+            if routes.refuseDotSegments(of: url.requestTarget, rulesHavePaths: rulesHavePaths) {
                 notes.append(
                     "the gateway would return 400: the path has a dot segment, and routes or rules match paths"
                 )

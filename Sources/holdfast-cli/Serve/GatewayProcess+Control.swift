@@ -36,6 +36,7 @@ extension GatewayProcess {
                 network: network,
                 store: store.folder,
                 operations: operations,
+                version: HoldfastCommand.version,
                 loops: Array(group.makeIterator()),
                 logger: logger,
                 whenListening: { StandardStream.error.line("holdfast controlled by \($0)") }

@@ -16,11 +16,8 @@ import UnixSignals
 
 /// The parts of a gateway. It connects them and runs them until a signal ends them.
 struct GatewayProcess: Sendable {
-    /// The settings read at the start. Those that cannot change stay in force until the end.
-    let settings: ServeSettings
-    let named: NamedSettings
+    let configuration: ReloadableConfiguration
     let engine: CacheEngine
-    let modes: ModeSwitch
     let transport: OriginTransport
     let server: GatewayServer
     /// `nil` if it is off.
@@ -93,9 +90,21 @@ struct GatewayProcess: Sendable {
         // Before a client can connect: the mode that an operator set outlasts the process.
         await modes.restore()
         let server = GatewayServer(configuration: settings.gateway, engine: engine, group: group, logger: logger)
+        let configuration = ReloadableConfiguration(
+            settings,
+            named,
+            ReloadableConfiguration.Parts(
+                engine: engine,
+                store: store,
+                modes: modes,
+                transport: transport,
+                server: server
+            ),
+            logger: logger
+        )
         let control: ControlServer?
         do {
-            let operations = EngineOperations(engine: engine, store: store, modes: modes)
+            let operations = EngineOperations(engine: engine, store: store, modes: modes, settings: configuration)
             control = try await makeControl(settings, operations, store, on: group, logger)
             StandardStream.output.line("holdfast listening on http://\(try await server.start())")
         } catch {
@@ -111,10 +120,8 @@ struct GatewayProcess: Sendable {
         }
         control?.enter(.serving)
         return GatewayProcess(
-            settings: settings,
-            named: named,
+            configuration: configuration,
             engine: engine,
-            modes: modes,
             transport: transport,
             server: server,
             control: control,
@@ -153,7 +160,7 @@ struct GatewayProcess: Sendable {
             case .sighup:
                 if isEnding { break }
                 manager.notify(.reloading)
-                reload()
+                _ = await configuration.reload(by: "SIGHUP")
                 manager.notify(.ready)
             case _ where isEnding:
                 // The store survives a killed process. Exchanges under way are lost, as a second

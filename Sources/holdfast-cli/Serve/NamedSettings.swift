@@ -84,5 +84,6 @@ enum ServeVariable: String, CaseIterable, CustomStringConvertible {
 }
 
 extension String {
-    fileprivate func padding(to length: Int) -> String { self + String(repeating: " ", count: max(1, length - count)) }
+    /// The text with spaces behind it, at least one.
+    func padding(to length: Int) -> String { self + String(repeating: " ", count: max(1, length - count)) }
 }

@@ -81,13 +81,17 @@ public actor ModeSwitch {
 
     /// Puts the configured mode into force again, if another one was set for a time.
     ///
+    /// - Parameter client: who asked for it, for the log.
     /// - Throws: the store's error. Then nothing has changed: a restart would bring the mode back.
-    public func end() throws {
+    public func end(by client: String) throws {
         guard state.temporary != nil else { return }
         try store.keep(nil)
         stopTimer()
         apply { $0.temporary = nil }
-        logger.notice("The configured mode is in force again", metadata: ["mode": "\(state.mode)"])
+        logger.notice(
+            "The configured mode is in force again",
+            metadata: ["mode": "\(state.mode)", "control.client": "\(client)"]
+        )
     }
 
     private func begin(inForce mode: TemporaryMode) {

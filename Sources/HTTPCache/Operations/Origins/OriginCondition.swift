@@ -1,0 +1,38 @@
+public import HTTPCacheSemantics
+
+/// The condition of one origin, as the engine knows it.
+public struct OriginCondition: Sendable, Hashable {
+    /// Whether requests reach it.
+    public enum Reachability: String, Sendable, Hashable, Codable, CaseIterable {
+        /// Requests are sent to it.
+        case reachable
+        /// It failed so often that it is asked for something else, to find out.
+        case confirming
+        /// Stored responses are served for it, and probes look for its return.
+        case unreachable
+    }
+
+    /// `https://a.example`
+    public var origin: String
+    /// Whether requests reach it.
+    public var reachability: Reachability
+    /// Since when it is unreachable.
+    public var since: Timestamp?
+    /// When the next probe is sent, about. `nil` unless it is unreachable.
+    public var nextProbe: Timestamp?
+    /// The probes that failed since it became unreachable.
+    public var failedProbes: Int
+    /// Its requests under way.
+    public var inFlight: Int
+    /// The requests that wait for a place.
+    public var waiting: Int
+
+    /// A reachable origin without requests.
+    public init(origin: String) {
+        self.origin = origin
+        reachability = .reachable
+        failedProbes = 0
+        inFlight = 0
+        waiting = 0
+    }
+}

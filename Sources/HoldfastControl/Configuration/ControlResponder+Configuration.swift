@@ -1,0 +1,82 @@
+import HTTPCache
+import HTTPCacheSemantics
+import Hummingbird
+
+extension ControlResponder {
+    /// The operations on the configuration.
+    static let configuration: [Operation] = [
+        Operation(path: "/v1/configuration", method: .get, scope: .read) { responder, _, _ in
+            try Self.response(.ok, Report(value: responder.operations.configuration))
+        },
+        Operation(path: "/v1/reload", method: .post, scope: .operate) { try await $0.reload($1, $2) },
+        Operation(path: "/v1/explain", method: .get, scope: .read) { responder, request, _ in
+            try await responder.explain(request)
+        },
+    ]
+
+    /// A report whose type another module knows.
+    private struct Report: Encodable {
+        let value: any Encodable & Sendable
+
+        func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+    }
+
+    /// `POST /v1/reload`
+    private func reload(_ request: Request, _ context: ControlContext) async throws -> Response {
+        // The content is not used, but its type keeps forms of browsers out.
+        let content = try await content(of: request)
+        if !content.isEmpty {
+            try JSONMembers(json: content, example: "{}").end(known: [])
+        }
+        let report = await operations.reload(by: context.client.name)
+        switch report.outcome {
+        case .reloaded: return try Self.response(.ok, ReloadResult(report))
+        case .noFile:
+            throw ControlProblem(
+                .noFile,
+                "The gateway was started without a configuration file, so there is none to reload. Start it with '--config'."
+            )
+        case .rejected: throw Self.rejection(report)
+        }
+    }
+
+    /// `GET /v1/explain`
+    private func explain(_ request: Request) async throws -> Response {
+        var members = try QueryMembers(request)
+        let text = members.text("url")
+        try members.end(known: ["url"])
+        guard let text else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'url' is missing. Name a client's URL or an origin's, percent-encoded: ?url=http%3A%2F%2Fa.example%2F.",
+                field: "url"
+            )
+        }
+        do {
+            return try Self.response(.ok, Report(value: try await operations.explain(TargetURI(text))))
+        } catch {
+            let value = Redaction.uriText(text, limit: 200)
+            throw ControlProblem(
+                .invalidRequest,
+                "'url': \(error) Name an absolute http or https URL.",
+                field: "url",
+                value: value
+            )
+        }
+    }
+
+    /// The most findings that the sentence for people names.
+    private static let namedFindings = 10
+
+    private static func rejection(_ report: ReloadReport) -> ControlProblem {
+        let number = report.findings.count
+        let named = report.findings.prefix(namedFindings).map(\.message).joined(separator: "\n")
+        var problem = ControlProblem(
+            .configurationRejected,
+            "The file has \(number == 1 ? "an error" : "\(number) errors"). Nothing has changed.\n\(named)",
+            field: report.findings.first?.setting
+        )
+        problem.findings = ReloadResult(report).findings
+        return problem
+    }
+}

@@ -1,0 +1,77 @@
+public import HTTPCache
+import HTTPTypes
+
+/// A page of stored responses, as clients of the control plane get it.
+public struct ResponsesReport: Sendable, Hashable, Encodable {
+    /// The responses, in the order in which they were stored.
+    public var responses: [ResponseReport]
+    /// The value of `after` for the next page; `nil` if this is the last one. A page may have fewer
+    /// responses than its limit, or none, and still have a next one.
+    public var next: Int64?
+
+    init(_ page: ResponsePage) {
+        responses = page.responses.map(ResponseReport.init)
+        next = page.next
+    }
+}
+
+/// One stored response, as clients of the control plane get it: the keys of `cache-dump list`. The
+/// query of its URL is replaced if the client may not see it. Instants are texts by RFC 3339.
+public struct ResponseReport: Sendable, Hashable, Encodable {
+    /// The response.
+    public var summary: ResponseSummary
+
+    init(_ summary: ResponseSummary) { self.summary = summary }
+
+    private enum CodingKeys: String, CodingKey {
+        case id, entry, state, method, url, partition, status, contentType, bodyLength
+        case storedAt, expiresAt, lastUsedAt, usableStale, pinned, vary
+    }
+
+    /// Writes all keys, `null` if there is no value.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(summary.id, forKey: .id)
+        try container.encode(summary.entry, forKey: .entry)
+        try container.encode(summary.state, forKey: .state)
+        try container.encode(summary.method?.rawValue, forKey: .method)
+        try container.encode(summary.url, forKey: .url)
+        try container.encode(summary.partition, forKey: .partition)
+        try container.encode(summary.status?.code, forKey: .status)
+        try container.encode(summary.contentType, forKey: .contentType)
+        try container.encode(summary.bodyLength, forKey: .bodyLength)
+        try container.encode(EndTime.text(summary.storedAt), forKey: .storedAt)
+        try container.encode(summary.expiresAt.map(EndTime.text), forKey: .expiresAt)
+        try container.encode(EndTime.text(summary.lastUsedAt), forKey: .lastUsedAt)
+        try container.encode(summary.isUsableStale, forKey: .usableStale)
+        try container.encode(summary.isPinned, forKey: .pinned)
+        try container.encode(summary.selectingNames, forKey: .vary)
+    }
+}
+
+/// The stored variants of a key with their fields, as clients of the control plane get them.
+public struct VariantsReport: Sendable, Hashable, Encodable {
+    /// One of them.
+    public struct Variant: Sendable, Hashable, Encodable {
+        /// The response.
+        public var details: ResponseDetails
+
+        private enum CodingKeys: String, CodingKey {
+            case tags, fields, selectingFields
+        }
+
+        /// Writes the keys of the response beside those of the details.
+        public func encode(to encoder: any Encoder) throws {
+            try ResponseReport(details.summary).encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(details.tags, forKey: .tags)
+            try container.encode(details.fields.map { [$0.name.rawName, $0.value] }, forKey: .fields)
+            try container.encode(details.selectingFields.map { [$0.name.rawName, $0.value] }, forKey: .selectingFields)
+        }
+    }
+
+    /// The variants.
+    public var variants: [Variant]
+
+    init(_ details: [ResponseDetails]) { variants = details.map(Variant.init) }
+}

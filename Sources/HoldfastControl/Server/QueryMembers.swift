@@ -1,0 +1,44 @@
+import Hummingbird
+
+/// Reads the parameters of a request's query, and rejects those that it does not know.
+struct QueryMembers {
+    private var members: [String: String] = [:]
+
+    /// - Throws: ``ControlProblem`` if a parameter comes twice.
+    init(_ request: Request) throws(ControlProblem) {
+        for (name, value) in request.uri.queryParameters {
+            guard members.updateValue(String(value), forKey: String(name)) != nil else { continue }
+            let name = ControlProblem.shown(String(name))
+            throw ControlProblem(.invalidRequest, "'\(name)' comes twice. Name it once.", field: name)
+        }
+    }
+
+    /// A parameter; `nil` if there is none, or if it is empty.
+    mutating func text(_ name: String) -> String? {
+        members.removeValue(forKey: name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    mutating func number(_ name: String, _ range: ClosedRange<Int64>) throws(ControlProblem) -> Int64? {
+        guard let text = members.removeValue(forKey: name) else { return nil }
+        if let number = Int64(text), range.contains(number) { return number }
+        throw ControlProblem(
+            .invalidRequest,
+            "'\(name)' is '\(ControlProblem.shown(text))', and a number from \(range.lowerBound) to \(range.upperBound) is expected.",
+            field: name,
+            value: text,
+            limit: Int(range.upperBound)
+        )
+    }
+
+    /// Rejects what was not read.
+    func end(known: [String]) throws(ControlProblem) {
+        guard let name = members.keys.min() else { return }
+        let list = known.map { "'\($0)'" }.joined(separator: ", ")
+        throw ControlProblem(
+            .invalidRequest,
+            "'\(ControlProblem.shown(name))' is not known. Known are \(list).",
+            field: ControlProblem.shown(name),
+            value: members[name]
+        )
+    }
+}

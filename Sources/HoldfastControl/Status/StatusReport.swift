@@ -1,0 +1,174 @@
+public import HTTPCache
+import HTTPCacheSemantics
+
+/// A program with a control plane.
+struct ProgramReport: Sendable, Hashable {
+    var version: String
+    var startedAt: Timestamp
+}
+
+/// The state of a gateway, as clients of the control plane get it. Instants are texts by RFC 3339.
+public struct StatusReport: Sendable, Hashable, Codable {
+    /// An origin that requests do not reach.
+    public struct Unreachable: Sendable, Hashable, Codable {
+        /// `https://a.example`
+        public var origin: String
+        /// Since when.
+        public var since: String?
+    }
+
+    /// The last reload, without the faults that it found: they may quote a file's content.
+    public struct Reload: Sendable, Hashable, Codable {
+        /// `reloaded`, `rejected` or `no-file`.
+        public var outcome: ReloadReport.Outcome
+        /// When it ended, by RFC 3339.
+        public var at: String
+        /// Who asked for it.
+        public var by: String
+        /// The number of faults.
+        public var findings: Int
+        /// The settings that change only with a restart: `from` is in force, `to` is in the file.
+        public var kept: [ReloadReport.Change]
+
+        init(_ report: ReloadReport) {
+            outcome = report.outcome
+            at = EndTime.text(report.at)
+            by = report.client
+            findings = report.findings.count
+            kept = report.kept
+        }
+    }
+
+    /// Where the configuration comes from.
+    public struct Configuration: Sendable, Hashable, Codable {
+        /// The file; `nil` if there is none.
+        public var file: String?
+        /// When the configuration in force was read.
+        public var loadedAt: String
+        /// The last reload; `nil` if there was none.
+        public var lastReload: Reload?
+    }
+
+    /// Sentences for people: `Serving. https://a.example has been unreachable for 12 min.`
+    public var summary: String
+    /// The program's version.
+    public var version: String
+    /// When it started.
+    public var startedAt: String
+    /// The seconds since then.
+    public var uptimeSeconds: Int64
+    /// `starting`, `serving` or `ending`.
+    public var phase: String
+    /// The mode and its end.
+    public var mode: ModeReport
+    /// The number of origins that are known.
+    public var origins: Int
+    /// The first 100 that are unreachable.
+    public var unreachable: [Unreachable]
+    /// `usable`, `readOnly`, `notWritable` or `unreadable`.
+    public var storeCondition: String
+    /// The store's numbers; `nil` if it cannot be read.
+    public var store: StoreSummary?
+    /// The number of the last invalidation.
+    public var invalidationSequence: Int64
+    /// Where the configuration comes from.
+    public var configuration: Configuration
+
+    private static let shownOrigins = 100
+
+    init(
+        _ program: ProgramReport,
+        _ operations: any CacheOperations,
+        _ phase: ServingPhase,
+        _ condition: StoreCondition,
+        _ store: StoreSummary?,
+        at now: Timestamp
+    ) {
+        let conditions = operations.origins
+        let away = conditions.filter { $0.reachability == .unreachable }
+        let state = operations.modeState
+        let settings = operations.configurationStatus
+        version = program.version
+        startedAt = EndTime.text(program.startedAt)
+        uptimeSeconds = max(0, now.milliseconds(since: program.startedAt) / 1000)
+        self.phase = phase.rawValue
+        mode = ModeReport(state)
+        origins = conditions.count
+        unreachable = away.prefix(Self.shownOrigins).map {
+            Unreachable(origin: $0.origin, since: $0.since.map(EndTime.text))
+        }
+        storeCondition = condition.word
+        self.store = store
+        invalidationSequence = operations.invalidationSequence.number
+        configuration = Configuration(
+            file: settings.file,
+            loadedAt: EndTime.text(settings.loadedAt),
+            lastReload: settings.lastReload.map(Reload.init)
+        )
+        summary = Self.summary(phase, state, away, condition, settings.lastReload, at: now)
+    }
+
+    private static func summary(
+        _ phase: ServingPhase,
+        _ mode: ModeState,
+        _ away: [OriginCondition],
+        _ store: StoreCondition,
+        _ reload: ReloadReport?,
+        at now: Timestamp
+    ) -> String {
+        var sentences: [String]
+        switch phase {
+        case .starting: sentences = ["Starting."]
+        case .serving: sentences = ["Serving."]
+        case .ending: sentences = ["Ending."]
+        }
+        if let first = away.first {
+            let time = first.since.map { " for \(duration(now.milliseconds(since: $0)))" } ?? ""
+            sentences.append(
+                away.count == 1
+                    ? "\(first.origin) has been unreachable\(time); stored responses are served."
+                    : "\(away.count) origins are unreachable, \(first.origin)\(time); stored responses are served."
+            )
+        }
+        if let temporary = mode.temporary {
+            sentences.append(
+                "The mode is \(temporary.mode.rawValue) until \(EndTime.text(temporary.until)), then \(mode.configured.rawValue)."
+            )
+        } else if mode.configured != .automatic {
+            sentences.append("The mode is \(mode.configured.rawValue).")
+        }
+        switch store {
+        case .usable: break
+        case .readOnly: sentences.append("The store is read-only; new responses are not stored.")
+        case .notWritable: sentences.append("The disk accepts no writes; new responses are not stored.")
+        case .unreadable: sentences.append("The store cannot be read.")
+        }
+        if reload?.outcome == .rejected {
+            sentences.append("The last reload was rejected; the configuration before it is in force.")
+        }
+        return sentences.joined(separator: " ")
+    }
+
+    /// A length of time in words: `12 min`.
+    static func duration(_ milliseconds: Int64) -> String {
+        let seconds = max(0, milliseconds / 1000)
+        return switch seconds {
+        case ..<60: "\(seconds) s"
+        case ..<3600: "\(seconds / 60) min"
+        case ..<86_400: "\(seconds / 3600) h \(seconds % 3600 / 60) min"
+        default: "\(seconds / 86_400) d \(seconds % 86_400 / 3600) h"
+        }
+    }
+}
+
+extension StoreCondition {
+    /// The condition in one word.
+    fileprivate var word: String {
+        switch self {
+        case .usable: "usable"
+        case .readOnly: "readOnly"
+        case .notWritable: "notWritable"
+        case .unreadable: "unreadable"
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+import Holdfast
+import HoldfastControl
+import NIOHTTP1
+
+/// `holdfast reload`
+struct Reload: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Makes a running gateway read its configuration file again.",
+        discussion: """
+            The same as SIGHUP, with the result: what has changed, and which settings stay until a restart. An invalid file is rejected as a whole; its errors, with \
+            their lines, go to standard error. No connection is closed. A mode that was set with 'holdfast mode' stays until its end.
+
+            \(GatewayPlace.help)
+
+            JSON: one object, with the keys outcome, at, by, findings, changed and kept.
+
+            The exit status is 0 if the file is in force; 1 if it was rejected, or no gateway can be asked; 64 if the command line is wrong.
+
+            Examples:
+              holdfast check holdfast.yaml && holdfast reload --config holdfast.yaml
+              holdfast reload --socket /run/holdfast/control.sock --format json | jq '.kept[].setting'
+            """
+    )
+
+    @OptionGroup var place: GatewayPlace
+
+    func run() async throws {
+        let gateway = try place.gateway()
+        let result: ReloadResult = try await gateway.send(.POST, "/v1/reload", [String: String]())
+        try place.write(result, Self.text)
+    }
+
+    /// Lines for people.
+    static func text(_ result: ReloadResult) -> String {
+        var lines = [result.changed.isEmpty ? "Reloaded. Nothing has changed." : "Reloaded."]
+        lines += result.changed.map { "  \($0.setting): \($0.from ?? "unset") -> \($0.to ?? "unset")" }
+        lines += result.kept.map {
+            "  \($0.setting) is still \($0.from ?? "unset"); '\($0.to ?? "unset")' needs a restart"
+        }
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import Holdfast
+import HoldfastControl
+
+/// `holdfast status`
+struct Status: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows the state of a running gateway.",
+        discussion: """
+            The first line says in words whether it serves, which origins are unreachable, and what is not as it should be. The lines behind it have mode, store, \
+            configuration and version.
+
+            \(GatewayPlace.help)
+
+            JSON: one object, with the keys summary, version, startedAt, uptimeSeconds, phase, mode, origins, unreachable, storeCondition, store, invalidationSequence \
+            and configuration.
+
+            The exit status is 0 if the gateway responds, 1 if no gateway can be asked, 64 if the command line is wrong.
+
+            Examples:
+              holdfast status --config holdfast.yaml
+              holdfast status --socket /run/holdfast/control.sock --format json | jq -r .summary
+            """
+    )
+
+    @OptionGroup var place: GatewayPlace
+
+    func run() async throws {
+        let report: StatusReport = try await place.gateway().get("/v1/status")
+        try place.write(report, Self.text)
+    }
+
+    /// Lines for people.
+    static func text(_ report: StatusReport) -> String {
+        var lines = [report.summary]
+        for origin in report.unreachable {
+            lines.append("  unreachable    \(origin.origin)\(origin.since.map { " since \($0)" } ?? "")")
+        }
+        lines.append("  mode           \(Mode.text(report.mode).dropFirst("The mode is ".count))")
+        if let store = report.store {
+            let kinds = "\(store.responses) responses, \(store.pinned) pinned, \(store.damaged) damaged"
+            lines.append("  store          \(store.usedBytes) of \(store.budget) bytes; \(kinds)")
+        }
+        lines.append("  invalidation   \(report.invalidationSequence)")
+        let file = report.configuration.file ?? "no file"
+        lines.append("  configuration  \(file), in force since \(report.configuration.loadedAt)")
+        if let reload = report.configuration.lastReload {
+            lines.append("  last reload    \(reload.outcome.rawValue) at \(reload.at) by \(reload.by)")
+        }
+        lines.append("  version        \(report.version), up since \(report.startedAt)")
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,158 @@
+import CommandLineSupport
+import HTTPCacheExplaining
+import HTTPTypes
+import Holdfast
+import HoldfastConfiguration
+import HoldfastGateway
+import Synchronization
+
+/// The configuration of a gateway: it reloads the file, for signals and for the control plane, one
+/// reload after the other.
+actor ReloadableConfiguration: ConfigurationOperations {
+    /// The settings read at the start. Those that cannot change stay in force until the end.
+    private let start: ServeSettings
+    private let named: NamedSettings
+    private let parts: Parts
+    private let clock: any WallClock
+    private let logger: Logger
+    private nonisolated let current: Mutex<InForce>
+
+    /// The parts of the gateway that the configuration is for.
+    struct Parts: Sendable {
+        let engine: CacheEngine
+        let store: CacheManager
+        let modes: ModeSwitch
+        let transport: OriginTransport
+        let server: GatewayServer
+    }
+
+    private struct InForce {
+        var effective: EffectiveConfiguration
+        var settings: ServeSettings
+        var status: ConfigurationStatus
+    }
+
+    init(
+        _ settings: ServeSettings,
+        _ named: NamedSettings,
+        _ parts: Parts,
+        clock: any WallClock = SystemWallClock(),
+        logger: Logger
+    ) {
+        start = settings
+        self.named = named
+        self.parts = parts
+        self.clock = clock
+        self.logger = logger
+        current = Mutex(
+            InForce(
+                effective: settings.effective(named, start: settings),
+                settings: settings,
+                status: ConfigurationStatus(file: named.file, loadedAt: clock.now())
+            )
+        )
+    }
+
+    nonisolated var configuration: any Encodable & Sendable { current.withLock { $0.effective } }
+    nonisolated var configurationStatus: ConfigurationStatus { current.withLock { $0.status } }
+    nonisolated var routedOrigins: [String] { current.withLock { $0.settings.origins } }
+
+    /// Reloads the configuration file. An invalid file is rejected as a whole, and its errors are
+    /// logged.
+    func reload(by client: String) -> ReloadReport {
+        guard named.file != nil else {
+            logger.notice("There is no configuration file to reload; nothing has changed")
+            return finish(ReloadReport(.noFile, at: clock.now(), by: client))
+        }
+        let read: ServeSettings
+        do {
+            read = try ServeSettings(named)
+        } catch {
+            return reject(error, by: client)
+        }
+        var report = ReloadReport(.reloaded, at: clock.now(), by: client)
+        report.kept = start.kept(against: read).map {
+            ReloadReport.Change(setting: $0.setting, from: $0.kept, to: $0.wanted)
+        }
+        let effective = read.effective(named, start: start)
+        report.changed = effective.changes(since: current.withLock { $0.effective })
+        for setting in report.kept {
+            logger.warning(
+                "Setting changes only with a restart",
+                metadata: [
+                    "configuration.setting": "\(setting.setting)", "configuration.kept": "\(setting.from ?? "")",
+                    "configuration.wanted": "\(setting.to ?? "")",
+                ]
+            )
+        }
+        apply(read, by: client)
+        current.withLock { current in
+            current.effective = effective
+            current.settings = read
+            current.status.loadedAt = report.at
+        }
+        return finish(report)
+    }
+
+    private func apply(_ read: ServeSettings, by client: String) {
+        // In this order: the transport must know an origin before a request is routed to it, and a
+        // request on a new route must meet the new rules.
+        parts.transport.reconfigure(routes: read.gateway.routes)
+        parts.engine.reconfigure(options: read.file.options, rules: read.rules)
+        parts.modes.configure(read.mode)
+        parts.server.reconfigure(read.gateway)
+        logger.notice(
+            "Configuration reloaded",
+            metadata: [
+                "configuration.file": "\(named.file ?? "")",
+                "configuration.routes": "\(read.gateway.routes.routes.count)",
+                "configuration.rules": "\(read.file.rules.rules.count)", "configuration.mode": "\(read.mode)",
+                "control.client": "\(client)",
+            ]
+        )
+    }
+
+    private func reject(_ error: any Error, by client: String) -> ReloadReport {
+        var report = ReloadReport(.rejected, at: clock.now(), by: client)
+        if let error = error as? ConfigurationError {
+            report.findings = error.findings.map {
+                ReloadReport.Finding(file: $0.file, line: $0.line, setting: $0.setting, message: "\($0)")
+            }
+        } else {
+            report.findings = [ReloadReport.Finding(file: named.file, message: "\(error)")]
+        }
+        for finding in report.findings {
+            logger.error(
+                "Configuration rejected; nothing has changed",
+                metadata: ["configuration.finding": "\(finding.message)", "control.client": "\(client)"]
+            )
+        }
+        return finish(report)
+    }
+
+    private nonisolated func finish(_ report: ReloadReport) -> ReloadReport {
+        current.withLock { $0.status.lastReload = report }
+        return report
+    }
+
+    // MARK: Explaining
+
+    /// An explanation, and how the routes led to its target.
+    private struct Explained: Encodable, Sendable {
+        var notes: [String]
+        var explanation: Explanation
+    }
+
+    nonisolated func explain(_ url: TargetURI) async throws -> any Encodable & Sendable {
+        let settings = current.withLock { $0.settings }
+        let asked = ExplainedTarget(url, settings.gateway.routes, rulesHavePaths: settings.file.rules.havePaths)
+        let head = HTTPRequest(
+            method: .get,
+            scheme: asked.target.scheme,
+            authority: asked.target.authority,
+            path: asked.target.requestTarget
+        )
+        let explanation = try await parts.engine.explanation(of: CacheRequest(head: head), in: parts.store)
+        return Explained(notes: asked.notes, explanation: explanation)
+    }
+}
