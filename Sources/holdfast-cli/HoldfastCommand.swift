@@ -15,8 +15,8 @@ struct HoldfastCommand: AsyncParsableCommand {
             is unreachable. 'cache-dump' shows the content of a store.
             """,
         subcommands: [
-            Get.self, Serve.self, Status.self, Mode.self, Purge.self, Origins.self, Reload.self, Explain.self,
-            Check.self, RulesCommand.self,
+            Get.self, Serve.self, Status.self, Mode.self, Purge.self, Origins.self, Reload.self, Try.self,
+            Explain.self, Check.self, RulesCommand.self,
         ]
     )
 

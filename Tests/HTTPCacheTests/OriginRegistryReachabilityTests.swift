@@ -55,6 +55,28 @@ import Testing
         return registry.enterIfFree(origin, .none) { $0.verdict(for: Self.target(target), at: now) == .reachable }
     }
 
+    // MARK: Conditions
+
+    @Test func conditionSaysSinceWhenAnOriginIsUnreachable() {
+        #expect(registry.conditions.isEmpty)
+        _ = registry.enterIfFree(origin, .none)
+        var expected = OriginCondition(origin: "https://a.example")
+        expected.inFlight = 1
+        #expect(registry.conditions == [expected])
+        registry.willProbe(origin, at: start)
+        #expect(registry.conditions.first?.nextProbe == nil, "no probe is sent to a reachable origin")
+        fail()
+        registry.willProbe(origin, at: start.adding(.seconds(2)))
+        _ = registry.probeFailed(origin, at: start.adding(.seconds(2)))
+        expected.reachability = .unreachable
+        expected.since = start
+        expected.nextProbe = start.adding(.seconds(2))
+        expected.failedProbes = 1
+        #expect(registry.conditions == [expected])
+        #expect(answer())
+        #expect(registry.conditions.first?.reachability == .reachable && registry.conditions.first?.since == nil)
+    }
+
     // MARK: Verdicts
 
     /// Nothing is computed for an origin without failures, which is the usual case.

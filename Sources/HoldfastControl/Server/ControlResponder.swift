@@ -28,6 +28,7 @@ struct ControlResponder: HTTPResponder {
     let desk: PurgeDesk
     let loops: LoopWatch
     let phase: @Sendable () -> ServingPhase
+    let listening: @Sendable () -> String?
     let about: ProgramReport
     let clock: any WallClock
     var door: ControlDoor
@@ -118,6 +119,7 @@ struct ControlResponder: HTTPResponder {
     /// - Throws: ``ControlProblem``
     func content(of request: Request) async throws -> [UInt8] {
         try BrowserGuard.checkContent(request.head)
+        try QueryMembers.none(in: request)
         do {
             return Array(try await request.body.collect(upTo: Self.maximumContent).readableBytesView)
         } catch is NIOTooManyBytesError {

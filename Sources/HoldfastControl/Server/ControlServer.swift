@@ -92,6 +92,7 @@ public final class ControlServer: Service {
             desk: PurgeDesk(operations, since: operations.invalidationSequence.number, clock: clock, logger: logger),
             loops: LoopWatch(loops),
             phase: { phase.value },
+            listening: { phase.address },
             about: ProgramReport(version: version, startedAt: clock.now()),
             clock: clock,
             door: .socket
@@ -100,6 +101,9 @@ public final class ControlServer: Service {
 
     /// Changes what `/readyz` says.
     public func enter(_ phase: ServingPhase) { self.phase.value = phase }
+
+    /// Names the address on which the gateway's clients connect, for `/v1/status`.
+    public func listens(at address: String) { self.phase.address = address }
 
     /// Serves until its service group shuts down gracefully or the task is cancelled, and removes
     /// the socket then.
@@ -171,12 +175,18 @@ public final class ControlServer: Service {
     }
 }
 
-/// The gateway's phase, which one part sets and another one reads.
+/// The gateway's phase and address, which one part sets and another one reads.
 private final class PhaseBox: Sendable {
     private let phase = Mutex(ServingPhase.starting)
+    private let listening = Mutex<String?>(nil)
 
     var value: ServingPhase {
         get { phase.withLock { $0 } }
         set { phase.withLock { $0 = newValue } }
+    }
+
+    var address: String? {
+        get { listening.withLock { $0 } }
+        set { listening.withLock { $0 = newValue } }
     }
 }

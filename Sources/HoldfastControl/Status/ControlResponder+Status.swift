@@ -4,22 +4,24 @@ import Hummingbird
 extension ControlResponder {
     /// The operations that show the state of the gateway.
     static let status: [Operation] = [
-        Operation(path: "/v1/status", method: .get, scope: .read) { responder, _, _ in try await responder.status() },
-        Operation(path: "/v1/origins", method: .get, scope: .read) { responder, _, _ in try responder.origins() },
+        Operation(path: "/v1/status", method: .get, scope: .read) { try await $0.status($1, $2) },
+        Operation(path: "/v1/origins", method: .get, scope: .read) { try await $0.origins($1, $2) },
     ]
 
     /// `GET /v1/status`
-    private func status() async throws -> Response {
+    private func status(_ request: Request, _: ControlContext) async throws -> Response {
+        try QueryMembers.none(in: request)
         let condition = await operations.storeCondition()
         let store = try? await operations.summary()
         return try Self.response(
             .ok,
-            StatusReport(about, operations, phase(), condition, store, at: clock.now())
+            StatusReport(about, operations, phase(), listening(), condition, store, at: clock.now())
         )
     }
 
     /// `GET /v1/origins`
-    private func origins() throws -> Response {
-        try Self.response(.ok, OriginsReport(operations.origins, operations.modeState.mode))
+    private func origins(_ request: Request, _: ControlContext) async throws -> Response {
+        try QueryMembers.none(in: request)
+        return try Self.response(.ok, OriginsReport(operations.origins, operations.modeState.mode))
     }
 }

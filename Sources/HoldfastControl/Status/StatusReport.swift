@@ -59,6 +59,8 @@ public struct StatusReport: Sendable, Hashable, Codable {
     public var uptimeSeconds: Int64
     /// `starting`, `serving` or `ending`.
     public var phase: String
+    /// The host and port on which clients connect; `nil` before it listens.
+    public var listening: String?
     /// The mode and its end.
     public var mode: ModeReport
     /// The number of origins that are known.
@@ -80,6 +82,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
         _ program: ProgramReport,
         _ operations: any CacheOperations,
         _ phase: ServingPhase,
+        _ listening: String?,
         _ condition: StoreCondition,
         _ store: StoreSummary?,
         at now: Timestamp
@@ -92,6 +95,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
         startedAt = EndTime.text(program.startedAt)
         uptimeSeconds = max(0, now.milliseconds(since: program.startedAt) / 1000)
         self.phase = phase.rawValue
+        self.listening = listening
         mode = ModeReport(state)
         origins = conditions.count
         unreachable = away.prefix(Self.shownOrigins).map {

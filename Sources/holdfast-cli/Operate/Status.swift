@@ -12,7 +12,7 @@ struct Status: AsyncParsableCommand {
 
             \(GatewayPlace.help)
 
-            JSON: one object, with the keys summary, version, startedAt, uptimeSeconds, phase, mode, origins, unreachable, storeCondition, store, invalidationSequence \
+            JSON: one object, with the keys summary, version, startedAt, uptimeSeconds, phase, listening, mode, origins, unreachable, storeCondition, store, invalidationSequence \
             and configuration.
 
             The exit status is 0 if the gateway responds, 1 if no gateway can be asked, 64 if the command line is wrong.

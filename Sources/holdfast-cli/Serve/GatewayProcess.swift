@@ -106,7 +106,9 @@ struct GatewayProcess: Sendable {
         do {
             let operations = EngineOperations(engine: engine, store: store, modes: modes, settings: configuration)
             control = try await makeControl(settings, operations, store, on: group, logger)
-            StandardStream.output.line("holdfast listening on http://\(try await server.start())")
+            let address = try await server.start()
+            control?.listens(at: "\(address)")
+            StandardStream.output.line("holdfast listening on http://\(address)")
         } catch {
             await engine.shutDown()
             await transport.shutDown()

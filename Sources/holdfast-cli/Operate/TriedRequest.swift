@@ -1,0 +1,117 @@
+import AsyncHTTPClient
+import CommandLineSupport
+import HTTPTypes
+import Holdfast
+import HoldfastGateway
+import NIOCore
+import NIOHTTP1
+
+/// One request to a gateway, and the response to it.
+struct TriedRequest: Encodable, Sendable {
+    var status: Int
+    var bytes: Int
+    var milliseconds: Int64
+    /// The field `Cache-Status`.
+    var cacheStatus: String?
+
+    /// The response came from the store.
+    var isHit: Bool
+    var isStored: Bool
+    /// The reason why the response is not stored, by its own fields.
+    var why: String?
+
+    private enum CodingKeys: String, CodingKey { case status, bytes, milliseconds, cacheStatus }
+
+    private static let timeLimit = TimeAmount.seconds(60)
+
+    /// Sends some requests for one target, one after the other.
+    ///
+    /// - Parameter address: where the gateway listens.
+    /// - Throws: `CommandFailure`
+    static func send(_ count: Int, to target: TargetURI, at address: String) async throws -> [TriedRequest] {
+        var configuration = HTTPClient.Configuration()
+        // A redirection is the response of the gateway, not its end.
+        configuration.redirectConfiguration = .disallow
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        do {
+            var requests: [TriedRequest] = []
+            for _ in 0..<count { requests.append(try await send(to: target, at: address, by: client)) }
+            try? await client.shutdown()
+            return requests
+        } catch {
+            try? await client.shutdown()
+            throw CommandFailure("The gateway on '\(address)' did not respond: \(error). Look at its log.")
+        }
+    }
+
+    private static func send(to target: TargetURI, at address: String, by client: HTTPClient) async throws -> Self {
+        let start = ContinuousClock.now
+        var request = HTTPClientRequest(url: "http://\(try reachable(address))\(target.requestTarget)")
+        request.headers.add(name: "Host", value: target.authority)
+        let response = try await client.execute(request, timeout: timeLimit)
+        var bytes = 0
+        for try await chunk in response.body { bytes += chunk.readableBytes }
+        let length = ContinuousClock.now - start
+        return TriedRequest(response, target, bytes: bytes, milliseconds: Int64(length / .milliseconds(1)))
+    }
+
+    /// The address to connect to: no connection can be made to "every address".
+    private static func reachable(_ address: String) throws -> String {
+        let parsed = try ListenAddress(address)
+        switch parsed.host {
+        case "0.0.0.0": return "127.0.0.1:\(parsed.port)"
+        case "::": return "[::1]:\(parsed.port)"
+        default: return address
+        }
+    }
+
+    private init(_ response: HTTPClientResponse, _ target: TargetURI, bytes: Int, milliseconds: Int64) {
+        var fields = HTTPFields()
+        for (name, value) in response.headers {
+            guard let name = HTTPField.Name(name) else { continue }
+            fields.append(HTTPField(name: name, value: value))
+        }
+        // The gateway is the last cache that the response passed.
+        let member = CacheStatus(fields).members.last
+        status = Int(response.status.code)
+        self.bytes = bytes
+        self.milliseconds = milliseconds
+        cacheStatus = response.headers.first(name: "Cache-Status")
+        isHit = member?.isHit == true
+        isStored = member?.isStored == true
+        guard !isStored, !isHit else { return }
+        let asked = HTTPRequest(
+            method: .get,
+            scheme: target.scheme,
+            authority: target.authority,
+            path: target.requestTarget
+        )
+        let head = HTTPResponse(status: .init(code: status), headerFields: fields)
+        switch CachePolicy(kind: .shared).storability(of: head, to: asked, hasCredentials: false) {
+        case .forbidden(let refusal): why = refusal.words
+        case .shared, .principal: why = "Its own fields permit storing it: a rule, a limit or the store keeps it out."
+        }
+    }
+}
+
+extension StorageRefusal {
+    /// The reason in a sentence for operators.
+    fileprivate var words: String {
+        switch self {
+        case .responseNoStore: "It has 'Cache-Control: no-store'. The rule setting 'stale.despite' can lift that."
+        case .requestNoStore: "The request has 'Cache-Control: no-store'."
+        case .privateResponse: "It has 'Cache-Control: private', and the gateway is a shared cache."
+        case .authorization: "It is for the request's credentials, and states no permission to share it."
+        case .setCookie: "It sets a cookie, so it may be for one client only."
+        case .varyAny: "It has 'Vary: *', or a malformed 'Vary'."
+        case .notExplicit, .statusProvoked: "It states no lifetime. The rule setting 'freshness.lifetime' can do that."
+        case .statusNotFinal, .statusNotUnderstood, .statusAboutRequest: "Responses with its status are not stored."
+        case .partialContent: "It is partial content."
+        case .method: "Responses to this method are not stored."
+        case .rule, .bypass, .storedSuccess, .guarded, .bodyLength: "A rule keeps it out."
+        case .endless: "An event stream has no end, so there is nothing to store."
+        case .unclearEnd: "Bytes followed its end: the origin frames it wrongly."
+        case .store: "The store rejected it."
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import Holdfast
+import HoldfastControl
+
+/// `holdfast try URL`
+struct Try: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "try",
+        abstract: "Fetches a URL twice through a running gateway, and says what happened and why.",
+        discussion: """
+            The URL is a client's: its host and path choose the route. The requests go to the address on which the gateway listens, whatever the URL's host \
+            resolves to; the origin gets them as it gets a client's. The first line says whether the second request was served from the store, 'why' what keeps the \
+            response out of it, and 'next' how a further request would be served.
+
+            \(GatewayPlace.help)
+
+            JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, cacheStatus), why, next and notes.
+
+            The exit status is 0 if the second request was served from the store; 1 if not, or if no gateway can be asked; 64 if the command line is wrong.
+
+            Examples:
+              holdfast try http://a.example/feed --config holdfast.yaml
+              holdfast try http://127.0.0.1:8080/feed --socket /run/holdfast/control.sock --format json | jq -r .why
+            """
+    )
+
+    @Argument(help: "An absolute http or https URL of a client.")
+    var url: String
+
+    @OptionGroup var place: GatewayPlace
+
+    func validate() throws { _ = try target() }
+
+    func run() async throws {
+        let gateway = try place.gateway()
+        let status: StatusReport = try await gateway.get("/v1/status")
+        guard let address = status.listening else {
+            throw CommandFailure("The gateway does not listen for clients yet. Repeat the command in a moment.")
+        }
+        let target = try target()
+        let requests = try await TriedRequest.send(2, to: target, at: address)
+        let value = url.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? url
+        let explained: Explained = try await gateway.get("/v1/explain?url=\(value)")
+        let report = TryReport(requests, explained)
+        try place.write(report, \.text)
+        if !report.isServedFromStore { throw ExitCode.failure }
+    }
+
+    private func target() throws -> TargetURI {
+        do {
+            return try TargetURI(url)
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
+
+    /// The part of `GET /v1/explain` that is shown.
+    struct Explained: Decodable {
+        struct Explanation: Decodable { var now: Verdict }
+        struct Verdict: Decodable { var summary: String }
+
+        var notes: [String]
+        var explanation: Explanation
+    }
+}
+
+/// The findings of two requests.
+struct TryReport: Encodable {
+    /// One sentence.
+    var verdict: String
+    var isServedFromStore: Bool
+    var requests: [TriedRequest]
+    /// The reason why the response is not stored; `nil` if it is.
+    var why: String?
+    /// How a further request would be served.
+    var next: String
+    /// How the routes led to the origin's URL.
+    var notes: [String]
+
+    init(_ requests: [TriedRequest], _ explained: Try.Explained) {
+        self.requests = requests
+        next = explained.explanation.now.summary
+        notes = explained.notes
+        let hits = requests.map(\.isHit)
+        isServedFromStore = hits.last == true
+        switch (hits.first, hits.last) {
+        case (true, true): verdict = "Served from the store, both times."
+        case (_, true): verdict = "Stored: the second request was served from the store."
+        default:
+            let isStored = requests.last?.isStored == true
+            verdict = isStored ? "Stored, yet not served from the store." : "Not stored."
+            why = requests.last?.why
+        }
+    }
+
+    /// Lines for people.
+    var text: String {
+        var lines = [verdict]
+        for (number, request) in requests.enumerated() {
+            let size = "\(request.bytes) bytes in \(request.milliseconds) ms"
+            lines.append("  \(number + 1)      \(request.status)  \(size)  \(request.cacheStatus ?? "no Cache-Status")")
+        }
+        if let why { lines.append("  why    \(why)") }
+        lines.append("  next   \(next)")
+        lines += notes.map { "  note   \($0)" }
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import SampleOrigin
+import Testing
+
+/// `holdfast try`, with a built gateway.
+@Suite("holdfast try", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+struct HoldfastTryTests {
+    @Test func secondRequestIsServedFromTheStore() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            let text = try await gateway.run(["try", "http://a.test/news/1?token=secret"])
+            #expect(text.status == 0, "\(text)")
+            #expect(text.lines.first == "Stored: the second request was served from the store.", "\(text)")
+            #expect(text.lines[1].contains("holdfast; fwd=uri-miss; stored") && text.lines[2].contains("holdfast; hit"))
+            #expect(text.text.contains("  next   Would be") && !text.text.contains("secret"), "\(text)")
+            #expect(origin.requestCount(path: "/news/1") == 1)
+            let json = try await gateway.run(["try", "http://a.test/news/1?token=secret", "--format", "json"])
+            let report = try #require(try json.objects().first)
+            #expect(report["isServedFromStore"] as? Bool == true && report["why"] == nil, "\(json)")
+            #expect((report["requests"] as? [[String: Any]])?.map { $0["status"] as? Int } == [200, 200], "\(json)")
+        }
+    }
+
+    @Test(arguments: [("no-store", "'Cache-Control: no-store'"), ("private", "shared cache")])
+    func reasonNotToStoreIsNamed(_ directive: String, _ words: String) async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            origin.behaveNormally()
+            origin.force(.respond(fields: [("Cache-Control", directive)], body: "x"), times: .max)
+            let outcome = try await gateway.run(["try", "http://a.test/x"])
+            #expect(outcome.status == 1 && outcome.lines.first == "Not stored.", "\(outcome)")
+            #expect(outcome.lines.contains { $0.hasPrefix("  why ") && $0.contains(words) }, "\(outcome)")
+            #expect(origin.requestCount(path: "/x") == 2)
+        }
+    }
+
+    @Test func badInputIsNamed() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            let relative = try await folder.run(["try", "/news/1"])
+            #expect(relative.status == 64 && relative.error.contains("/news/1"), "\(relative)")
+            let absent = try await folder.run(["try", "http://a.test/"])
+            #expect(absent.status == 1 && absent.error.contains("No gateway listens on"), "\(absent)")
+        }
+    }
+}
