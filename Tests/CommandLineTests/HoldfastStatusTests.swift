@@ -32,6 +32,15 @@ struct HoldfastStatusTests {
         }
     }
 
+    @Test(arguments: ["status", "origins", "configuration", "mode"])
+    func reportsRejectParameters(_ name: String) async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            let reply = try await gateway.curl("/v1/\(name)?verbose=1")
+            #expect(reply.status == 400 && reply.json["field"] as? String == "verbose", "\(reply.text)")
+            #expect(reply.text.contains("The operation has no parameters."))
+        }
+    }
+
     @Test func originsHaveStateAndNextProbe() async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             let well = try await gateway.run(["origins"])

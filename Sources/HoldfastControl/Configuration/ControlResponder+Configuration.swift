@@ -5,8 +5,9 @@ import Hummingbird
 extension ControlResponder {
     /// The operations on the configuration.
     static let configuration: [Operation] = [
-        Operation(path: "/v1/configuration", method: .get, scope: .read) { responder, _, _ in
-            try Self.response(.ok, Report(value: responder.operations.configuration))
+        Operation(path: "/v1/configuration", method: .get, scope: .read) { responder, request, _ in
+            try QueryMembers.none(in: request)
+            return try Self.response(.ok, Report(value: responder.operations.configuration))
         },
         Operation(path: "/v1/reload", method: .post, scope: .operate) { try await $0.reload($1, $2) },
         Operation(path: "/v1/explain", method: .get, scope: .read) { responder, request, _ in

@@ -4,7 +4,10 @@ import Hummingbird
 extension ControlResponder {
     /// The operations on the mode.
     static let mode: [Operation] = [
-        Operation(path: "/v1/mode", method: .get, scope: .read) { responder, _, _ in try responder.mode() },
+        Operation(path: "/v1/mode", method: .get, scope: .read) { responder, request, _ in
+            try QueryMembers.none(in: request)
+            return try responder.mode()
+        },
         Operation(path: "/v1/mode", method: .put, scope: .operate) { try await $0.setMode($1, $2) },
     ]
 

@@ -13,6 +13,11 @@ struct QueryMembers {
         }
     }
 
+    /// Rejects every parameter.
+    ///
+    /// - Throws: ``ControlProblem``
+    static func none(in request: Request) throws(ControlProblem) { try QueryMembers(request).end(known: []) }
+
     /// A parameter; `nil` if there is none, or if it is empty.
     mutating func text(_ name: String) -> String? {
         members.removeValue(forKey: name).flatMap { $0.isEmpty ? nil : $0 }
@@ -34,9 +39,10 @@ struct QueryMembers {
     func end(known: [String]) throws(ControlProblem) {
         guard let name = members.keys.min() else { return }
         let list = known.map { "'\($0)'" }.joined(separator: ", ")
+        let rest = known.isEmpty ? "The operation has no parameters." : "Known are \(list)."
         throw ControlProblem(
             .invalidRequest,
-            "'\(ControlProblem.shown(name))' is not known. Known are \(list).",
+            "'\(ControlProblem.shown(name))' is not known. \(rest)",
             field: ControlProblem.shown(name),
             value: members[name]
         )
