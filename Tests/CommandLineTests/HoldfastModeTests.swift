@@ -129,6 +129,29 @@ struct HoldfastModeTests {
         }
     }
 
+    @Test func logLevelIsSetForATime() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            func put(_ json: String) async throws -> PurgedGateway.Reply {
+                try await gateway.curl("/v1/log-level", ["-X", "PUT", "--json", json, "-H", "Accept: */*"])
+            }
+            let set = try await put(#"{"level": "debug", "for": "15m", "reason": "why not stored"}"#)
+            #expect(set.status == 200 && set.json["level"] as? String == "debug", "\(set.text)")
+            #expect(set.json["own"] as? String == "notice" && set.json["by"] as? String == "uid \(getuid())")
+            _ = try await gateway.get("/missing")
+            _ = await gateway.server.log.line(containing: " debug ")
+            for (json, field) in [
+                ("[]", nil), ("{}", "level"), (#"{"level": "loud"}"#, "level"), (#"{"level": "debug"}"#, "until"),
+                (#"{"level": "debug", "for": "31d"}"#, "for"), (#"{"level": "debug", "for": "1h", "x": 1}"#, "x"),
+            ] as [(String, String?)] {
+                let reply = try await put(json)
+                #expect(reply.status == 400 && reply.json["field"] as? String == field, "\(json) \(reply.text)")
+            }
+            #expect(try await gateway.curl("/v1/log-level").json["level"] as? String == "debug")
+            let ended = try await put(#"{"level": "notice"}"#)
+            #expect(ended.json["level"] as? String == "notice" && ended.json["until"] == nil, "\(ended.text)")
+        }
+    }
+
     @Test func gatewayThatDoesNotRunIsNamed() async throws {
         try await PurgedGateway.Folder.with { folder in
             let outcome = try await folder.run(["mode", "offline", "--for", "1h"])

@@ -14,6 +14,9 @@ public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOpe
     /// Puts the configured mode into force again. See ``ModeSwitch/end(by:)``.
     func endTemporaryMode(by client: String) async throws
 
+    /// The log level of the program.
+    var logLevels: LogLevels { get }
+
     /// The origins that are routed to, are asked, or failed lately, in alphabetical order.
     var origins: [OriginCondition] { get }
 }
@@ -31,21 +34,26 @@ public struct EngineOperations: CacheOperations {
     private let store: any StoreOperations & StoreListing
     private let modes: ModeSwitch
     private let settings: any ConfigurationOperations
+    /// The log level of the program.
+    public let logLevels: LogLevels
 
     /// - Parameters:
     ///   - store: the operations of the same store that the engine uses.
     ///   - modes: switches the same engine.
     ///   - settings: reloads the configuration of the same engine.
+    ///   - logLevels: the levels of the program's loggers.
     public init(
         engine: CacheEngine,
         store: any StoreOperations & StoreListing,
         modes: ModeSwitch,
-        settings: any ConfigurationOperations
+        settings: any ConfigurationOperations,
+        logLevels: LogLevels
     ) {
         self.engine = engine
         self.store = store
         self.modes = modes
         self.settings = settings
+        self.logLevels = logLevels
     }
 
     // MARK: Mode

@@ -52,7 +52,7 @@ public struct ModeRequest: Sendable, Hashable, Encodable {
     ///
     /// - Throws: ``ControlProblem``
     func temporaryMode(configured: OfflineMode, at now: Timestamp, by client: String) throws -> TemporaryMode? {
-        guard let end = try end(at: now) else {
+        guard let end = try RequestedEnd(until: until, for: self.for).instant(at: now) else {
             // An end that is forgotten is how a gateway stays offline after an outage.
             guard mode == configured else {
                 throw ControlProblem(
@@ -65,62 +65,5 @@ public struct ModeRequest: Sendable, Hashable, Encodable {
             return nil
         }
         return TemporaryMode(mode, until: end, since: now, reason: reason, client: client)
-    }
-
-    private func end(at now: Timestamp) throws -> Timestamp? {
-        switch (until, self.for) {
-        case (nil, nil): return nil
-        case (.some, .some(let length)):
-            throw ControlProblem(
-                .invalidRequest,
-                "'until' and 'for' both name an end. Name one of them.",
-                field: "for",
-                value: length
-            )
-        case (let until?, nil): return try Self.checked(until, EndTime.instant(until), at: now)
-        case (nil, let length?):
-            guard let duration = EndTime.duration(length) else {
-                throw ControlProblem(
-                    .invalidRequest,
-                    "'for' is '\(ControlProblem.shown(length))', and a number with s, m, h or d is expected: 90s, 30m, 2h, 7d.",
-                    field: "for",
-                    value: length
-                )
-            }
-            guard duration <= EndTime.longest else { throw Self.tooLong("for", length) }
-            return now.adding(duration)
-        }
-    }
-
-    private static func checked(_ text: String, _ end: Timestamp?, at now: Timestamp) throws -> Timestamp {
-        guard let end else {
-            throw ControlProblem(
-                .invalidRequest,
-                "'until' is '\(ControlProblem.shown(text))', and an instant by RFC 3339 is expected: 2026-11-25T14:00:00Z.",
-                field: "until",
-                value: text
-            )
-        }
-        guard end > now else {
-            throw ControlProblem(
-                .invalidRequest,
-                "'until' is '\(ControlProblem.shown(text))', which is over: the gateway's clock shows \(EndTime.text(now)).",
-                field: "until",
-                value: text
-            )
-        }
-        guard end <= now.adding(EndTime.longest) else { throw tooLong("until", text) }
-        return end
-    }
-
-    private static func tooLong(_ field: String, _ value: String) -> ControlProblem {
-        let days = Int(EndTime.longest.components.seconds / 86_400)
-        return ControlProblem(
-            .invalidRequest,
-            "'\(field)' is '\(ControlProblem.shown(value))'; the limit is \(days) days. What must last longer belongs into the configuration file.",
-            field: field,
-            value: value,
-            limit: days
-        )
     }
 }

@@ -31,6 +31,7 @@ struct ControlResponder: HTTPResponder {
     let listening: @Sendable () -> String?
     let about: ProgramReport
     let clock: any WallClock
+    let logger: Logger
     var door: ControlDoor
 
     /// One operation: its path, its method, the least scope that opens it, and what it does.
@@ -60,7 +61,7 @@ struct ControlResponder: HTTPResponder {
         }
     }
 
-    static let operations = healthAndPurges + mode + status + configuration + responses
+    static let operations = healthAndPurges + mode + status + configuration + responses + logLevel
 
     private static let healthAndPurges: [Operation] = [
         Operation(path: "/livez", method: .get, scope: .read) { responder, _, _ in

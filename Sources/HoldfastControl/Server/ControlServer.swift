@@ -95,6 +95,7 @@ public final class ControlServer: Service {
             listening: { phase.address },
             about: ProgramReport(version: version, startedAt: clock.now()),
             clock: clock,
+            logger: logger,
             door: .socket
         )
     }

@@ -31,12 +31,13 @@ struct GatewayProcess: Sendable {
         _ named: NamedSettings,
         on group: any EventLoopGroup,
         _ signals: UnixSignalsSequence,
-        _ logger: Logger
+        _ logger: Logger,
+        _ levels: LogLevels
     ) async throws {
         let store = try await open(settings, logger)
         let process: GatewayProcess
         do {
-            process = try await start(settings, named, from: store, on: group, logger)
+            process = try await start(settings, named, from: store, on: group, logger, levels)
         } catch {
             try await store.close()
             throw error
@@ -60,15 +61,33 @@ struct GatewayProcess: Sendable {
         }
     }
 
+    private static func makeEngine(
+        _ settings: ServeSettings,
+        _ store: CacheManager,
+        _ transport: OriginTransport,
+        _ logger: Logger
+    ) -> CacheEngine {
+        CacheEngine(
+            store: store.responses,
+            transport: transport,
+            policy: CachePolicy(kind: .shared),
+            credentialSecret: store.credentialSecret,
+            mode: settings.mode,
+            options: settings.file.options,
+            rules: settings.rules,
+            logger: logger
+        )
+    }
+
     private static func start(
         _ settings: ServeSettings,
         _ named: NamedSettings,
         from store: CacheManager,
         on group: any EventLoopGroup,
-        _ logger: Logger
+        _ logger: Logger,
+        _ levels: LogLevels
     ) async throws -> GatewayProcess {
-        let secret = store.credentialSecret
-        guard secret.count >= 16 else {
+        guard store.credentialSecret.count >= 16 else {
             throw CommandFailure("The store's secret cannot be read. Look at the store with 'cache-dump stats'.")
         }
         let transport = try OriginTransport(
@@ -76,16 +95,7 @@ struct GatewayProcess: Sendable {
             group: group,
             logger: logger
         )
-        let engine = CacheEngine(
-            store: store.responses,
-            transport: transport,
-            policy: CachePolicy(kind: .shared),
-            credentialSecret: secret,
-            mode: settings.mode,
-            options: settings.file.options,
-            rules: settings.rules,
-            logger: logger
-        )
+        let engine = makeEngine(settings, store, transport, logger)
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
         // Before a client can connect: the mode that an operator set outlasts the process.
         await modes.restore()
@@ -104,7 +114,13 @@ struct GatewayProcess: Sendable {
         )
         let control: ControlServer?
         do {
-            let operations = EngineOperations(engine: engine, store: store, modes: modes, settings: configuration)
+            let operations = EngineOperations(
+                engine: engine,
+                store: store,
+                modes: modes,
+                settings: configuration,
+                logLevels: levels
+            )
             control = try await makeControl(settings, operations, store, on: group, logger)
             let address = try await server.start()
             control?.listens(at: "\(address)")

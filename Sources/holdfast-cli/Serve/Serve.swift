@@ -157,12 +157,13 @@ struct Serve: AsyncParsableCommand {
         // control socket in the moment before its permissions are set.
         umask(umask(0o077) | 0o007)
         let threads = settings.threads ?? System.coreCount
-        let logger = Logger.standardError
+        let levels = LogLevels(.notice)
+        let logger = Logger.standardError(levels)
         try DescriptorLimit.raise(for: settings.gateway.maximumConnections, threads: threads, logger)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(try await GatewayProcess.run(settings, named, on: group, signals, logger))
+            outcome = .success(try await GatewayProcess.run(settings, named, on: group, signals, logger, levels))
         } catch {
             outcome = .failure(error)
         }
@@ -176,11 +177,9 @@ struct Serve: AsyncParsableCommand {
 }
 
 extension Logger {
-    /// Writes notices for an operator (an origin became unreachable, or responds again), warnings
-    /// and errors to standard error.
-    fileprivate static var standardError: Logger {
-        var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
-        logger.logLevel = .notice
-        return logger
+    /// Writes to standard error what the levels let through. At `notice` this is what concerns an
+    /// operator: an origin became unreachable, or responds again.
+    fileprivate static func standardError(_ levels: LogLevels) -> Logger {
+        Logger(label: "holdfast") { LeveledLogHandler(label: $0, levels) }
     }
 }

@@ -1,0 +1,103 @@
+import HTTPCache
+import HTTPCacheSemantics
+import Hummingbird
+import Logging
+
+extension ControlResponder {
+    /// The operations on the log level.
+    static let logLevel: [Operation] = [
+        Operation(path: "/v1/log-level", method: .get, scope: .read) { responder, request, _ in
+            try QueryMembers.none(in: request)
+            return try Self.response(.ok, LogLevelReport(responder.operations.logLevels))
+        },
+        Operation(path: "/v1/log-level", method: .put, scope: .operate) { try await $0.setLogLevel($1, $2) },
+    ]
+
+    /// `PUT /v1/log-level`
+    private func setLogLevel(_ request: Request, _ context: ControlContext) async throws -> Response {
+        let levels = operations.logLevels
+        let asked = try LogLevelRequest(json: try await content(of: request))
+        let temporary = try asked.temporary(own: levels.own, at: clock.now(), by: context.client.name)
+        levels.set(temporary)
+        logger.notice(
+            "Log level set",
+            metadata: [
+                "log.level": "\(levels.level)", "log.until": "\(temporary.map { EndTime.text($0.until) } ?? "")",
+                "log.reason": "\(asked.reason ?? "")", "control.client": "\(context.client.name)",
+            ]
+        )
+        return try Self.response(.ok, LogLevelReport(levels))
+    }
+}
+
+/// The log level of a gateway, as clients of the control plane get it.
+struct LogLevelReport: Encodable {
+    /// The level in force.
+    var level: Logger.Level
+    /// The gateway's own level, which is in force again after ``until``.
+    var own: Logger.Level
+    var until: String?
+    var since: String?
+    var reason: String?
+    var by: String?
+
+    init(_ levels: LogLevels) {
+        own = levels.own
+        let temporary = levels.temporary
+        level = temporary?.level ?? own
+        until = temporary.map { EndTime.text($0.until) }
+        since = temporary.map { EndTime.text($0.since) }
+        reason = temporary?.reason
+        by = temporary?.client
+    }
+}
+
+/// A change of the log level: to another one for a time, or back to the gateway's own.
+struct LogLevelRequest {
+    var level: Logger.Level
+    var end: RequestedEnd
+    var reason: String?
+
+    /// - Throws: ``ControlProblem``
+    init(json: [UInt8]) throws(ControlProblem) {
+        var members = try JSONMembers(json: json, example: #"{"level": "debug", "for": "15m"}"#)
+        let known = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+        guard let level = try members.text("level") else {
+            throw ControlProblem(.invalidRequest, "'level' is missing. Name one of \(known).", field: "level")
+        }
+        guard let named = Logger.Level(rawValue: level) else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'level' is '\(ControlProblem.shown(level))', and one of \(known) is expected.",
+                field: "level",
+                value: level
+            )
+        }
+        self.level = named
+        end = RequestedEnd(until: try members.text("until"), for: try members.text("for"))
+        reason = try members.text("reason")
+        try members.end(known: ["for", "level", "reason", "until"])
+        if let reason, let problem = PurgeRequest.problem(ofReason: reason) { throw problem }
+    }
+
+    /// The temporary level that is asked for; `nil` if the gateway's own is.
+    ///
+    /// - Throws: ``ControlProblem``
+    func temporary(own: Logger.Level, at now: Timestamp, by client: String) throws(ControlProblem)
+        -> LogLevels.Temporary?
+    {
+        guard let until = try end.instant(at: now) else {
+            // A level that is forgotten fills a disk.
+            guard level == own else {
+                throw ControlProblem(
+                    .invalidRequest,
+                    "'\(level)' needs an end, because the gateway's own level is '\(own)'. "
+                        + "Name 'until' (2026-11-25T14:00:00Z) or 'for' (15m).",
+                    field: "until"
+                )
+            }
+            return nil
+        }
+        return LogLevels.Temporary(level, until: until, since: now, reason: reason, client: client)
+    }
+}
