@@ -2,12 +2,15 @@
 
 import asyncio
 import http.client
+import json
 import os
 import resource
 import shutil
 import signal
+import socket
 import time
 import urllib.parse
+from statistics import median
 
 import load
 import servers
@@ -22,7 +25,7 @@ MIB = 1 << 20
 class Cases:
     """Each method is one case, in a folder and with processes of its own."""
 
-    NAMES = ["hit_1k", "hit_100k", "hit_disk", "miss", "collapsing", "slow_origin", "idle", "flood", "offline"]
+    NAMES = ["hit_1k", "hit_100k", "hit_disk", "miss", "collapsing", "slow_origin", "idle", "flood", "purge", "offline"]
 
     def __init__(self, options, results):
         self.options, self.results = options, results
@@ -257,6 +260,28 @@ class Cases:
         self.results.limit(f"{text}: peak of the last third, of the second's", growth, ("at most", 1.15))
         self.results.limit(f"{text}, a budget of {budget} MiB: the store's folder at its peak", max(sample[1] for sample in samples) / MIB, ("at most", budget), "MiB")
 
+    def purge(self):
+        """Purges by a tag that all stored responses carry, beside hits at a steady pace."""
+        origin = self.start(servers.origin(self.folder))
+        count = 100_000 if not self.options.quick else 2000
+        mine = self.ours(origin, extra="rules: [{match: {url: '/1k/t*'}, tags: [big]}]")
+        self.fill(mine, "/1k/t", count)
+        for _ in range(2):
+            load.get(mine.port, "/1k/a")
+        self.until(lambda: control(mine, {"select": {"tags": ["big"]}, "dryRun": True})[0]["responses"] == count, f"{count} responses are stored")
+        quiet = [self.paced(mine, "/1k/a", False)[0] for _ in range(self.options.rounds + 1)][1:]
+        self.results.measured("Hits, 1 KiB, at a steady pace", "holdfast, without purges", quiet)
+        for kind, action in (("soft", "expire"), ("hard", "remove")):
+            what = f"{kind} purge of a tag that {count // 1000} thousand responses carry"
+            hits = load.start_wrk(mine.port, seconds=int(self.options.seconds), connections=64, script="paced.lua", arguments=("/1k/a", 16))
+            time.sleep(0.5)
+            matched, took = control(mine, {"select": {"tags": ["big"]}, "action": action})
+            report = load.report_of(hits)
+            if matched["exact"] and matched["responses"] != count:
+                raise Failure(f"The {kind} purge matched {matched['responses']} responses, not {count}.")
+            self.results.limit(f"{what}: until it is acknowledged", took * 1000, ("at most", 50), "ms")
+            self.results.limit(f"{what}: p99 of hits meanwhile, times that without", report["p99"] / median([one["p99"] for one in quiet]), ("at most", 2))
+
     # MARK: Offline
 
     def offline(self):
@@ -305,6 +330,22 @@ class Cases:
                 raise Failure(f"Waited 20 s in vain until {what}.")
             time.sleep(0.02)
         return time.monotonic()
+
+
+def control(server, purge):
+    """Sends a purge over the control socket; returns what it matched, and the seconds that it took."""
+    connection = http.client.HTTPConnection("localhost", timeout=20)
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.connect(os.path.join(server.store, "control.sock"))
+    start = time.monotonic()
+    connection.request("POST", "/v1/purges", json.dumps(purge), {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    body = response.read()
+    took = time.monotonic() - start
+    connection.close()
+    if response.status != 200:
+        raise Failure(f"A purge got {response.status}: {body!r}")
+    return json.loads(body)["matched"], took
 
 
 def disk_use(folder):

@@ -34,13 +34,12 @@ public final class CacheEngine: Sendable {
     package let policy: CachePolicy
     package let clock: any WallClock
     let logger: Logger
-    let metrics = ExchangeMetrics()
+    let telemetry: Telemetry
     let fills = FillRegistry()
     let partitions: CredentialPartition
     let overrides = OverriddenRulesCache()
     package let origins: OriginRegistry
     package let throttle: FailureThrottle
-    let health = OriginHealthMetrics()
     let sleeper: any Clock<Duration>
     let deadlines: Deadlines
     let jitter: @Sendable () -> Double
@@ -64,6 +63,7 @@ public final class CacheEngine: Sendable {
     ///   - clock: read when a request arrives, and when a response does.
     ///   - sleeper: the clock for timeouts and probes.
     ///   - jitter: returns a number from 0 to 1 for each probe of an unreachable origin.
+    ///   - telemetry: counts what this engine does.
     public init(
         store: any ResponseStore,
         transport: any Transport,
@@ -75,6 +75,7 @@ public final class CacheEngine: Sendable {
         clock: any WallClock = SystemWallClock(),
         sleeper: any Clock<Duration> = TimeoutClock(),
         jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
+        telemetry: Telemetry = Telemetry(),
         logger: Logger
     ) {
         precondition(credentialSecret.count >= 16, "A credential secret has at least 16 bytes.")
@@ -94,6 +95,7 @@ public final class CacheEngine: Sendable {
         self.sleeper = sleeper
         self.deadlines = Deadlines(sleeper: sleeper)
         self.jitter = jitter
+        self.telemetry = telemetry
         self.logger = logger
     }
 

@@ -117,7 +117,7 @@ extension CacheEngine {
         do {
             return try await place.perform(suspends: suspends, body)
         } catch {
-            metrics.recordStoreFailure()
+            telemetry.exchanges.recordStoreFailure()
             logger.warning("Store failed", metadata: ["store.operation": "\(operation)", "error": "\(error)"])
             return nil
         }

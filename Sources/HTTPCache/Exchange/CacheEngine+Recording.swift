@@ -21,7 +21,7 @@ extension CacheEngine {
         inSpan: Bool = false,
         _ cacheStatus: () -> String
     ) {
-        metrics.record(ending)
+        telemetry.exchanges.record(ending)
         if isTraced, !inSpan { withSpan(Self.spanName) { $0.describe(method, status, cacheStatus) } }
         guard logger.logLevel <= .debug else { return }
         logger.debug(
@@ -33,7 +33,7 @@ extension CacheEngine {
     }
 
     func record(_ error: any Error, of request: CacheRequest) {
-        metrics.record(error)
+        telemetry.exchanges.record(error)
         logger.debug("Exchange failed", metadata: ["http.method": "\(request.head.method)", "error": "\(error)"])
     }
 

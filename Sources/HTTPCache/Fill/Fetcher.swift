@@ -260,7 +260,7 @@ struct Fetcher: Sendable {
             }
             return true
         } catch {
-            engine.metrics.recordRefusedContent()
+            engine.telemetry.exchanges.recordRefusedContent()
             engine.logger.debug("Content did not pass its check", metadata: ["error.type": "\(type(of: error))"])
             return false
         }

@@ -43,7 +43,7 @@ extension CacheEngine {
 
     func noteResponse(of origin: Origin, to prepared: PreparedRequest) {
         guard origins.answered(origin, { prepared.asked }, at: { clock.now() }) else { return }
-        health.becameReachable(origin)
+        telemetry.origins.becameReachable(origin)
         logger.notice("Origin responds again", metadata: ["origin": "\(origin)"])
     }
 
@@ -68,7 +68,7 @@ extension CacheEngine {
     }
 
     private func becameUnreachable(_ origin: Origin, _ code: TransportError.Code? = nil) {
-        health.becameUnreachable(origin)
+        telemetry.origins.becameUnreachable(origin)
         var metadata: Logger.Metadata = ["origin": "\(origin)"]
         if let code { metadata["error.code"] = "\(code)" }
         logger.notice("Origin cannot be reached; stored responses are served until it can", metadata: metadata)
@@ -186,7 +186,7 @@ extension CacheEngine {
             _ = try await respond(to: request)
         } catch let error as ExchangeError where (error.cause as? TransportError)?.code == .invalidRequest {
             // The target is not valid any more, so no request waits for the origin's return.
-            if origins.forget(origin) { health.becameReachable(origin) }
+            if origins.forget(origin) { telemetry.origins.becameReachable(origin) }
         } catch {}
     }
 

@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 import Metrics
 
-/// Counts exchanges by how they ended. Made once; its one dimension is bounded.
+/// Counts exchanges by how they ended. Its one dimension is bounded.
 struct ExchangeMetrics: Sendable {
     enum Ending: Int, CaseIterable {
         case hit, staleHit, validated, fetched, collapsed, bypass, refused, failed
@@ -14,12 +14,12 @@ struct ExchangeMetrics: Sendable {
     private let storeFailures: Counter
     private let refusedContents: Counter
 
-    init() {
+    init(factory: any MetricsFactory) {
         counters = Ending.allCases.map {
-            Counter(label: "holdfast_exchanges_total", dimensions: [("outcome", $0.label)])
+            Counter(label: "holdfast_exchanges_total", dimensions: [("outcome", $0.label)], factory: factory)
         }
-        storeFailures = Counter(label: "holdfast_store_failures_total")
-        refusedContents = Counter(label: "holdfast_refused_contents_total")
+        storeFailures = Counter(label: "holdfast_store_failures_total", factory: factory)
+        refusedContents = Counter(label: "holdfast_refused_contents_total", factory: factory)
     }
 
     func record(_ ending: Ending) { counters[ending.rawValue].increment() }

@@ -30,7 +30,7 @@ final class OriginHealthMetrics: Sendable {
 
     private let factory: any MetricsFactory
 
-    init(factory: any MetricsFactory = MetricsSystem.factory) { self.factory = factory }
+    init(factory: any MetricsFactory) { self.factory = factory }
 
     func becameUnreachable(_ origin: Origin) {
         change(origin) { series in

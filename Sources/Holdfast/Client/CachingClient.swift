@@ -209,6 +209,7 @@ public final class CachingClient: Sendable {
             rules: rules.isEmpty ? nil : rules,
             clock: clock,
             sleeper: sleeper,
+            telemetry: Telemetry(),
             logger: logger
         )
         EnvironmentSwitch.callLane.report(to: logger)

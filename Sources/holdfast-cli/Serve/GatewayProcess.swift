@@ -75,6 +75,7 @@ struct GatewayProcess: Sendable {
             mode: settings.mode,
             options: settings.file.options,
             rules: settings.rules,
+            telemetry: Telemetry(),
             logger: logger
         )
     }
