@@ -218,7 +218,7 @@ struct ExchangeFlowTests {
 
     /// The reasons for which a stored response stands in for the origin's.
     enum Trouble: CaseIterable {
-        case slow, status, statusForOthers, looksWrong, unreachable
+        case slow, status, statusForOthers, looksWrong, unreachable, noPlace, noConnection
     }
 
     private func met(_ trouble: Trouble, _ flow: inout ExchangeFlow, _ stored: StoredResponse) throws
@@ -232,6 +232,8 @@ struct ExchangeFlowTests {
         case .statusForOthers: return flow.received(.released(.serviceUnavailable))
         case .looksWrong: return flow.received(.refused(stored))
         case .unreachable: return flow.failed(TransportError(code: .connect, message: "unreachable"))
+        case .noPlace: return flow.failed(ExchangeError.overloaded(flow.prepared.request, .full, EngineOptions()))
+        case .noConnection: return flow.failed(TransportError(code: .overloaded, message: "no connection"))
         }
     }
 
@@ -241,7 +243,7 @@ struct ExchangeFlowTests {
         guard case .standIn(let serve) = try met(trouble, &flow, stale) else { throw UnexpectedAction() }
         let details: [Trouble: CacheOutcome.Detail] = [
             .slow: .slow, .status: .staleIfError, .statusForOthers: .staleIfError, .looksWrong: .guarded,
-            .unreachable: .offline,
+            .unreachable: .offline, .noPlace: .overloaded, .noConnection: .overloaded,
         ]
         #expect(serve.stored.id == stale.id && serve.outcome.detail == details[trouble])
     }
@@ -278,6 +280,9 @@ struct ExchangeFlowTests {
             #expect(flow.plan?.fetch.validating == nil && flow.plan?.fetch.mayStandIn == false)
         case (.unreachable, .refuse(let error)):
             #expect((error as? ExchangeError)?.code == .originUnreachable)
+        case (.noPlace, .refuse(let error)), (.noConnection, .refuse(let error)):
+            let error = error as? ExchangeError
+            #expect(error?.code == .overloaded && error?.status == 503)
         default: throw UnexpectedAction()
         }
     }

@@ -53,10 +53,12 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The origin is unreachable. A stored response was to be served in its place, but its body is
-    /// gone.
+    /// The origin is unreachable, or this cache is overloaded. A stored response was to be served
+    /// in place of an error, but its body is gone, so the error is thrown after all.
     package static func bodyGone(_ cause: any Error) -> ExchangeError {
-        ExchangeError(
+        if let refusal = cause as? ExchangeError { return refusal }
+        if let failure = cause as? TransportError, let overload = overloaded(failure) { return overload }
+        return ExchangeError(
             code: .originUnreachable,
             message: "\(cause)",
             status: 504,

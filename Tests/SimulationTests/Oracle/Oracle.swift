@@ -100,7 +100,7 @@ struct Oracle {
             !world.invalidations.contains(where: { $0.isRemoval && ($0.endedTick ?? .max) > call.begunTick }),
             // A later response replaced it, and may forbid its use.
             !world.log.contains(where: {
-                $0.resource == call.resource && $0.status == 200 && $0.fateTick > call.begunTick
+                $0.resource == call.resource && $0.status < 400 && $0.fateTick > call.begunTick
             })
         else { return }
         for stored in call.storedAtBeginning where stored.head.status.code < 400 && stored.head.status.code != 206 {
