@@ -51,10 +51,32 @@ struct ExchangeFlowTests {
         let gone = try stored(id: 1, age: 10)
         let other = try stored(id: 2, age: 20, fields: [.cacheControl: "max-age=60", .vary: "Accept"])
         let first = try serve(flow.lookUp([gone, other])).stored.id
-        #expect(try serve(flow.bodyGone()).stored.id == 3 - first)
-        try ask(flow.bodyGone())
+        try lookAgain(flow.bodyGone())
+        #expect(try serve(flow.lookUp([gone, other])).stored.id == 3 - first)
+        try lookAgain(flow.bodyGone())
+        try ask(flow.lookUp([gone, other]))
         // Both were stored when the origin was asked, so an error must not replace them.
         #expect(flow.plan?.known.variants.count == 2)
+    }
+
+    /// A renewal replaced the response between lookup and opening.
+    @Test func replacementIsServedIfTheBodyIsGone() throws {
+        var flow = try flow(mode: .offline)
+        #expect(try serve(flow.lookUp([try stored(id: 1, age: 100)])).stored.id == 1)
+        try lookAgain(flow.bodyGone())
+        #expect(try serve(flow.lookUp([try stored(id: 2, age: 0)])).stored.id == 2)
+    }
+
+    /// Responses that are replaced again and again keep no caller looking.
+    @Test func fourthLookupIsTheLastForGoneBodies() throws {
+        var flow = try flow()
+        for number in 1...4 {
+            let found = [try stored(id: Int64(number), age: 10), try stored(id: 10, age: 20)]
+            _ = try serve(flow.lookUp(found))
+            if number < 4 { try lookAgain(flow.bodyGone()) }
+        }
+        #expect(try serve(flow.bodyGone()).stored.id == 10)
+        try ask(flow.bodyGone())
     }
 
     @Test(arguments: [CacheRequest.Preference.storedOnly, .standard]) func missWithoutOriginIsRefused(
@@ -380,6 +402,10 @@ struct ExchangeFlowTests {
 
     private func ask(_ action: ExchangeFlow.LookupAction) throws {
         guard case .ask = action else { throw UnexpectedAction() }
+    }
+
+    private func lookAgain(_ action: ExchangeFlow.LookupAction) throws {
+        guard case .lookUp = action else { throw UnexpectedAction() }
     }
 
     private func serve(_ action: ExchangeFlow.LookupAction) throws -> ExchangeFlow.Serve {

@@ -36,6 +36,9 @@ import Testing
 /// | a 304's private fields are kept | the store's content |
 /// | an error replaces a success stored meanwhile | the store's commits |
 /// | a guest's private response answers users | a guest's response |
+/// | a mode outlasts its end | the mode after each pause |
+/// | a reload leaves the rules of before | the mode of a call that begins after it |
+/// | a body that is replaced before it is opened is a miss | seed 1484 of an earlier version |
 @Suite struct SimulationTests {
     static let exchanges = 300
 

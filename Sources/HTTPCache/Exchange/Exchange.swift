@@ -50,15 +50,19 @@ struct Exchange {
     /// - Returns: `nil` if the store is to be looked up again.
     private mutating func perform(_ decided: ExchangeFlow.LookupAction) async throws -> CacheResponse? {
         var action = decided
-        while case .serve(let serve) = action {
-            if let response = await engine.open(serve, for: prepared) {
-                renew(serve)
-                return response
+        while true {
+            switch action {
+            case .serve(let serve):
+                if let response = await engine.open(serve, for: prepared) {
+                    renew(serve)
+                    return response
+                }
+                action = flow.bodyGone()
+            case .lookUp: return nil
+            case .ask: return try await ask()
+            case .refuse(let refusal): throw refusal
             }
-            action = flow.bodyGone()
         }
-        if case .refuse(let refusal) = action { throw refusal }
-        return try await ask()
     }
 
     /// Renews a stored response that was served. No caller waits for it.

@@ -17,6 +17,8 @@ struct ExchangeFlow: Sendable {
     enum LookupAction: Sendable {
         /// Open the body and serve it; ``bodyGone()`` if that fails.
         case serve(Serve)
+        /// Look up again: the response that was to be served may have been replaced.
+        case lookUp
         /// Ask the origin, if it can be asked: ``considered(recent:verdict:)``.
         case ask
         case refuse(ExchangeError)
@@ -75,7 +77,7 @@ struct ExchangeFlow: Sendable {
 
     private enum State {
         case lookingUp
-        case serving(Serve, among: [StoredResponse])
+        case serving(Serve)
         case asking
         case admitting
         case waiting
@@ -99,6 +101,8 @@ struct ExchangeFlow: Sendable {
     private var lookups = 0
     /// The last lookup.
     private var lookup = Lookup()
+    /// Stored responses whose bodies are gone.
+    private var gone: [StoredResponse] = []
     /// The fetch that was decided on; `nil` before that.
     private(set) var plan: FetchPlan?
     /// Whether it waits for a fetch that another caller leads.
@@ -136,21 +140,29 @@ struct ExchangeFlow: Sendable {
         if lookups > 0 { machine.advance(to: now()) }
         lookups += 1
         lookup = Lookup(found: found, isWhole: isWhole, start: start)
-        return decide(request.ignoresStored ? [] : found)
+        return decide()
     }
 
-    /// The body of the stored response that was to be served is gone.
+    /// The body of the stored response that was to be served is gone: damaged, evicted, or replaced
+    /// since the lookup. Then the response that replaced it is there.
     mutating func bodyGone() -> LookupAction {
-        guard case .serving(let serve, let candidates) = state else {
+        guard case .serving(let serve) = state else {
             preconditionFailure("No stored response was to be served.")
         }
-        return decide(candidates.filter { $0.id != serve.stored.id })
+        gone.append(serve.stored)
+        guard lookups == Self.lookupLimit else {
+            state = .lookingUp
+            return .lookUp
+        }
+        return decide()
     }
 
-    private mutating func decide(_ candidates: [StoredResponse]) -> LookupAction {
+    private mutating func decide() -> LookupAction {
+        var candidates = request.ignoresStored ? [] : lookup.found
+        if !gone.isEmpty { candidates.removeAll { gone.contains($0) } }
         switch machine.lookedUp(candidates) {
         case .serve(let serve):
-            state = .serving(serve, among: candidates)
+            state = .serving(serve)
             return .serve(serve)
         case .fetch(let fetch):
             plan = FetchPlan(fetch, lookup.found, isWhole: lookup.isWhole, fence: lookup.start.fence, for: prepared)

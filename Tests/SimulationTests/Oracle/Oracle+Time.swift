@@ -65,8 +65,9 @@ extension Oracle {
             // be sent.
             if detail == "overloaded", isGood, preference == .networkFirst { return }
             let mayStandIn = mayBeStale && served.status < 400 && !served.isInvalidated
-            if detail == "slow", mayStandIn, world.configuration.options.softTimeout != nil { return }
-            if detail == "guarded", mayStandIn, world.configuration.options.goodDataGuard != nil { return }
+            let options = world.optionsInForce
+            if detail == "slow", mayStandIn, options.contains(where: { $0.softTimeout != nil }) { return }
+            if detail == "guarded", mayStandIn, options.contains(where: { $0.goodDataGuard != nil }) { return }
         }
         report(
             call,
@@ -166,7 +167,7 @@ extension Oracle {
     /// it.
     func sawOriginUnreachable(_ call: Call) -> Bool {
         let host = world.resources[call.resource].host
-        let hardTimeout = world.configuration.options.hardTimeout?.milliseconds ?? .max
+        let hardTimeout = world.optionsInForce.compactMap { $0.hardTimeout?.milliseconds }.min() ?? .max
         var isOriginUnreachable = false
         var unreachableAt: Int64 = 0
         for entry in world.log.filter({ $0.host == host }).sorted(by: { $0.fateTick < $1.fateTick }) {
@@ -185,10 +186,7 @@ extension Oracle {
             if entry.fate == .unreachable || (isTooLate && entry.fate != .waiting), entry.resource == call.resource,
                 entry.fateTick > call.quiescentTick
                     || call.begunAt - entry.fateAt
-                        <= max(
-                            world.configuration.options.failureThrottle.milliseconds,
-                            Self.longestPause
-                        )
+                        <= max(longestThrottle, Self.longestPause)
             {
                 return true
             }
@@ -197,11 +195,13 @@ extension Oracle {
         return isOriginUnreachable || world.unreachable.contains(host)
     }
 
+    private var longestThrottle: Int64 { world.optionsInForce.map(\.failureThrottle.milliseconds).max() ?? 0 }
+
     private func sawServerError(_ call: Call) -> Bool {
         world.log.contains { entry in
             entry.resource == call.resource && entry.status >= 500
                 && (entry.fateTick > call.quiescentTick
-                    || call.begunAt - entry.fateAt <= world.configuration.options.failureThrottle.milliseconds)
+                    || call.begunAt - entry.fateAt <= longestThrottle)
         }
     }
 

@@ -83,9 +83,11 @@ struct Oracle {
                 report(call, "reports a failed exchange that did not fail")
             }
         case .overloaded:
-            let options = world.configuration.options
             // No call waits for a place for longer than the hard timeout.
-            if options.waitingLimit > 100, options.inFlightLimit > 100 || options.hardTimeout == nil {
+            let isAllowed = world.optionsInForce.contains {
+                $0.waitingLimit <= 100 || ($0.inFlightLimit <= 100 && $0.hardTimeout != nil)
+            }
+            if !isAllowed {
                 report(call, "refused as overloaded")
             }
         default: report(call, "unexpected error")

@@ -12,7 +12,8 @@ final class Call: @unchecked Sendable {
     let request: CacheRequest
     let resource: Int
     let isReadingWhole: Bool
-    let mode: OfflineMode
+    /// That it began in.
+    var mode: OfflineMode
     let quiescentTick: Int
     var begunTick = 0
     var begunAt: Int64 = 0

@@ -14,6 +14,7 @@ final class Simulation: @unchecked Sendable {
     let origin: SimulatedOrigin
     let store: SimulatedStore
     let engine: CacheEngine
+    let steering: SimulatedOperator
     let thread: SerialThread
     let oracle: Oracle
     private var generator: SeededGenerator
@@ -75,6 +76,8 @@ final class Simulation: @unchecked Sendable {
             jitter: { jitter.next() },
             logger: Logger(label: "simulation", factory: { _ in SwiftLogNoOpLogHandler() })
         )
+        origin.engine = engine
+        steering = SimulatedOperator(world, engine, store, SeededGenerator(seed, part: 6))
     }
 
     private final class Jitter: @unchecked Sendable {
@@ -117,7 +120,7 @@ final class Simulation: @unchecked Sendable {
                 await herd()
             } else {
                 for _ in 0..<generator.int(1...(generator.chance(0.2) ? 20 : 5)) { start(randomRequest()) }
-                if generator.chance(0.15) { invalidate() }
+                steering.act()
             }
             if world.configuration.shutsDownEarly, world.calls.count > exchanges * 3 / 4 { break }
         }
@@ -141,12 +144,11 @@ final class Simulation: @unchecked Sendable {
     private func quiesce() async {
         await thread.quiesce()
         world.quiescentTick = world.nextTick()
+        origin.offlineVersion = engine.mode == .offline ? engine.settingsVersion : nil
+        steering.checkEnd()
     }
 
     private func changeWorld() {
-        if generator.chance(0.05) {
-            engine.mode = generator.pick([.automatic, .automatic, .online, .offline, .preferStored])
-        }
         if generator.chance(0.06) {
             let host = generator.pick(["a.example", "b.example"])
             if world.unreachable.remove(host) == nil, world.configuration.originFaults > 0 {
@@ -156,28 +158,6 @@ final class Simulation: @unchecked Sendable {
         if generator.chance(0.1) {
             world.resources[generator.int(0...(world.resources.count - 1))].change(at: world.now, &generator)
         }
-    }
-
-    private func invalidate() {
-        let resource = generator.pick(world.resources)
-        let target = try? TargetURI(resource.uri)
-        let scope: InvalidationScope
-        switch generator.int(0...9) {
-        case 0: scope = .all
-        case 1, 2: scope = .tag("group https://\(resource.host):443 \(generator.pick(["news", "prices"]))")
-        case 3, 4, 5:
-            guard let target else { return }
-            scope = .key(CacheKey(target: target))
-        case 6:
-            guard let target else { return }
-            scope = .prefix(TargetPrefix(target))
-        default:
-            guard let target else { return }
-            scope = .target(target)
-        }
-        let (store, now) = (store, world.wall.now())
-        let keeps = generator.chance(0.7)
-        Task { _ = try? await store.invalidate(scope, keepingForOffline: keeps, at: now) }
     }
 
     /// Waits for all calls, shuts the engine down, and checks that nothing is left.
@@ -192,6 +172,7 @@ final class Simulation: @unchecked Sendable {
             }
         }
         world.isShutDown = true
+        await steering.rest()
         let isDown = Flag()
         let engine = engine
         Task {
@@ -282,8 +263,14 @@ final class Simulation: @unchecked Sendable {
         }
         call.begunTick = world.nextTick()
         call.begunAt = world.now
+        guard let prepared = engine.prepare(call.request) else {
+            return world.report(call, "has no target")
+        }
+        call.mode = prepared.mode
+        let mode = steering.mode(for: world.resources[call.resource].host)
+        if call.mode != mode { world.report(call, "began in another mode than \(mode), which is in force") }
         do {
-            let response = try await engine.respond(to: call.request)
+            let response = try await engine.respond(to: prepared)
             call.respondedTick = world.nextTick()
             call.response = response
             if response.source == .store { hits += 1 }
@@ -368,7 +355,7 @@ final class Simulation: @unchecked Sendable {
     /// origin.
     private func herd() async {
         guard engine.mode == .automatic || engine.mode == .online, world.unreachable.isEmpty,
-            world.configuration.options.waitingLimit > 100
+            world.options.waitingLimit > 100
         else { return }
         let number = world.resources.count
         var resource = Resource.random(number, &generator)

@@ -12,6 +12,10 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
     private var generator: SeededGenerator
     private(set) var waiting: [String: Int] = [:]
     private(set) var openBodies = 0
+    weak var engine: CacheEngine?
+    /// ``CacheEngine/settingsVersion`` when all tasks waited in mode `offline`; `nil` in another
+    /// mode.
+    var offlineVersion: UInt64?
 
     init(_ world: World, _ generator: SeededGenerator) {
         self.world = world
@@ -40,7 +44,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         world.arrived(entry)
         waiting[host, default: 0] += 1
         defer { waiting[host, default: 0] -= 1 }
-        if waiting[host, default: 0] > world.configuration.options.inFlightLimit {
+        if waiting[host, default: 0] > world.optionsInForce.map(\.inFlightLimit).max() ?? 0 {
             world.violations.append(
                 "origin \(host) has \(waiting[host] ?? 0) requests under way, entry \(entry.number)"
             )
@@ -65,6 +69,9 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
     }
 
     private func probed(_ request: TransportRequest) async throws -> TransportResponse {
+        if let offlineVersion, offlineVersion == engine?.settingsVersion {
+            world.violations.append("a probe opened a socket in mode offline")
+        }
         if world.unreachable.contains(request.head.authority ?? "") {
             throw TransportError(code: .connect, message: "The origin is unreachable.")
         }
@@ -104,7 +111,9 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         if !request.method.isSafeByName { return changed(request, entry) }
         let resource = world.resources[entry.resource]
         var representation = resource.representation(for: request.headerFields)
-        if resource.cacheControl?.contains("no-store") == true { representation.serial = entry.number + 1 }
+        // Each response that must not be stored has its own bytes, so that one that is served again
+        // is found. One that may be stored has the bytes that its validators promise.
+        if Rules(resource.cacheControl).forbidsStorage { representation.serial = entry.number + 1 }
         entry.representation = representation
         entry.varies = resource.varies
         if fault(0.5) { return error(entry) }
@@ -117,7 +126,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
             return notModified(fields, resource, entry)
         }
         fields[.brought] = "\(entry.number)"
-        if world.configuration.options.goodDataGuard != nil, fault(0.3) {
+        if world.options.goodDataGuard != nil, fault(0.3) {
             // A captive portal.
             fields[.contentType] = "text/html"
         }

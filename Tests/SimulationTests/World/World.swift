@@ -12,7 +12,9 @@ final class World: @unchecked Sendable {
 
     let wall = ManualClock()
     let durations = ManualDurationClock()
-    var configuration: Configuration
+    let configuration: Configuration
+    /// The options of the engine, in the order in which they came into force.
+    var optionsInForce: [EngineOptions]
     var resources: [Resource] = []
     var log: [OriginEntry] = []
     var invalidations: [Invalidation] = []
@@ -34,7 +36,13 @@ final class World: @unchecked Sendable {
     private(set) var elapsed: Int64 = 0
     private var bytes: [Representation: ByteBuffer] = [:]
 
-    init(_ configuration: Configuration) { self.configuration = configuration }
+    init(_ configuration: Configuration) {
+        self.configuration = configuration
+        optionsInForce = [configuration.options]
+    }
+
+    /// The options that are in force now.
+    var options: EngineOptions { optionsInForce[optionsInForce.count - 1] }
 
     func nextTick() -> Int {
         precondition(SerialThread.isCurrent, "A task of the simulation left its thread.")
@@ -90,18 +98,26 @@ struct Configuration: Sendable {
         setsClockBack = generator.chance(0.15)
         shutsDownEarly = generator.chance(0.15)
         options = EngineOptions()
-        options.softTimeout = generator.pick([nil, nil, .milliseconds(200), .seconds(2)])
-        options.hardTimeout = generator.pick([.seconds(60), .seconds(5)])
-        options.eagerRefresh = generator.pick([nil, nil, 0.5])
-        options.failureThrottle = generator.pick([.zero, .seconds(1), .seconds(5)])
+        options.change(&generator)
         options.breaker.failureThreshold = generator.int(1...3)
-        options.inFlightLimit = generator.pick([1, 2, 8, 256])
-        options.waitingLimit = generator.pick([3, 4096, 4096])
+        options.usesCacheGroups = generator.chance(0.8)
+    }
+}
+
+extension EngineOptions {
+    /// Draws the options that a reload may change.
+    mutating func change(_ generator: inout SeededGenerator) {
+        softTimeout = generator.pick([nil, nil, .milliseconds(200), .seconds(2)])
+        hardTimeout = generator.pick([.seconds(60), .seconds(5)])
+        eagerRefresh = generator.pick([nil, nil, 0.5])
+        failureThrottle = generator.pick([.zero, .seconds(1), .seconds(5)])
+        inFlightLimit = generator.pick([1, 2, 8, 256])
+        waitingLimit = generator.pick([3, 4096, 4096])
+        goodDataGuard = nil
         if generator.chance(0.3) {
             var guardian = GoodDataGuard()
             guardian.refusesEmpty = generator.chance(0.7)
-            options.goodDataGuard = guardian
+            goodDataGuard = guardian
         }
-        options.usesCacheGroups = generator.chance(0.8)
     }
 }
