@@ -42,6 +42,9 @@ package struct StoreLimits: Sendable {
     /// The most operations in one transaction. Each touches its own page of the key index, and all
     /// these pages go to the log.
     var batch: Int
+    /// The most entries that one step of a sweep examines. It is short, because a hit that shares a
+    /// core with the sweep may wait for a step.
+    var sweepStep: Int { max(16, batch / 16) }
     /// The most entries that one call stores in a transaction. No other caller waits in it, so this
     /// may exceed ``batch``: an index page shared by several entries is written once.
     var entriesTogether: Int { max(batch, min(4096, Int(checkpoint / Self.pageSize))) }

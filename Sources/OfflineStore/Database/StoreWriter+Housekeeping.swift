@@ -114,7 +114,7 @@ extension StoreWriter {
         var isDone = false
         do {
             try transaction(connection) {
-                isDone = try context.sweepTags(atMost: Int64(database.limits.batch))
+                isDone = try context.sweepTags(atMost: Int64(database.limits.sweepStep))
                 try context.writeTagBytes()
             }
         } catch {

@@ -11,7 +11,7 @@ extension StoreWriter {
         var step = WriteContext.SweepStep()
         do {
             try transaction(connection) {
-                step = try context.sweepEntries(atMost: database.limits.batch)
+                step = try context.sweepEntries(atMost: database.limits.sweepStep)
                 try context.writeTagBytes()
             }
         } catch {

@@ -179,24 +179,42 @@ final class StoreWriter: Sendable {
     private func drain() {
         while true {
             waiting.gather()
-            let (batch, hasMore) = access.withLock { _ in step() }
-            waiting.admitWaiters(all: batch.isEmpty)
-            if !hasMore { waiting.resumeIdleCallers() }
-            if batch.isEmpty, !hasMore, waiting.endWork() { return }
+            let begun = ContinuousClock.now
+            let step = access.withLock { _ in takeStep() }
+            waiting.admitWaiters(all: step.isIdle)
+            if !step.hasMore { waiting.resumeIdleCallers() }
+            if step.isIdle, !step.hasMore, waiting.endWork() { return }
+            if step.isIdle, step.isSweep { waiting.rest(min(ContinuousClock.now - begun, Self.longestRest)) }
         }
     }
 
+    /// The longest pause between two steps of a sweep.
+    private static let longestRest = Duration.milliseconds(10)
+
+    private struct Step {
+        /// Whether no operation waited.
+        var isIdle: Bool
+        /// Whether there is more housekeeping to do.
+        var hasMore = false
+        /// Whether that is a sweep and nothing else. It is in no hurry: what is invalidated is
+        /// treated so before its row is marked.
+        var isSweep = false
+    }
+
     /// Runs one transaction of waiting operations, and one step of housekeeping.
-    private func step() -> (batch: [WriteJob], hasMore: Bool) {
+    private func takeStep() -> Step {
         let batch = takeBatch()
         guard let connection = memory.connection else {
             for job in batch { job.fail(StoreCore.closed) }
-            return (batch, false)
+            return Step(isIdle: batch.isEmpty)
         }
         if !batch.isEmpty { run(batch, connection) }
         // A store that is closing leaves its housekeeping to the next opening.
-        let hasMore = isHousekeepingDue && !waiting.isRefusing && doHousekeeping(connection)
-        return (batch, hasMore)
+        guard isHousekeepingDue, !waiting.isRefusing, doHousekeeping(connection) else {
+            return Step(isIdle: batch.isEmpty)
+        }
+        let isSweep = (memory.wantsTagSweep || memory.wantsEntrySweep) && !memory.isEvicting && !memory.wantsVacuum
+        return Step(isIdle: batch.isEmpty, hasMore: true, isSweep: isSweep)
     }
 
     private func takeBatch() -> [WriteJob] {

@@ -151,10 +151,22 @@ final class WriteQueue: Sendable {
             state.awaitedCount = state.lastCount
             return false
         }
-        if isComplete { return }
-        guard haveGathered.wait(timeout: .now() + .microseconds(Self.gatheringMicroseconds)) == .timedOut else {
-            return
+        if !isComplete { waitForAwaited(.microseconds(Self.gatheringMicroseconds)) }
+    }
+
+    /// Waits until an operation arrives, but no longer than this, so that a long sweep leaves time
+    /// to others. If a caller waits for the end of all work, it does not wait.
+    func rest(_ duration: Duration) {
+        let isNeeded = state.withLock { state in
+            guard state.refusal == nil, state.pending.isEmpty, state.idleWaiters.isEmpty else { return false }
+            state.awaitedCount = 1
+            return true
         }
+        if isNeeded { waitForAwaited(.microseconds(Int(duration / .microseconds(1)))) }
+    }
+
+    private func waitForAwaited(_ limit: DispatchTimeInterval) {
+        guard haveGathered.wait(timeout: .now() + limit) == .timedOut else { return }
         let isSignalled = state.withLock { state in
             defer { state.awaitedCount = nil }
             return state.awaitedCount == nil
