@@ -57,20 +57,24 @@ public final class GatewayServer: Service {
     ///   - instance: a number that differs between gateways with the same pseudonym. It is part of
     ///     the `Via` of requests, so that a request that comes back to this gateway is rejected.
     ///   - clock: the clock for the `Date` of responses that have none.
+    ///   - purging: performs the purges of clients under ``GatewayConfiguration/purgers``; `nil`
+    ///     rejects every PURGE.
     public init(
         configuration: GatewayConfiguration,
         engine: CacheEngine,
         group: any EventLoopGroup,
         instance: UInt32 = .random(in: .min ... .max),
         clock: any WallClock = SystemWallClock(),
-        logger: Logger
+        logger: Logger,
+        purging: (any ClientPurging)? = nil
     ) {
         self.service = GatewayService(
             configuration: configuration,
             engine: engine,
             instance: instance,
             clock: clock,
-            logger: logger
+            logger: logger,
+            purging: purging
         )
         self.group = group
         EnvironmentSwitch.socketWriter.report(to: logger)

@@ -13,19 +13,23 @@ final class GatewayService: Sendable {
     let engine: CacheEngine
     let clock: any WallClock
     let logger: Logger
+    /// `nil`: no client may purge.
+    let purging: (any ClientPurging)?
 
     init(
         configuration: GatewayConfiguration,
         engine: CacheEngine,
         instance: UInt32,
         clock: any WallClock,
-        logger: Logger
+        logger: Logger,
+        purging: (any ClientPurging)? = nil
     ) {
         self.current = Mutex(ConfigurationInForce(configuration, instance: instance))
         self.instance = instance
         self.engine = engine
         self.clock = clock
         self.logger = logger
+        self.purging = purging
     }
 
     /// The current configuration. Each request reads it once, and is served by it to its end.

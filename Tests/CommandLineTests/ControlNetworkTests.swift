@@ -187,6 +187,48 @@ struct ControlNetworkTests {
         }
     }
 
+    @Test("PURGE on the gateway's own port needs an address and a token") func purgesByMethod() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try write(Network.tokens["purge"] ?? "", folder.path + "/a.token")
+                try write(Network.tokens["read"] ?? "", folder.path + "/b.token")
+                let tokens = "[{name: deploy, file: a.token, scope: purge}, {name: b, file: b.token, scope: read}]"
+                let rule = "  - {match: {url: \"/ignoring\"}, ignore: {parameters: [utm]}}"
+                try folder.write(origin, rule + "\nclients: {purgers: [127.0.0.0/8]}\ncontrol: {tokens: \(tokens)}")
+                origin.respond("v1")
+                try await PurgedGateway.with(folder) { gateway in
+                    func purge(_ path: String, _ scope: String?, _ fields: String = "") async throws -> String {
+                        let token = scope.flatMap { Network.tokens[$0] }
+                        let credentials = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+                        let head = "PURGE \(path) HTTP/1.1\r\nHost: b.test\r\n" + credentials + fields
+                        return try await ServerProcess.send(head + "Connection: close\r\n\r\n", to: gateway.server.port)
+                    }
+                    let targets = ["/news/1", "/news/2", "/other", "/ignoring?utm=1"]
+                    try await gateway.warm(targets.map { .init(path: $0, host: "b.test") })
+                    let count = origin.requestCount
+                    for scope in [nil, "read", "operate"] {
+                        #expect(try await purge("/other", scope).hasPrefix("HTTP/1.1 405 "))
+                    }
+                    #expect(origin.requestCount == count)
+                    #expect(try await gateway.get("/other", host: "b.test").contains("; hit; ttl="))
+                    let reply = try await purge("/other", "purge")
+                    #expect(reply.hasPrefix("HTTP/1.1 200 ") && reply.contains(#""action":"expire""#), "\(reply)")
+                    #expect(reply.contains(#""responses":1"#) && reply.contains(#""sequence":"#), "\(reply)")
+                    #expect(origin.requestCount == count)
+                    #expect(try await !gateway.get("/other", host: "b.test").contains("; hit; ttl="))
+                    #expect(try await gateway.get("/news/1", host: "b.test").contains("; hit; ttl="))
+                    #expect(try await purge("/", "purge", "Surrogate-Key: news\r\n").contains(#""responses":2"#))
+                    #expect(try await !gateway.get("/news/2", host: "b.test").contains("; hit; ttl="))
+                    #expect(try await purge("/ignoring?utm=9", "purge").contains(#""responses":1"#))
+                    let removal = try await purge("/news/1", "purge", "Fastly-Soft-Purge: 0\r\n")
+                    #expect(removal.contains(#""action":"remove""#), "\(removal)")
+                    let history = try await gateway.curl("/v1/purges").json["purges"] as? [[String: Any]]
+                    #expect(history?.map { $0["by"] as? String } == Array(repeating: "deploy", count: 4))
+                }
+            }
+        }
+    }
+
     @Test func tokenIsMadeIfNoneIsNamed() async throws {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in

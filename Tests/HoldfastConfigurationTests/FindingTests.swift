@@ -110,6 +110,18 @@ import Testing
             "f:4: control.listen: 'control.socket' is 'off', which turns the whole control plane off. Leave one of them out."
         ),
         (
+            "version: 1\nclients: {purgers: [10.0.0.0/8]}\ncontrol: {socket: off}",
+            "f:2: clients.purgers: 'control.socket' is 'off', which turns the whole control plane off. Leave one of them out."
+        ),
+        (
+            "version: 1\ncontrol:\n  tokens: [{name: a, file: b, scope: read}]",
+            "f:3: control.tokens: It has no effect without 'control.listen' or 'clients.purgers'."
+        ),
+        (
+            "version: 1\nclients: {purgers: a}",
+            "f:2: clients.purgers: 'a' is not an address or a range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8'."
+        ),
+        (
             "version: 1\ncontrol: {hosts: [a.test], insecure: true}",
             "f:2: control.hosts: It has no effect without 'control.listen'.\nf:2: control.insecure: It has no effect without 'control.listen'."
         ),

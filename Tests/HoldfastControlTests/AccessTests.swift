@@ -17,8 +17,8 @@ import Testing
 
     private func door(_ now: @escaping @Sendable () -> NIODeadline = { .now() }) throws -> NetworkDoor {
         let tokens = [try token(Self.secret, name: "reader"), try token(Self.other, name: "deploy", .purge)]
-        let network = try ControlNetwork(host: "127.0.0.1", port: 9800, tokens: tokens, hosts: ["h.test"])
-        return NetworkDoor(network, now: now)
+        let desk = try TokenDesk(tokens, now: now)
+        return NetworkDoor(ControlNetwork(host: "127.0.0.1", port: 9800, tokens: desk, hosts: ["h.test"]))
     }
 
     private func head(_ fields: [(String, String)], host: String? = "127.0.0.1:9800") -> HTTPRequest {
@@ -36,7 +36,7 @@ import Testing
         } catch let problem as ControlProblem {
             return problem.status
         } catch {
-            return error is NetworkDoor.Wait ? 429 : 0
+            return error is TokenDesk.Wait ? 429 : 0
         }
     }
 
@@ -89,7 +89,7 @@ import Testing
         #expect(status(door, wrong) == 429 && status(door, right) == 429)
         #expect(status(door, right, from: "192.0.2.2") == 200)
         clock.advance(.seconds(59))
-        let wait = #expect(throws: NetworkDoor.Wait.self) { try door.admit(right, from: "192.0.2.1") }
+        let wait = #expect(throws: TokenDesk.Wait.self) { try door.admit(right, from: "192.0.2.1") }
         #expect(wait?.seconds == 1)
         clock.advance(.seconds(1))
         #expect(status(door, right) == 200)
@@ -120,11 +120,11 @@ import Testing
 
     @Test func addressOfAllAddressesIsNoHost() throws {
         for (host, name) in [("0.0.0.0", "0.0.0.0:1"), ("::", "[::]:1")] {
-            let tokens = [try token(Self.secret)]
-            let network = try ControlNetwork(host: host, port: 1, tokens: tokens, hosts: ["[fd00::7]"])
+            let tokens = try TokenDesk([try token(Self.secret)])
+            let network = ControlNetwork(host: host, port: 1, tokens: tokens, hosts: ["[fd00::7]"])
             #expect(!network.allowedHosts.contains(name) && network.allowedHosts.contains("[FD00::7]:1"))
         }
-        let network = try ControlNetwork(host: "::1", port: 1, tokens: [try token(Self.secret)])
+        let network = ControlNetwork(host: "::1", port: 1, tokens: try TokenDesk([try token(Self.secret)]))
         #expect(network.allowedHosts.contains("[::1]:1") && network.allowedHosts.contains("[::1]"))
     }
 
@@ -218,11 +218,28 @@ import Testing
 
     @Test func sameTokenTwiceIsRefused() throws {
         let twins = [try token(Self.secret, name: "a"), try token(Self.secret, name: "b", .operate)]
-        let refusal = #expect(throws: ControlToken.Refusal.self) {
-            try ControlNetwork(host: "127.0.0.1", port: 1, tokens: twins)
-        }
+        let refusal = #expect(throws: ControlToken.Refusal.self) { try TokenDesk(twins) }
         #expect(refusal?.description.contains("'a' and 'b'") == true)
-        #expect(throws: ControlToken.Refusal.self) { try ControlNetwork(host: "127.0.0.1", port: 1, tokens: []) }
+        #expect(throws: ControlToken.Refusal.self) { try TokenDesk([]) }
+    }
+
+    @Test func purgerHasATokenThatPurges() throws {
+        let third = String(repeating: "c3", count: 32)
+        let desk = try TokenDesk([
+            try token(Self.secret, name: "reader"), try token(Self.other, name: "deploy", .purge),
+            try token(third, name: "all", .operate),
+        ])
+        #expect(desk.purger(presenting: ["Bearer " + third], from: "192.0.2.1") == "all")
+        #expect(desk.purger(presenting: ["Bearer " + Self.other], from: "192.0.2.1") == "deploy")
+        for credentials in [[], ["Bearer " + Self.secret], ["Bearer x"], [Self.other]] {
+            #expect(desk.purger(presenting: credentials, from: "192.0.2.1") == nil)
+        }
+        // Its tries count together with those at the port.
+        for _ in 0..<3 { #expect(desk.purger(presenting: ["Bearer x"], from: "192.0.2.1") == nil) }
+        #expect(throws: TokenDesk.Wait.self) {
+            try desk.client(presenting: ["Bearer " + Self.other], from: "192.0.2.1")
+        }
+        #expect(desk.purger(presenting: ["Bearer " + Self.other], from: "192.0.2.1") == nil)
     }
 }
 

@@ -7,18 +7,24 @@ extension Configuration {
             findings.append(.init(file: file, line: lines[setting], setting: setting, message: message))
         }
         if control.listen == nil {
-            let rest: [(String, Bool)] = [
-                ("control.tokens", !control.tokens.isEmpty), ("control.hosts", !control.hosts.isEmpty),
-                ("control.insecure", control.isInsecure),
-            ]
-            for (setting, isSet) in rest where isSet {
+            for (setting, isSet) in [
+                ("control.hosts", !control.hosts.isEmpty), ("control.insecure", control.isInsecure),
+            ] where isSet {
                 report(setting, "It has no effect without 'control.listen'.")
             }
-        } else if control.isOff {
-            report(
-                "control.listen",
-                "'control.socket' is 'off', which turns the whole control plane off. Leave one of them out."
-            )
+            if !control.tokens.isEmpty, clients.purgers.isEmpty {
+                report("control.tokens", "It has no effect without 'control.listen' or 'clients.purgers'.")
+            }
+        }
+        if control.isOff {
+            for (setting, isSet) in [
+                ("control.listen", control.listen != nil), ("clients.purgers", !clients.purgers.isEmpty),
+            ] where isSet {
+                report(
+                    setting,
+                    "'control.socket' is 'off', which turns the whole control plane off. Leave one of them out."
+                )
+            }
         }
         if control.isReachableFromOthers, !control.isInsecure {
             report(

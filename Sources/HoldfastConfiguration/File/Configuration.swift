@@ -102,6 +102,9 @@ public struct Configuration: Sendable {
     public struct Clients: Sendable, Hashable {
         /// `trusted`: proxies in front of the gateway, by their addresses.
         public var trusted: [AddressRange] = []
+        /// `purgers`: clients that may purge with the method PURGE if they have a token, by their
+        /// addresses.
+        public var purgers: [AddressRange] = []
         /// `underscored-fields`: how request fields whose names hold a `_` are handled:
         /// ``FieldHandling/drop`` or ``FieldHandling/pass``.
         public var underscoredFields: FieldHandling?

@@ -56,6 +56,11 @@ struct TopSetting: Sendable {
             written: { $0.clients.trusted.isEmpty ? nil : Writers.list($0.clients.trusted.map(\.description)) }
         ),
         TopSetting(
+            "clients.purgers",
+            read: { (value, configuration) throws(Refusal) in configuration.clients.purgers = try addresses(value) },
+            written: { $0.clients.purgers.isEmpty ? nil : Writers.list($0.clients.purgers.map(\.description)) }
+        ),
+        TopSetting(
             "clients.cache-status",
             read: { (value, configuration) throws(Refusal) in
                 configuration.clients.cacheStatus = try value.word(

@@ -1,6 +1,5 @@
 import HTTPTypes
 import NIOCore
-import Synchronization
 
 /// The way by which requests come to the control plane. It decides who a client is.
 enum ControlDoor: Sendable {
@@ -11,7 +10,7 @@ enum ControlDoor: Sendable {
 
     /// Checks a request before anything of it is looked at.
     ///
-    /// - Throws: ``ControlProblem``, ``NetworkDoor/Wait``
+    /// - Throws: ``ControlProblem``, ``TokenDesk/Wait``
     func admit(_ head: HTTPRequest, from channel: any Channel) async throws -> ControlClient {
         switch self {
         case .socket:
@@ -23,53 +22,18 @@ enum ControlDoor: Sendable {
     }
 }
 
-/// The control plane's port. It knows its tokens, and counts failed tries.
-final class NetworkDoor: Sendable {
+/// The control plane's port.
+struct NetworkDoor: Sendable {
     private let browsers: BrowserGuard
-    private let tokens: TokenTable
-    private let tries = Mutex(FailedTries())
-    private let now: @Sendable () -> NIODeadline
+    private let tokens: TokenDesk
 
-    init(_ network: ControlNetwork, now: @escaping @Sendable () -> NIODeadline = { .now() }) {
+    init(_ network: ControlNetwork) {
         browsers = BrowserGuard(hosts: network.allowedHosts, permitsOwnOrigin: true)
-        tokens = TokenTable(network.tokens)
-        self.now = now
+        tokens = network.tokens
     }
 
-    /// There were too many failed tries.
-    struct Wait: Error {
-        /// When to try again.
-        let seconds: Int
-    }
-
-    /// A page has no token, so a request without one is not counted: a page of the operator's
-    /// browser could shut its operator out.
     func admit(_ head: HTTPRequest, from address: String) throws -> ControlClient {
         try browsers.check(head)
-        let credentials = head.headerFields[values: .authorization]
-        // Judged and counted as one step: thirty connections have five tries, not thirty.
-        return try tries.withLock { tries in
-            if let seconds = tries.wait(of: address, at: now()) { throw Wait(seconds: seconds) }
-            guard !credentials.isEmpty else { throw Self.unauthorized }
-            if credentials.count == 1, let text = Self.bearer(credentials[0]), let token = tokens.token(presented: text)
-            {
-                return ControlClient(name: token.name, scope: token.scope)
-            }
-            tries.record(address, at: now())
-            throw Self.unauthorized
-        }
-    }
-
-    /// The same for a missing token and a wrong one.
-    private static let unauthorized = ControlProblem(
-        .unauthorized,
-        "A token is expected: 'Authorization: Bearer TOKEN', once, with a token of 'control.tokens'.",
-        field: "Authorization"
-    )
-
-    private static func bearer(_ value: String) -> String? {
-        let parts = value.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return String(parts[1])
+        return try tokens.client(presenting: head.headerFields[values: .authorization], from: address)
     }
 }

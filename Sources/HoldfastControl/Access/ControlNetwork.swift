@@ -10,13 +10,13 @@ import NIOPosix
 #endif
 
 /// A control plane's address on the network: it is for clients with a token.
-public struct ControlNetwork: Sendable, Hashable {
+public struct ControlNetwork: Sendable {
     /// A name or an IP address, without brackets.
     public var host: String
     /// The port; 0 for any free one.
     public var port: Int
     /// The tokens that open it.
-    public var tokens: [ControlToken]
+    public var tokens: TokenDesk
     /// The hosts by which clients may name it, beside `host` and `localhost`.
     public var hosts: [String]
 
@@ -26,17 +26,8 @@ public struct ControlNetwork: Sendable, Hashable {
         public let description: String
     }
 
-    /// - Throws: ``ControlToken/Refusal`` if there is no token, or if two are the same secret: the
-    ///   history could not say which of them was used.
-    public init(host: String, port: Int, tokens: [ControlToken], hosts: [String] = []) throws(ControlToken.Refusal) {
-        guard !tokens.isEmpty else { throw ControlToken.Refusal(description: "'control.listen' needs a token.") }
-        for (index, token) in tokens.enumerated() {
-            guard let twin = tokens[..<index].first(where: { $0.digest == token.digest }) else { continue }
-            throw ControlToken.Refusal(
-                description:
-                    "The tokens '\(twin.name)' and '\(token.name)' of 'control.tokens' are the same. Make another one for one of them."
-            )
-        }
+    /// An address.
+    public init(host: String, port: Int, tokens: TokenDesk, hosts: [String] = []) {
         self.host = host
         self.port = port
         self.tokens = tokens

@@ -76,6 +76,14 @@ actor PurgeDesk {
         }
     }
 
+    /// Performs a purge that came another way than as JSON.
+    ///
+    /// - Throws: ``ControlProblem``; ``Wait`` if there were too many.
+    func purge(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
+        if let seconds = rate.take(at: clock.now()) { throw Wait(seconds: seconds) }
+        return try await perform(purge, by: client)
+    }
+
     private func perform(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
         let now = clock.now()
         let result: PurgeResult
@@ -117,5 +125,14 @@ actor PurgeDesk {
     struct Wait: Error {
         /// When to try again.
         let seconds: Int
+
+        var problem: ControlProblem {
+            ControlProblem(
+                .tooManyPurges,
+                "More than \(Int(PurgeRate.perSecond)) purges a second have come; the limit at once is \(Int(PurgeRate.burst)). "
+                    + "Try again in \(seconds) s, or put several selectors into one purge.",
+                limit: Int(PurgeRate.perSecond)
+            )
+        }
     }
 }

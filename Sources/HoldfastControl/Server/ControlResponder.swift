@@ -92,7 +92,7 @@ struct ControlResponder: HTTPResponder {
             return try await operation.perform(self, request, context)
         } catch let problem as ControlProblem {
             return Self.response(problem, problem.status == 401 ? [.wwwAuthenticate: "Bearer"] : [:])
-        } catch let wait as NetworkDoor.Wait {
+        } catch let wait as TokenDesk.Wait {
             let problem = ControlProblem(
                 .tooManyFailedTries,
                 "\(FailedTries.limit) wrong tokens have come from this address within a minute. Try again in \(wait.seconds) s, or use the Unix socket.",
@@ -100,13 +100,7 @@ struct ControlResponder: HTTPResponder {
             )
             return Self.response(problem, [.retryAfter: "\(wait.seconds)"])
         } catch let wait as PurgeDesk.Wait {
-            let problem = ControlProblem(
-                .tooManyPurges,
-                "More than \(Int(PurgeRate.perSecond)) purges a second have come; the limit at once is \(Int(PurgeRate.burst)). "
-                    + "Try again in \(wait.seconds) s, or put several selectors into one purge.",
-                limit: Int(PurgeRate.perSecond)
-            )
-            return Self.response(problem, [.retryAfter: "\(wait.seconds)"])
+            return Self.response(wait.problem, [.retryAfter: "\(wait.seconds)"])
         }
     }
 
@@ -213,7 +207,7 @@ struct ControlResponder: HTTPResponder {
         return Response(status: status, headers: fields, body: .init(byteBuffer: content))
     }
 
-    private static var encoder: JSONEncoder {
+    static var encoder: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return encoder

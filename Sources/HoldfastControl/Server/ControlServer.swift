@@ -29,6 +29,7 @@ public final class ControlServer: Service {
 
     private let store: String
     private let responder: ControlResponder
+    let desk: PurgeDesk
     private let network: ControlNetwork?
     private let logger: Logger
     private let whenListening: @Sendable (Place) -> Void
@@ -87,9 +88,11 @@ public final class ControlServer: Service {
         self.logger = logger
         self.whenListening = whenListening
         self.phase = phase
+        let sequence = operations.invalidationSequence.number
+        desk = PurgeDesk(operations, since: sequence, clock: clock, logger: logger)
         responder = ControlResponder(
             operations: operations,
-            desk: PurgeDesk(operations, since: operations.invalidationSequence.number, clock: clock, logger: logger),
+            desk: desk,
             loops: LoopWatch(loops),
             phase: { phase.value },
             listening: { phase.address },

@@ -34,6 +34,7 @@ extension GatewayConfiguration {
             messageLimits.startLine = min(messageLimits.startLine, bytes)
         }
         trustedClients = configuration.clients.trusted
+        purgers = configuration.clients.purgers
         if configuration.clients.underscoredFields == .pass { underscoredFields = .pass }
         hidesCacheStatusDetails = configuration.clients.cacheStatus == .trusted
         if let duration = configuration.drainTimeout { timeouts.draining = duration }

@@ -37,6 +37,9 @@ public struct GatewayConfiguration: Sendable {
     /// their `Forwarded`, `X-Forwarded-For` and `X-Forwarded-Proto`. It replaces these fields of
     /// all other clients.
     public var trustedClients: [AddressRange] = []
+    /// Clients that may purge with the method PURGE if they have a token, by their addresses. All
+    /// others get 405. Default: none
+    public var purgers: [AddressRange] = []
     /// How request fields whose names hold a `_` are handled. Default: dropped
     public var underscoredFields = UnderscoredFields.drop
     /// Whether `Cache-Status` shows clients that are not trusted only if the response was stored.

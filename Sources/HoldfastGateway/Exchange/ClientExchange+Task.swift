@@ -67,7 +67,7 @@ extension ClientExchange {
     /// it goes on there.
     ///
     /// - Throws: `CancellationError` if the exchange is over.
-    private func enterLoop() async throws {
+    func enterLoop() async throws {
         if !eventLoop.inEventLoop { try await eventLoop.submit {}.get() }
         eventLoop.assertInEventLoop()
         if isOver { throw CancellationError() }

@@ -62,7 +62,9 @@ final class ClientExchange: @unchecked Sendable {
     ///   for byte.
     func begin(repeatsFields: Bool = false) {
         if !repeatsFields { session.known = nil }
-        guard let prepared = session.service.prepare(self) else { return startTask(for: .request) }
+        guard let prepared = session.service.prepare(self) else {
+            return request.isPurge ? purge() : startTask(for: .request)
+        }
         let attempt = session.service.engine.attempt(on: prepared)
         self.attempt = attempt
         switch attempt.begin() {
@@ -120,7 +122,24 @@ final class ClientExchange: @unchecked Sendable {
     }
 
     private func startTask(for source: ResponseSource) {
-        task = Task(executorPreference: session.executor) { await self.respond(from: source) }
+        startTask { await self.respond(from: source) }
+    }
+
+    private func startTask(_ body: @escaping @Sendable () async -> Void) {
+        task = Task(executorPreference: session.executor, operation: body)
+    }
+
+    /// Serves a PURGE. It is never prepared for the cache, so only requests that are not prepared
+    /// are looked at.
+    private func purge() {
+        let (service, context) = (session.service, session.responseContext)
+        guard let client = service.purgingClient(request, from: session.client, context.inForce) else {
+            return finish(with: service.purgeRefusal(context))
+        }
+        startTask {
+            let response = await service.purge(self.request, by: client, context.inForce, context)
+            if (try? await self.enterLoop()) != nil { self.finish(with: response) }
+        }
     }
 
     // MARK: The response

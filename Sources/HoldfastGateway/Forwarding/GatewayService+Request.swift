@@ -13,6 +13,9 @@ extension GatewayService {
     /// An OPTIONS request for this gateway itself. RFC 9110 §9.3.7
     struct OptionsForGateway: Error {}
 
+    /// A PURGE, which is never forwarded.
+    struct PurgeForGateway: Error {}
+
     /// The request of an exchange, with its content.
     func cacheRequest(for exchange: ClientExchange, _ inForce: ConfigurationInForce) async throws -> CacheRequest {
         var known: KnownRequest?
@@ -42,12 +45,7 @@ extension GatewayService {
         let head = exchange.request
         guard head.target != "*" else { throw OptionsForGateway() }
         let routes = inForce.configuration.routes
-        guard !routes.refuseDotSegments(of: head.target, rulesHavePaths: engine.rulesHavePaths) else {
-            throw Rejection(problem: .dotSegment)
-        }
-        guard let choice = routes.choose(authority: head.authority, target: head.target) else {
-            throw Rejection(problem: .noRoute(head.authority))
-        }
+        let choice = try choice(for: head, routes)
         var request: CacheRequest
         if let known, known.inForce === inForce, known.route == choice.route, known.method == head.method {
             request = known.request
@@ -57,13 +55,53 @@ extension GatewayService {
             request.place = .shared(exchange.session.executor)
             known = KnownRequest(inForce: inForce, route: choice.route, method: head.method, request: request)
         }
-        if routes.areAmbiguous, let target = TargetURI(request: request.head),
-            routes.endpoint(for: target) != routes.routes[choice.route].endpoint
-        {
-            throw Rejection(problem: .misdirected(head.authority))
+        if routes.areAmbiguous, let target = TargetURI(request: request.head) {
+            try refuseMisdirected(target, head, routes, choice)
         }
         request.onInformational = { exchange.inform($0) }
         return request
+    }
+
+    /// The route of a request, and its path at the origin.
+    ///
+    /// - Throws: ``Rejection``
+    func choice(for head: GatewayRequest, _ routes: GatewayRoutes) throws -> GatewayRoutes.Choice {
+        guard !routes.refuseDotSegments(of: head.target, rulesHavePaths: engine.rulesHavePaths) else {
+            throw Rejection(problem: .dotSegment)
+        }
+        guard let choice = routes.choose(authority: head.authority, target: head.target) else {
+            throw Rejection(problem: .noRoute(head.authority))
+        }
+        return choice
+    }
+
+    /// Rejects a request that looks like one of another route.
+    ///
+    /// - Throws: ``Rejection``
+    func refuseMisdirected(
+        _ target: TargetURI,
+        _ head: GatewayRequest,
+        _ routes: GatewayRoutes,
+        _ choice: GatewayRoutes.Choice
+    ) throws {
+        guard routes.areAmbiguous, routes.endpoint(for: target) != routes.routes[choice.route].endpoint else { return }
+        throw Rejection(problem: .misdirected(head.authority))
+    }
+
+    /// The head that the origin gets, and under whose target responses are stored.
+    static func originHead(
+        _ head: GatewayRequest,
+        _ route: GatewayRoute,
+        path: String,
+        fields: HTTPFields
+    ) -> HTTPRequest {
+        HTTPRequest(
+            method: head.method,
+            scheme: route.origin.scheme,
+            authority: route.preservesHost ? head.authority ?? route.origin.authority : route.origin.authority,
+            path: path,
+            headerFields: fields
+        )
     }
 
     private func cacheRequest(
@@ -72,6 +110,8 @@ extension GatewayService {
         _ choice: GatewayRoutes.Choice,
         from client: GatewayClient
     ) throws -> CacheRequest {
+        // 'ClientExchange.begin' serves a PURGE. Nothing leads it to an origin.
+        guard head.method == .get || !head.isPurge else { throw PurgeForGateway() }
         guard !inForce.hasPassed(head.fields) else { throw Rejection(problem: .loop) }
         let routes = inForce.configuration.routes
         let isTrusted = inForce.configuration.isTrusted(client.address)
@@ -91,13 +131,7 @@ extension GatewayService {
             fields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
         var request = CacheRequest(
-            head: HTTPRequest(
-                method: head.method,
-                scheme: routes.routes[choice.route].origin.scheme,
-                authority: isPreserving ? head.authority : routes.routes[choice.route].origin.authority,
-                path: choice.path,
-                headerFields: fields
-            ),
+            head: Self.originHead(head, routes.routes[choice.route], path: choice.path, fields: fields),
             storage: passing.isStorable ? .byResponse : .never
         )
         request.client = client.principal(head.fields, inForce.configuration)

@@ -21,6 +21,7 @@ extension GatewayService {
 
     /// The response to a request that was rejected, or whose exchange failed.
     func response(to error: any Error, _ context: ResponseContext) -> GatewayResponse {
+        if error is PurgeForGateway { return purgeRefusal(context) }
         if error is OptionsForGateway { return .whole(optionsHead(context), ByteBuffer()) }
         let (head, content) = problemResponse(problem(error), context)
         return .whole(head, content)
@@ -40,11 +41,14 @@ extension GatewayService {
         }
     }
 
+    /// The methods that the gateway forwards, for `Allow`.
+    static let allowedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE, QUERY"
+
     /// The head of the response to OPTIONS for the gateway itself: the methods that it forwards,
     /// which are all known methods but CONNECT. RFC 9110 §9.3.7
     private func optionsHead(_ context: ResponseContext) -> GatewayResponseHead {
         var head = HTTPResponse(status: .noContent)
-        head.headerFields[.allow] = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE, QUERY"
+        head.headerFields[.allow] = Self.allowedMethods
         head.headerFields[.cacheControl] = "no-store"
         return responseHead(head, CacheOutcome(detail: CacheOutcome.Detail("gateway")), context)
     }

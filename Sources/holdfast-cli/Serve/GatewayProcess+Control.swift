@@ -6,7 +6,7 @@ import HoldfastGateway
 import NIOCore
 
 extension GatewayProcess {
-    /// Prepares the control plane.
+    /// Prepares the control plane, and connects the gateway's clients that may purge to it.
     ///
     /// A socket that the user named must work. One that was chosen by default must not keep a
     /// gateway from starting that started before: on a read-only file system, or in a folder whose
@@ -19,6 +19,7 @@ extension GatewayProcess {
         _ settings: ServeSettings,
         _ operations: any CacheOperations,
         _ store: CacheManager,
+        _ purging: ControlledPurging,
         on group: any EventLoopGroup,
         _ logger: Logger
     ) async throws -> ControlServer? {
@@ -28,10 +29,11 @@ extension GatewayProcess {
         case .standard: socket = ControlSocket(store: store.folder, environment: ProcessInfo.processInfo.environment)
         case .socket(let path): socket = ControlSocket(path: absolute(path))
         }
-        let network = try makeNetwork(settings, store: store.folder, logger)
+        let tokens = try readTokens(settings, store: store.folder)
+        let network = try tokens.flatMap { try makeNetwork(settings, $0, logger) }
         try await network?.check(on: group)
         do {
-            return try ControlServer(
+            let server = try ControlServer(
                 socket: socket,
                 network: network,
                 store: store.folder,
@@ -41,6 +43,8 @@ extension GatewayProcess {
                 logger: logger,
                 whenListening: { StandardStream.error.line("holdfast controlled by \($0)") }
             )
+            if let tokens { purging.connect(to: server, tokens) }
+            return server
         } catch let refusal as ControlSocket.Refusal
             where settings.control == .standard && network == nil && !refusal.isInUse
         {
@@ -49,14 +53,9 @@ extension GatewayProcess {
         }
     }
 
-    /// The control plane's port and its tokens, if the file names one.
-    private static func makeNetwork(
-        _ settings: ServeSettings,
-        store: String,
-        _ logger: Logger
-    ) throws -> ControlNetwork? {
-        guard let listen = settings.file.control.listen else { return nil }
-        let address = try ListenAddress(listen)
+    /// The tokens of the file, or the one in the store's folder; `nil` if nothing needs a token.
+    private static func readTokens(_ settings: ServeSettings, store: String) throws -> TokenDesk? {
+        guard settings.needsTokens else { return nil }
         var tokens = try settings.file.controlTokens.map { token in
             try TokenFile(path: absolute(token.file)).read(name: token.name, scope: ControlScope(token.scope))
         }
@@ -66,18 +65,25 @@ extension GatewayProcess {
             tokens = [try file.read(name: "standard", scope: .operate)]
             StandardStream.error.line("holdfast control token in \(file.path)")
         }
+        return try TokenDesk(tokens)
+    }
+
+    /// The control plane's port, if the file names one.
+    private static func makeNetwork(
+        _ settings: ServeSettings,
+        _ tokens: TokenDesk,
+        _ logger: Logger
+    ) throws -> ControlNetwork? {
+        guard let listen = settings.file.control.listen else { return nil }
+        let address = try ListenAddress(listen)
         if settings.file.control.isReachableFromOthers {
             logger.warning(
                 "Tokens of the control plane cross the network without TLS ('control.insecure')",
                 metadata: ["control.listen": "\(address)"]
             )
         }
-        return try ControlNetwork(
-            host: address.host,
-            port: address.port,
-            tokens: tokens,
-            hosts: settings.file.control.hosts
-        )
+        let hosts = settings.file.control.hosts
+        return ControlNetwork(host: address.host, port: address.port, tokens: tokens, hosts: hosts)
     }
 
     /// Whether an error is about the control plane, and says so.

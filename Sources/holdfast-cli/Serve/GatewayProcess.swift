@@ -100,7 +100,14 @@ struct GatewayProcess: Sendable {
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
         // Before a client can connect: the mode that an operator set outlasts the process.
         await modes.restore()
-        let server = GatewayServer(configuration: settings.gateway, engine: engine, group: group, logger: logger)
+        let purging = ControlledPurging()
+        let server = GatewayServer(
+            configuration: settings.gateway,
+            engine: engine,
+            group: group,
+            logger: logger,
+            purging: purging
+        )
         let configuration = ReloadableConfiguration(
             settings,
             named,
@@ -122,7 +129,7 @@ struct GatewayProcess: Sendable {
                 settings: configuration,
                 logLevels: levels
             )
-            control = try await makeControl(settings, operations, store, on: group, logger)
+            control = try await makeControl(settings, operations, store, purging, on: group, logger)
             let address = try await server.start()
             control?.listens(at: "\(address)")
             StandardStream.output.line("holdfast listening on http://\(address)")

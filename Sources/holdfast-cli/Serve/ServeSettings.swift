@@ -63,6 +63,9 @@ struct ServeSettings: Sendable {
     /// The file's rules; `nil` if it has none.
     var rules: RuleSet? { file.rules.isEmpty ? nil : file.rules }
 
+    /// Whether clients may do something for which they need a token.
+    var needsTokens: Bool { file.control.listen != nil || !file.clients.purgers.isEmpty }
+
     /// A setting that cannot change while the gateway runs, and its value in another configuration.
     struct Kept {
         var setting: String
@@ -84,6 +87,10 @@ struct ServeSettings: Sendable {
         )
         compare("store.path", store, other.store)
         compare("control.socket", "\(control)", "\(other.control)")
+        if !needsTokens {
+            // Tokens are read at the start. With them, the addresses may change.
+            compare("clients.purgers", "none", other.file.clients.purgers.isEmpty ? "none" : "some")
+        }
         compare("threads", threads.map { "\($0)" } ?? "unset", other.threads.map { "\($0)" } ?? "unset")
         let theirs = other.file.effective.settings
         for (mine, theirs) in zip(file.effective.settings, theirs)

@@ -27,6 +27,7 @@ struct RunningGateway: Sendable {
         rules: (any ExchangeRules)? = nil,
         wrapping wrap: (InMemoryResponseStore) -> any ResponseStore = { $0 },
         sleeper: any Clock<Duration> = TimeoutClock(),
+        purging: (any ClientPurging)? = nil,
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         configureTransport: (inout OriginTransport.Configuration) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Value
@@ -59,7 +60,8 @@ struct RunningGateway: Sendable {
             engine: engine,
             group: group,
             clock: clock,
-            logger: logger
+            logger: logger,
+            purging: purging
         )
         let address = try await server.start()
         let gateway = RunningGateway(

@@ -1,0 +1,36 @@
+import Foundation
+
+/// The response of a control plane to a purge.
+public struct PurgeReply: Sendable, Hashable {
+    /// The status.
+    public var status: Int
+    /// The result, or a problem (RFC 9457) if the status is an error.
+    public var json: [UInt8]
+    /// After how many seconds to try again.
+    public var retryAfter: Int?
+}
+
+extension ControlServer {
+    /// Performs a purge that came another way than through the control plane. It counts for the
+    /// same rate, and stands in the same log and history.
+    ///
+    /// - Parameter client: who asks, for log and history.
+    public func purge(_ purge: PurgeRequest, by client: String) async -> PurgeReply {
+        do {
+            return PurgeReply(status: 200, json: Self.line(try await desk.purge(purge, by: client)))
+        } catch let wait as PurgeDesk.Wait {
+            return PurgeReply(status: wait.problem.status, json: Self.line(wait.problem), retryAfter: wait.seconds)
+        } catch let problem as ControlProblem {
+            return PurgeReply(status: problem.status, json: Self.line(problem))
+        } catch {
+            let detail = "The purge failed: \(error) Repeat it; purging twice does no harm."
+            let problem = ControlProblem(.storeFailed, detail)
+            return PurgeReply(status: problem.status, json: Self.line(problem))
+        }
+    }
+
+    private static func line(_ value: some Encodable) -> [UInt8] {
+        let json = (try? ControlResponder.encoder.encode(value)) ?? Data()
+        return Array(json) + [UInt8(ascii: "\n")]
+    }
+}

@@ -1,0 +1,60 @@
+import HTTPTypes
+
+extension GatewayRequest {
+    /// Whether the method is PURGE, in any case: an origin may compare it without regard to case.
+    var isPurge: Bool {
+        let method = method.rawValue
+        return method.utf8.count == 5 && method.uppercased() == "PURGE"
+    }
+}
+
+extension ClientPurge {
+    /// Reads the fields by which clients of other caches say what to purge: `Surrogate-Key`, `xkey`
+    /// and `xkey-softpurge` name tags in place of the request's target; `Fastly-Soft-Purge: 0`
+    /// removes offline copies too.
+    ///
+    /// - Throws: `GatewayService.Rejection` if a field is not valid.
+    init(_ fields: HTTPFields) throws {
+        // Keys of 'Surrogate-Key' may hold a comma. 'xkey' is split at both.
+        for (name, separators) in [("surrogate-key", " \t"), ("xkey", " \t,"), ("xkey-softpurge", " \t,")] {
+            let values = Self.values(name, of: fields)
+            let found = values.flatMap { $0.split(whereSeparator: { separators.contains($0) }) }.map(String.init)
+            guard values.isEmpty || !found.isEmpty else {
+                throw GatewayService.Rejection(problem: .withoutTags(name))
+            }
+            tags += found
+        }
+        let soft = Self.values("fastly-soft-purge", of: fields)
+        switch (soft.first, soft.count) {
+        case (nil, _), ("1", 1): removes = false
+        case ("0", 1):
+            guard Self.values("xkey-softpurge", of: fields).isEmpty else {
+                throw GatewayService.Rejection(problem: .contradictingSoftPurge)
+            }
+            removes = true
+        default: throw GatewayService.Rejection(problem: .softPurgeValue)
+        }
+    }
+
+    private static func values(_ name: String, of fields: HTTPFields) -> [String] {
+        HTTPField.Name(name).map { fields[values: $0] } ?? []
+    }
+}
+
+extension Problem {
+    fileprivate static func withoutTags(_ field: String) -> Problem {
+        invalidPurge("'\(field)' names no tag. Write at least one, or leave the field out to purge the URL.")
+    }
+
+    fileprivate static let contradictingSoftPurge = invalidPurge(
+        "'xkey-softpurge' keeps offline copies, and 'Fastly-Soft-Purge: 0' removes them. Send one of them."
+    )
+
+    fileprivate static let softPurgeValue = invalidPurge(
+        "'Fastly-Soft-Purge' is '1' (the default) or '0', once. '0' removes offline copies too."
+    )
+
+    static func invalidPurge(_ detail: String) -> Problem {
+        Problem(code: "invalid-purge", title: "The purge is not valid", status: 400, detail: detail)
+    }
+}

@@ -1,0 +1,47 @@
+/// Performs the purges that clients ask for with the method PURGE.
+///
+/// The gateway has no tokens and no history. A program that has both gives it a value of this type;
+/// without one, every PURGE is rejected.
+public protocol ClientPurging: Sendable {
+    /// The name of a client for log and history; `nil` if it may not purge.
+    ///
+    /// It is called on the client's event loop, so it must not wait.
+    ///
+    /// - Parameters:
+    ///   - credentials: the values of the request's `Authorization` fields.
+    ///   - address: the client's IP address.
+    func client(presenting credentials: [String], from address: String) -> String?
+
+    /// Performs a purge. It is in force and durable when this returns a success.
+    func perform(_ purge: ClientPurge, by client: String) async -> ClientPurgeResponse
+}
+
+/// A purge that a client asked for.
+public struct ClientPurge: Sendable, Hashable {
+    /// The target URIs at the origin, as responses are stored under them; empty if tags are named.
+    public var urls: [String] = []
+    /// The tags of responses.
+    public var tags: [String] = []
+    /// Whether offline copies are removed too. Otherwise the responses expire.
+    public var removes = false
+
+    /// Selects nothing.
+    public init() {}
+}
+
+/// The response to a purge.
+public struct ClientPurgeResponse: Sendable, Hashable {
+    /// The status.
+    public var status: Int
+    /// The result, or a problem (RFC 9457) if the status is an error.
+    public var json: [UInt8]
+    /// After how many seconds to try again; `nil` if the response does not say.
+    public var retryAfter: Int?
+
+    /// A response.
+    public init(status: Int, json: [UInt8], retryAfter: Int? = nil) {
+        self.status = status
+        self.json = json
+        self.retryAfter = retryAfter
+    }
+}

@@ -1,0 +1,80 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastConfiguration
+import NIOCore
+
+/// Serves requests with the method PURGE. None of them is forwarded.
+extension GatewayService {
+    /// The name of the client of a PURGE; `nil` if it may not purge. That takes two things: an
+    /// address under `clients.purgers`, and a token.
+    func purgingClient(_ request: GatewayRequest, from client: GatewayClient, _ inForce: ConfigurationInForce)
+        -> String?
+    {
+        guard let purging, let address = client.address, inForce.configuration.mayPurge(address) else { return nil }
+        return purging.client(presenting: request.fields[values: .authorization], from: address)
+    }
+
+    /// The response to a client that may not purge. It is the same whatever is missing.
+    func purgeRefusal(_ context: ResponseContext) -> GatewayResponse {
+        var (head, content) = problemResponse(.purgeNotAllowed, context)
+        head.response.headerFields[.allow] = Self.allowedMethods
+        return .whole(head, content)
+    }
+
+    /// Performs the purge of a client that may.
+    func purge(
+        _ request: GatewayRequest,
+        by client: String,
+        _ inForce: ConfigurationInForce,
+        _ context: ResponseContext
+    ) async -> GatewayResponse {
+        guard let purging else { return purgeRefusal(context) }
+        let purge: ClientPurge
+        do {
+            purge = try clientPurge(request, inForce)
+        } catch {
+            return response(to: error, context)
+        }
+        let result = await purging.perform(purge, by: client)
+        var head = HTTPResponse(status: HTTPResponse.Status(code: result.status))
+        head.headerFields[.contentType] = result.status < 400 ? "application/json" : "application/problem+json"
+        head.headerFields[.contentLength] = String(result.json.count)
+        head.headerFields[.cacheControl] = "no-store"
+        if let seconds = result.retryAfter { head.headerFields[.retryAfter] = String(seconds) }
+        let outcome = CacheOutcome(detail: CacheOutcome.Detail("gateway"))
+        return .whole(responseHead(head, outcome, context), ByteBuffer(bytes: result.json))
+    }
+
+    private func clientPurge(_ request: GatewayRequest, _ inForce: ConfigurationInForce) throws -> ClientPurge {
+        var purge = try ClientPurge(request.fields)
+        guard purge.tags.isEmpty else { return purge }
+        guard request.target != "*" else {
+            throw Rejection(problem: .invalidPurge("'*' names no response. Name a path, or tags with 'Surrogate-Key'."))
+        }
+        let routes = inForce.configuration.routes
+        let choice = try self.choice(for: request, routes)
+        let head = Self.originHead(request, routes.routes[choice.route], path: choice.path, fields: [:])
+        guard let target = TargetURI(request: head) else {
+            throw Rejection(problem: .invalidPurge("The URL is not one under which a response can be stored."))
+        }
+        try refuseMisdirected(target, request, routes, choice)
+        // Rules may keep parameters out of keys.
+        purge.urls = engine.keyedTargets(of: target).map(\.description)
+        return purge
+    }
+}
+
+extension GatewayConfiguration {
+    /// Whether a client may purge, if it has a token.
+    fileprivate func mayPurge(_ address: String) -> Bool { purgers.contains { $0.contains(address) } }
+}
+
+extension Problem {
+    fileprivate static let purgeNotAllowed = Problem(
+        code: "method-not-allowed",
+        title: "The method is not allowed",
+        status: 405,
+        detail: "This gateway forwards no PURGE, and serves it to known clients alone."
+    )
+}

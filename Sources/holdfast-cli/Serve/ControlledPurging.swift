@@ -1,0 +1,35 @@
+import HoldfastControl
+import HoldfastGateway
+import Synchronization
+
+/// Performs purges of the gateway's clients through its control plane.
+///
+/// The gateway is made before its control plane, which needs it. No client may purge until this is
+/// connected, and that happens before the gateway listens.
+final class ControlledPurging: ClientPurging {
+    private struct Plane {
+        let control: ControlServer
+        let tokens: TokenDesk
+    }
+
+    private let plane = Mutex<Plane?>(nil)
+
+    func connect(to control: ControlServer, _ tokens: TokenDesk) {
+        plane.withLock { $0 = Plane(control: control, tokens: tokens) }
+    }
+
+    func client(presenting credentials: [String], from address: String) -> String? {
+        plane.withLock { $0 }?.tokens.purger(presenting: credentials, from: address)
+    }
+
+    func perform(_ purge: ClientPurge, by client: String) async -> ClientPurgeResponse {
+        // A client has been admitted, so there is a control plane.
+        guard let control = plane.withLock({ $0 })?.control else { return ClientPurgeResponse(status: 503, json: []) }
+        var selection = PurgeRequest.Selection()
+        selection.urls = purge.urls
+        selection.tags = purge.tags
+        let request = PurgeRequest(selection, action: purge.removes ? .remove : .expire, reason: "PURGE")
+        let reply = await control.purge(request, by: client)
+        return ClientPurgeResponse(status: reply.status, json: reply.json, retryAfter: reply.retryAfter)
+    }
+}
