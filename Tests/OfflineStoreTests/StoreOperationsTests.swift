@@ -145,6 +145,70 @@ import Testing
         try await store.close()
     }
 
+    @Test func exactlyAsManyRowsAsTheLimitAreCounted() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        for index in 0..<100 { try await put("https://a.example/\(index)", store, tags: ["t"]) }
+        for scope in [InvalidationScope.tag("t"), .host(try TargetHost("a.example"))] {
+            for (limit, isExact) in [(101, true), (100, true), (99, false)] {
+                let count = try await store.count([scope], examining: limit)
+                #expect(count.isExact == isExact && count.responses == 100, "\(scope) \(limit) \(count)")
+            }
+        }
+        try await store.close()
+    }
+
+    @Test func limitIsForAllScopesTogether() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        for index in 0..<300 { try await put("https://a.example/\(index)", store, tags: ["t\(index % 3)"]) }
+        let tags = (0..<3).map { InvalidationScope.tag("t\($0)") }
+        #expect(try await store.count(tags, examining: 300).isExact)
+        var counting = ScopeCounting(core: store.core, now: clock.now(), limit: 150)
+        let count = try counting.count(tags)
+        // The first tag is whole, the second by its half, the third by the least number.
+        #expect(!count.isExact && (285...315).contains(count.responses), "\(count)")
+        #expect(counting.left == 150 - 100 - 64 - 64)
+        try await store.close()
+    }
+
+    @Test func everythingBeyondTheIndexLimitIsEstimated() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        for index in 0..<400 { try await put("https://a.example/\(index)", store) }
+        for (limit, isExact) in [(400, true), (399, false)] {
+            var counting = ScopeCounting(core: store.core, now: clock.now(), limit: 100, indexLimit: limit)
+            let count = try counting.count([.all])
+            #expect(count.isExact == isExact && (380...420).contains(count.responses), "\(count)")
+        }
+        try await store.close()
+    }
+
+    @Test func countingEndsWithItsTask() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await put("https://a.example/1", store, tags: ["t"])
+        let scopes: [InvalidationScope] = [.tag("t"), .host(try TargetHost("a.example"))]
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await store.count(scopes, examining: 10)
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        try await store.close()
+    }
+
+    @Test func purgesOfPrefixesInARowDoNotPurgeEverything() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await fill(store)
+        // Three purges of 32 prefixes exceed the 64 that the store compares at a time, if it has
+        // not applied the first of them.
+        for client in 0..<6 {
+            let scopes = try (0..<32).map { number in
+                InvalidationScope.prefix(try TargetPrefix("https://c.example/\(client)/\(number)/"))
+            }
+            #expect(try await !store.invalidate(scopes, keepingForOffline: true).coversEverything)
+        }
+        for url in Self.urls { #expect(try await isMarked(url, store) == false) }
+        try await store.close()
+    }
+
     @Test func conditionNamesWhatIsWrong() async throws {
         let store = try await openStore(folder.store, clock: clock)
         #expect(await store.storeCondition() == .usable)

@@ -18,9 +18,10 @@ public protocol StoreOperations: Sendable {
 
     /// Counts the responses that the scopes cover, each once, and changes nothing.
     ///
-    /// - Parameter limit: the most stored responses to look at for each tag, and for all prefixes
-    ///   and hosts together. Beyond it the numbers are estimates.
-    /// - Throws: the store's error if it cannot be read.
+    /// - Parameter limit: about the most stored responses to look at. Beyond it the numbers are
+    ///   estimates. All responses are counted through an index, beyond the limit too.
+    /// - Throws: the store's error if it cannot be read; `CancellationError` if the task was
+    ///   cancelled.
     func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount
 
     /// Reads from the store, and says whether that worked and whether the store accepts writes.

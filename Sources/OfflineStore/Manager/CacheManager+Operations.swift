@@ -31,10 +31,24 @@ extension CacheManager: StoreOperations {
         let (compared, found) = scopes.partitioned(by: \.isCompared)
         for part in found.chunked(atMost: Self.scopesAtATime) { try await invalidate(part) }
         for part in compared.chunked(atMost: PendingInvalidation.limit / 2) {
-            if try unfinishedPrefixes() + part.count > PendingInvalidation.limit { try await settle() }
+            try await waitForPlaces(part.count)
             try await invalidate(part)
         }
         return result
+    }
+
+    /// How often a purge waits until earlier ones are applied.
+    private static let waits = 8
+
+    /// Waits until the store can compare that many prefixes more.
+    ///
+    /// Another purge may take the places that a wait made free, so each wait ends with a look.
+    /// Beyond ``waits`` the purge becomes one of everything, and says so.
+    private func waitForPlaces(_ count: Int) async throws {
+        for _ in 0..<Self.waits {
+            if try unfinishedPrefixes() + count <= PendingInvalidation.limit { return }
+            try await settle()
+        }
     }
 
     private func unfinishedPrefixes() throws -> Int {
@@ -48,7 +62,8 @@ extension CacheManager: StoreOperations {
     ///
     /// Responses that are stored or removed meanwhile may or may not be counted.
     ///
-    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `CancellationError` if the task was
+    ///   cancelled.
     @concurrent
     public func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount {
         var counting = ScopeCounting(core: core, now: now(), limit: max(1, limit))

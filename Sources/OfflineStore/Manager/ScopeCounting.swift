@@ -7,26 +7,44 @@ import Synchronization
 struct ScopeCounting {
     let core: StoreCore
     let now: Timestamp
-    /// The most rows to examine for each tag, and for all prefixes and hosts together.
+    /// The most rows to examine.
     let limit: Int
+    /// The most rows to count through an index alone, which is some ten times as fast.
+    let indexLimit: Int
+
+    /// The rows that may still be examined.
+    private(set) var left: Int
+    /// The rows that may still be counted through an index.
+    private var leftInIndex: Int
 
     /// The responses that were counted. A response may be covered by several scopes.
     private var seen: Set<Int64> = []
     private var total = ScopeCount()
 
     private static let pageLength = 2048
+    /// The rows that are examined for each tag in any case, so that there is something to estimate
+    /// by. A purge has at most 1,000 of them.
+    private static let leastRows = 64
 
-    init(core: StoreCore, now: Timestamp, limit: Int) {
+    init(core: StoreCore, now: Timestamp, limit: Int, indexLimit: Int = 1_000_000) {
         self.core = core
         self.now = now
         self.limit = limit
+        self.indexLimit = indexLimit
+        left = limit
+        leftInIndex = indexLimit
     }
 
+    /// - Throws: `CancellationError` if the task is cancelled meanwhile; the store's errors.
     mutating func count(_ scopes: [InvalidationScope]) throws -> ScopeCount {
         var compared: [[UInt8]] = []
         for scope in scopes {
+            try Task.checkCancellation()
             switch scope {
-            case .all: return try countAll()
+            case .all:
+                if let count = try countAll() { return count }
+                try estimateAll()
+                return total
             case .target(let target):
                 try countRows(of: "target_hash = ?1", { $0.hash(target.canonicalBytes, .target) }) {
                     CacheKey(bytes: $0)?.components.target == target
@@ -44,8 +62,11 @@ struct ScopeCounting {
 
     // MARK: Everything
 
-    /// Counts through an index that has all that is needed, without a limit.
-    private func countAll() throws -> ScopeCount {
+    /// Counts through an index that has all that is needed.
+    ///
+    /// - Returns: `nil` if there are too many rows: the first ones of an index by expiry say
+    ///   nothing about the others.
+    private func countAll() throws -> ScopeCount? {
         try core.read { connection, database in
             let state = database.state
             let hasPending = state.mayHavePending.load(ordering: .acquiring)
@@ -53,17 +74,22 @@ struct ScopeCounting {
             // The index does not have this column. It is needed only if the clock was ahead.
             let isClockBehind = horizon(state) != .max
             let storedAt = isClockBehind ? "stored_at" : "0"
+            // Without the index, heads lie between the rows.
+            let isIndexed = !hasPending && !isClockBehind
+            let most = isIndexed ? indexLimit : indexLimit / 10
             let statement = try connection.prepare(
                 """
-                SELECT count(*), sum(size), sum(is_usable_stale = 1 AND is_old) FROM (
-                    SELECT size, is_usable_stale, is_invalidated = 1 OR sequence < ?2 OR pending > 0
+                SELECT count(*), sum(is_counted), sum(is_counted * size), sum(is_counted AND is_usable_stale = 1 AND is_old)
+                FROM (
+                    SELECT size, is_usable_stale, kind = 0 AND sequence >= ?3 AND pending < 4 AS is_counted,
+                        is_invalidated = 1 OR sequence < ?2 OR pending > 0
                         OR expires_at <= ?1 OR (expires_at < \(Int64.max) AND stored_at > ?4) AS is_old
                     FROM (
-                        SELECT size, is_usable_stale, is_invalidated, sequence, expires_at, \(storedAt) AS stored_at,
-                            \(pending) AS pending
-                        FROM entry \(hasPending || isClockBehind ? "" : "INDEXED BY entry_by_expiry")
-                        WHERE kind = 0 AND sequence >= ?3
-                    ) WHERE pending < 4
+                        SELECT kind, size, is_usable_stale, is_invalidated, sequence, expires_at,
+                            \(storedAt) AS stored_at, \(pending) AS pending
+                        FROM entry \(isIndexed ? "INDEXED BY entry_by_expiry" : "")
+                        LIMIT ?5
+                    )
                 )
                 """
             )
@@ -72,11 +98,13 @@ struct ScopeCounting {
             statement.bind(2, state.responseFloor.load(ordering: .acquiring))
             statement.bind(3, state.removalFloor(.response))
             statement.bind(4, horizon(state))
+            statement.bind(5, Int64(most) + 1)
             guard try statement.step() else { return ScopeCount() }
+            guard statement.integer(0) <= most else { return nil }
             return ScopeCount(
-                responses: Int(statement.integer(0)),
-                bytes: statement.integer(1),
-                onlyOfflineCopies: Int(statement.integer(2))
+                responses: Int(statement.integer(1)),
+                bytes: statement.integer(2),
+                onlyOfflineCopies: Int(statement.integer(3))
             )
         }
     }
@@ -108,19 +136,30 @@ struct ScopeCounting {
         if isOld, row.flag(4) { total.onlyOfflineCopies += 1 }
     }
 
-    /// Counts the few rows that an index finds and that have the right key.
+    /// Counts the rows that an index finds and that have the right key: few, unless a target has
+    /// very many variants and partitions.
     private mutating func countRows(
         of condition: String,
         _ hash: (DatabaseState) -> Int64,
         matching matches: ([UInt8]) -> Bool
     ) throws {
+        let most = max(left, Self.leastRows)
         try core.read { connection, database in
-            let statement = try connection.prepare(Self.page(database.state, where: condition))
+            let statement = try connection.prepare(Self.page(database.state, where: "\(condition) LIMIT ?2"))
             defer { statement.reset() }
             statement.bind(1, hash(database.state))
+            statement.bind(2, Int64(most) + 1)
+            var rows = 0
             while try statement.step() {
+                rows += 1
+                guard rows <= most else {
+                    // There are more, and their number is not known.
+                    total.isExact = false
+                    break
+                }
                 if matches(statement.bytes(8)) { add(statement, database.state) }
             }
+            left -= rows
         }
     }
 
@@ -134,11 +173,15 @@ struct ScopeCounting {
         guard let tag else { return }
         let tables = "entry_tag t CROSS JOIN entry ON entry.id = t.entry_id"
         let before = total
-        let examined = try examine(from: tables, where: "t.tag_id = ?3 AND t.entry_id > ?1 ORDER BY t.entry_id", tag)
+        let condition = "t.tag_id = ?3 AND t.entry_id > ?1 ORDER BY t.entry_id"
+        let examined = try examine(from: tables, where: condition, tag, atLeast: Self.leastRows)
         guard !examined.isWhole else { return }
+        let most = max(leftInIndex, examined.rows)
         let all = try core.read { connection, _ in
-            try connection.integer("SELECT count(*) FROM entry_tag WHERE tag_id = ?1", tag) ?? 0
+            let numbers = "SELECT 1 FROM entry_tag WHERE tag_id = ?1 LIMIT ?2"
+            return Int(try connection.integer("SELECT count(*) FROM (\(numbers))", tag, Int64(most)) ?? 0)
         }
+        leftInIndex -= all
         total.extrapolate(since: before, by: Double(all) / Double(examined.rows))
     }
 
@@ -146,12 +189,21 @@ struct ScopeCounting {
 
     /// Looks at all entries in the order in which they were stored, and compares their keys.
     private mutating func countCompared(_ encodings: [[UInt8]]) throws {
-        let before = total
-        let examined = try examine(from: "entry", where: "entry.id > ?1 AND ?3 = 0 ORDER BY entry.id", 0) { key in
+        try countEntries { key in
             encodings.contains { encoding in
                 encoding.withUnsafeBytes { TargetPrefix.covers(prefix: $0, key: key) }
             }
         }
+    }
+
+    private mutating func estimateAll() throws { try countEntries { _ in true } }
+
+    private mutating func countEntries(_ covers: (UnsafeRawBufferPointer) -> Bool) throws {
+        let before = total
+        let condition = "entry.id > ?1 AND ?3 = 0 ORDER BY entry.id"
+        // Tags may have used up the limit, and few rows say nothing about rare prefixes.
+        let least = max(Self.leastRows, limit / 2)
+        let examined = try examine(from: "entry", where: condition, 0, atLeast: least, covers)
         guard !examined.isWhole else { return }
         let span = try core.read { connection, _ in
             (
@@ -170,18 +222,23 @@ struct ScopeCounting {
     ///
     /// - Parameters:
     ///   - condition: `?1` is the cursor, `?3` is `value`.
+    ///   - least: how many rows to examine even if none are left of the limit.
     ///   - covers: whether a row with this key is counted.
     /// - Returns: whether every row was examined, how many were, and the number of the last.
     private mutating func examine(
         from tables: String,
         where condition: String,
         _ value: Int64,
+        atLeast least: Int,
         _ covers: (UnsafeRawBufferPointer) -> Bool = { _ in true }
     ) throws -> (isWhole: Bool, rows: Int, cursor: Int64) {
+        let most = max(left, least)
         var cursor = Int64.min
         var rows = 0
-        while rows < limit {
-            let length = min(Self.pageLength, limit - rows)
+        defer { left -= rows }
+        while rows < most {
+            try Task.checkCancellation()
+            let length = min(Self.pageLength, most - rows)
             let (found, last) = try core.read { connection, database in
                 let sql = Self.page(database.state, from: tables, where: "\(condition) LIMIT ?2")
                 let statement = try connection.prepare(sql)
@@ -201,7 +258,15 @@ struct ScopeCounting {
             cursor = last
             if found < length { return (true, rows, cursor) }
         }
-        return (false, rows, cursor)
+        let hasMore = try core.read { connection, _ in
+            let statement = try connection.prepare("SELECT 1 FROM \(tables) WHERE kind = 0 AND \(condition) LIMIT ?2")
+            defer { statement.reset() }
+            statement.bind(1, cursor)
+            statement.bind(2, 1)
+            statement.bind(3, value)
+            return try statement.step()
+        }
+        return (!hasMore, rows, cursor)
     }
 }
 
