@@ -21,20 +21,27 @@ final class ChildProcess: Sendable {
     let identifier: pid_t
     private let ending: Task<Ending, Never>
 
-    /// Starts the process without input. The caller keeps ownership of the descriptors.
+    /// Starts the process. The caller keeps ownership of the descriptors.
     ///
-    /// - Parameter environment: added to the test's own.
+    /// - Parameters:
+    ///   - environment: added to the test's own.
+    ///   - input: `nil` for none.
     init(
         _ executable: URL,
         _ arguments: [String],
         environment: [String: String] = [:],
+        input: Int32? = nil,
         output: Int32,
         error: Int32
     ) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        if let input {
+            posix_spawn_file_actions_adddup2(&actions, input, 0)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        }
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, error, 2)
         // The child must not inherit sockets of other tests: a listening one would keep listening

@@ -183,12 +183,65 @@ struct HoldfastPurgeTests {
         }
     }
 
+    @Test func copyOfAFolderIsPurgedAndNotItsOriginal() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            try await gateway.warm([Target(path: "/news/1")])
+            let copy = PurgedGateway.Folder(path: gateway.folder.path + "/copy")
+            try FileManager.default.createDirectory(atPath: copy.path, withIntermediateDirectories: false)
+            let tool = try await Tool.run(
+                URL(fileURLWithPath: "/bin/cp"),
+                ["-a", gateway.folder.store, copy.store]
+            )
+            try #require(tool.status == 0, "\(tool.error)")
+            // A link in the copy leads to the socket of the gateway, which has another store.
+            try? FileManager.default.removeItem(atPath: copy.socket)
+            try FileManager.default.createSymbolicLink(
+                atPath: copy.socket,
+                withDestinationPath: gateway.folder.socket
+            )
+            let purge = try await copy.purge(["--all", "--remove"])
+            #expect(purge.status == 0 && purge.text.hasPrefix("Removed 1 response, "), "\(purge)")
+            #expect(try await gateway.get("/news/1").contains("; hit; ttl="))
+            #expect((try await gateway.curl("/v1/purges").json["purges"] as? [Any])?.isEmpty == true)
+        }
+    }
+
+    @Test func largeClosedStoreIsPurgedWithAnEstimate() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder.appendingPathComponent("large.store").path
+            try await SampleStore.fill(path, responses: 10_400, tag: "t")
+            let dryRun = try await Tool("holdfast").run("purge", "--tag", "t", "--dry-run", "--store", path)
+            #expect(dryRun.text.hasPrefix("Would expire 10400 responses, "), "\(dryRun)")
+            let purge = try await Tool("holdfast").run("purge", "--tag", "t", "--remove", "--store", path)
+            #expect(purge.text.hasPrefix("Removed about 10400 responses, "), "\(purge)")
+            let rest = try await Tool("holdfast").run("purge", "--all", "--dry-run", "--store", path)
+            #expect(rest.text.hasPrefix("Would expire 0 responses, "), "\(rest)")
+        }
+    }
+
+    @Test(arguments: [("n\n", [], 1), ("\n", [], 1), ("yes\n", [], 0), ("", ["--yes"], 0), ("", ["--dry-run"], 0)])
+    func removalAsksOnATerminal(_ answer: String, _ options: [String], _ status: Int32) async throws {
+        try await SampleStore.withClosed { path in
+            let arguments = ["purge", "--all", "--remove", "--store", path] + options
+            let (outcome, shown) = try await Terminal.run(try Tool("holdfast").url, arguments, typing: answer)
+            #expect(outcome.status == status, "\(shown)")
+            #expect(shown.contains("[y/N]") == options.isEmpty)
+            #expect(shown.contains("Nothing was removed") == (status == 1), "\(shown)")
+            let rest = try await Tool("holdfast").run("purge", "--all", "--dry-run", "--store", path)
+            let isRemoved = status == 0 && options != ["--dry-run"]
+            #expect(rest.text.hasPrefix("Would expire 0 ") == isRemoved, "\(rest)")
+        }
+    }
+
     @Test func wrongCommandLinesAndMissingStoresAreErrors() async throws {
         try await PurgedGateway.Folder.with { folder in
             for (arguments, status, text) in [
                 ([], 64, "Name URLs"), (["--all", "--tag", "a"], 64, "name it alone"),
-                (["ftp://a.example/"], 64, "ftp://a.example/"),
+                (["ftp://a.example/"], 64, "ftp://a.example/"), (["https://a.example/", "x"], 64, "URL 2: "),
                 (["--host", "a.example:80"], 64, "no scheme, port or path"),
+                (["--host", "a.example:80"], 64, "'--host' number 1"),
+                (["--tag", "a", "--tag", ""], 64, "'--tag' number 2 has 0 bytes"),
+                (["--all", "--reason", "a\tb"], 64, "'--reason' has a control character"),
                 (["--prefix", "/v1"], 64, "/v1"), (["--tag", "a"], 1, "there is no store in it yet"),
             ] {
                 let outcome = try await folder.purge(arguments)

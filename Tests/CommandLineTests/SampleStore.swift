@@ -46,6 +46,23 @@ enum SampleStore {
         }
     }
 
+    /// Makes a closed store with many responses.
+    static func fill(_ path: String, responses: Int, tag: String) async throws {
+        let store = try await CacheManager.open(at: path, clock: EarlierClock())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for part in 0..<8 {
+                group.addTask {
+                    for number in stride(from: part, to: responses, by: 8) {
+                        let fields: HTTPFields = [.cacheControl: "max-age=3600"]
+                        try await put("http://a.example/\(number)", fields, body: "x", tags: [tag], in: store)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await store.close()
+    }
+
     private static func fill(_ store: CacheManager) async throws {
         try await put(
             feed,
@@ -94,6 +111,7 @@ enum SampleStore {
         body: String,
         selecting: HTTPFields = [:],
         principal: String? = nil,
+        tags: [String] = [],
         in store: CacheManager
     ) async throws {
         let now = EarlierClock().now()
@@ -115,7 +133,8 @@ enum SampleStore {
             head: head,
             freshUntil: policy.freshUntil(head),
             isUsableStale: fields[.cacheControl]?.contains("must-revalidate") != true,
-            storedAt: now
+            storedAt: now,
+            tags: tags
         )
         let fence = store.responses.invalidationSequence
         let writer = try #require(try await store.responses.beginWrite(draft, fence: fence))

@@ -9,7 +9,7 @@ struct Purge: AsyncParsableCommand {
         abstract: "Purges stored responses, also of a running gateway.",
         discussion: """
             The selected responses expire: they are validated with their origin before their next use, and are still served while it is unreachable. \
-            With '--remove' they are removed, offline copies too. All variants and partitions of a URL are purged. URLs, prefixes and hosts are those of the origin, \
+            With '--remove' they are removed, offline copies too; on a terminal the command asks first. All variants and partitions of a URL are purged. URLs, prefixes and hosts are those of the origin, \
             as 'cache-dump list' shows them. A prefix covers the URLs of one origin that begin with it, byte by byte: end it in '/' to cover whole parts only.
 
             The purge is in force for the next request, and survives a crash, when the command ends. A response that is being fetched meanwhile is not stored. \
@@ -19,7 +19,7 @@ struct Purge: AsyncParsableCommand {
 
             JSON: one object, with the keys action, dryRun, matched and sequence.
 
-            The exit status is 0 if the purge is in force, also if nothing matched; 1 if the store, the file or the gateway cannot be used, or the gateway rejected the purge; \
+            The exit status is 0 if the purge is in force, also if nothing matched; 1 if the store, the file or the gateway cannot be used, the gateway rejected the purge, or the question was not answered with yes; \
             64 if the command line is wrong.
 
             Examples:
@@ -54,6 +54,9 @@ struct Purge: AsyncParsableCommand {
     @Flag(help: "Removes the responses, offline copies too.")
     var remove = false
 
+    @Flag(help: "Removes without asking. Without a terminal, nothing is asked.")
+    var yes = false
+
     @Flag(name: .customLong("dry-run"), help: "Counts the responses, and changes nothing.")
     var dryRun = false
 
@@ -73,23 +76,31 @@ struct Purge: AsyncParsableCommand {
         do {
             _ = try purge.scopes()
         } catch let problem as ControlProblem {
-            throw ValidationError(problem.detail)
+            throw ValidationError(PurgeWords.text(problem))
         }
     }
 
     func run() async throws {
-        let result: PurgeResult
-        if let socket = place.socket {
-            result = try await ControlClient(socket: ControlSocket(path: socket)).purge(purge)
-        } else {
-            let store = try place.namedStore()
-            result = try await PurgedStore(folder: store.folder, configuration: store.settings ?? PurgedStore.unknown)
-                .purge(purge)
+        if remove, !dryRun, !yes, Confirmation.isPossible {
+            var preview = purge
+            preview.dryRun = true
+            let question = Self.question(try await perform(preview))
+            guard Confirmation.ask(question) else { throw CommandFailure("Nothing was removed.") }
         }
+        let result = try await perform(purge)
         try place.write(result, Self.text)
         if result.matched.responses == 0, !all {
             StandardStream.error.line("Nothing matched. 'cache-dump list' shows the URLs and tags of a store.")
         }
+    }
+
+    private func perform(_ purge: PurgeRequest) async throws -> PurgeResult {
+        if let socket = place.socket {
+            return try await ControlClient(socket: ControlSocket(path: socket)).purge(purge)
+        }
+        let store = try place.namedStore()
+        return try await PurgedStore(folder: store.folder, configuration: store.settings ?? PurgedStore.unknown)
+            .purge(purge)
     }
 
     private var purge: PurgeRequest {
@@ -102,6 +113,16 @@ struct Purge: AsyncParsableCommand {
         return PurgeRequest(selection, action: remove ? .remove : .expire, dryRun: dryRun, reason: reason)
     }
 
+    /// The question before responses are removed.
+    private static func question(_ result: PurgeResult) -> String {
+        "Remove \(numbers(result.matched))? They cannot be served offline afterwards."
+    }
+
+    private static func numbers(_ matched: PurgeResult.Matched) -> String {
+        let number = "\(matched.exact ? "" : "about ")\(matched.responses) response\(matched.responses == 1 ? "" : "s")"
+        return "\(number), \(matched.bytes) bytes, \(matched.onlyOfflineCopies) of them only offline copies"
+    }
+
     /// One line for people.
     static func text(_ result: PurgeResult) -> String {
         let verb: String
@@ -111,10 +132,7 @@ struct Purge: AsyncParsableCommand {
         case (.remove, false): verb = "Removed"
         case (.remove, true): verb = "Would remove"
         }
-        let matched = result.matched
-        let number = "\(matched.exact ? "" : "about ")\(matched.responses) response\(matched.responses == 1 ? "" : "s")"
-        let copies = "\(matched.onlyOfflineCopies) of them only offline copies"
-        var text = "\(verb) \(number), \(matched.bytes) bytes, \(copies)."
+        var text = "\(verb) \(numbers(result.matched))."
         if result.coversEverything == true {
             text += " Too many prefixes were being purged at once: every response has expired."
         }

@@ -31,7 +31,7 @@ struct PurgedStore: Sendable {
             } catch let error as StoreError {
                 throw CommandFailure("\(error)")
             } catch let problem as ControlProblem {
-                throw CommandFailure(problem.detail)
+                throw CommandFailure(PurgeWords.text(problem))
             }
             switch socket.reach {
             case .live: return try await ControlClient(socket: socket).purge(purge)

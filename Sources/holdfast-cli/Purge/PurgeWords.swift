@@ -1,0 +1,25 @@
+import HoldfastControl
+
+/// A problem of a purge in the words of the command line: the control plane names the members of
+/// JSON, and the user wrote options.
+enum PurgeWords {
+    static func text(_ problem: ControlProblem) -> String {
+        problem.detail
+            .replacing(/'select\.(urls|prefixes|tags|hosts)\[(\d+)\]'/) { match in
+                let number = (Int(match.2) ?? 0) + 1
+                return match.1 == "urls" ? "URL \(number)" : "'\(option(match.1))' number \(number)"
+            }
+            .replacing("'select.all'", with: "'--all'")
+            .replacing("'select'", with: "The command line")
+            .replacing("'reason'", with: "'--reason'")
+            .replacing("Send several purges", with: "Run several commands")
+    }
+
+    private static func option(_ member: Substring) -> String {
+        switch member {
+        case "prefixes": "--prefix"
+        case "tags": "--tag"
+        default: "--host"
+        }
+    }
+}
