@@ -145,6 +145,8 @@ struct ControlNetworkTests {
             let prefix = "prefix=http%3A%2F%2Fa.test%2Fnews%2F2%3Fpage%3Da"
             for (method, path, content) in [
                 ("PUT", "/v1/mode", mode), ("POST", "/v1/reload", "{}"), ("GET", "/v1/responses?\(prefix)", ""),
+                // It says whether a URL is stored with its query, byte by byte.
+                ("GET", "/v1/explain?url=http%3A%2F%2Fa.test%2Fnews%2F2%3Fpage%3Da-private-value", ""),
             ] {
                 for scope in ["read", "purge"] {
                     let reply = try await network.send(method, path, token: Network.tokens[scope], content: content)

@@ -170,6 +170,8 @@ import Testing
                 #expect(isAdmitted == (scope >= operation.scope), "\(operation.path) \(scope)")
             }
         }
+        // It says whether a URL is stored with its query, which other scopes do not see.
+        #expect(ControlResponder.operations.contains { $0.path == "/v1/explain" && $0.scope == .operate })
     }
 
     // MARK: Files

@@ -10,7 +10,9 @@ extension ControlResponder {
             return try Self.response(.ok, Report(value: responder.operations.configuration))
         },
         Operation(path: "/v1/reload", method: .post, scope: .operate) { try await $0.reload($1, $2) },
-        Operation(path: "/v1/explain", method: .get, scope: .read) { responder, request, _ in
+        // It says whether a URL with its query is stored, so it is closed to clients that see no
+        // queries.
+        Operation(path: "/v1/explain", method: .get, scope: .operate) { responder, request, _ in
             try await responder.explain(request)
         },
     ]
@@ -53,8 +55,9 @@ extension ControlResponder {
                 field: "url"
             )
         }
+        let target: TargetURI
         do {
-            return try Self.response(.ok, Report(value: try await operations.explain(TargetURI(text))))
+            target = try TargetURI(text)
         } catch {
             let value = Redaction.uriText(text, limit: 200)
             throw ControlProblem(
@@ -64,6 +67,7 @@ extension ControlResponder {
                 value: value
             )
         }
+        return try Self.response(.ok, Report(value: try await reading { try await operations.explain(target) }))
     }
 
     /// The most findings that the sentence for people names.

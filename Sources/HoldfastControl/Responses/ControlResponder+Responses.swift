@@ -46,7 +46,8 @@ extension ControlResponder {
         return try Self.response(.ok, VariantsReport(found))
     }
 
-    private func reading<Result>(_ read: () async throws -> Result) async throws -> Result {
+    /// Reads from the store, and turns its error into a problem.
+    func reading<Result>(_ read: () async throws -> Result) async throws -> Result {
         do {
             return try await read()
         } catch {
