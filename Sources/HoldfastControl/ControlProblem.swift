@@ -23,13 +23,33 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
     public var findings: [ReloadReport.Finding]?
 
     init(_ kind: Kind, _ detail: String, field: String? = nil, value: String? = nil, limit: Int? = nil) {
-        type = "urn:holdfast:problem:" + kind.code
+        type = Self.typePrefix + kind.code
         title = kind.title
         status = kind.status
         self.detail = detail
         self.field = field
         self.value = value.map(Self.shown)
         self.limit = limit
+    }
+
+    private static let typePrefix = "urn:holdfast:problem:"
+
+    /// The last part of the type, for log and history.
+    var code: String { String(type.dropFirst(Self.typePrefix.count)) }
+
+    /// The problem of an operation that was cancelled.
+    static let ended = ControlProblem(
+        .ending,
+        "The operation was ended, because its client left or the gateway is ending. Repeat it."
+    )
+
+    /// The problem of a content that is too large.
+    static func tooLarge(_ limit: Int) -> ControlProblem {
+        ControlProblem(
+            .tooLarge,
+            "The content has more than \(limit) bytes, which is the limit. Send several requests.",
+            limit: limit
+        )
     }
 
     /// The detail.
@@ -64,6 +84,7 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
             title: "A request with this key is under way",
             status: 409
         )
+        static let tooSlow = Kind(code: "too-slow", title: "The content came too slowly", status: 408)
         static let tooLarge = Kind(code: "content-too-large", title: "The request is too large", status: 413)
         static let noFile = Kind(
             code: "no-configuration-file",
@@ -88,6 +109,9 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
             status: 429
         )
         static let tooManyPurges = Kind(code: "too-many-purges", title: "Too many purges", status: 429)
+        static let busy = Kind(code: "busy", title: "Too many operations are waiting", status: 503)
+        static let ending = Kind(code: "ending", title: "The operation was ended", status: 503)
+        static let storeReadOnly = Kind(code: "store-read-only", title: "The store is read-only", status: 503)
         static let storeFailed = Kind(code: "store-failed", title: "The store failed", status: 503)
     }
 

@@ -165,6 +165,24 @@ struct ControlNetworkTests {
         }
     }
 
+    @Test func clientsThatLeaveHarmNoOthers() async throws {
+        try await withNetwork { network in
+            let content = #"{"select": {"all": true}, "dryRun": true}"#
+            let token = try #require(Network.tokens["purge"])
+            let head =
+                "POST /v1/purges HTTP/1.1\r\nHost: localhost:\(network.port)\r\nAuthorization: Bearer \(token)\r\n"
+            let request =
+                head + "Content-Type: application/json\r\nContent-Length: \(content.utf8.count)\r\n\r\n" + content
+            // More than are served at a time: in the middle of head and content, and at the end.
+            for number in 0..<100 {
+                // It is released, and so closed, at once.
+                try LoopbackConnection(port: network.port).send(String(request.dropLast(number % 4 * 25)))
+            }
+            #expect(try await network.purge(token) == 200)
+            #expect(try await network.gateway.curl("/livez").status == 200)
+        }
+    }
+
     @Test("Thirty connections have five tries, and those with a token all succeed") func limitsTries() async throws {
         try await withNetwork { network in
             let token = Network.tokens["purge"]

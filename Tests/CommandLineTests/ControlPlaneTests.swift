@@ -70,6 +70,10 @@ struct ControlPlaneTests {
                 let reply = try await gateway.curl("/v1/purges?" + query)
                 #expect(reply.status == 400 && reply.json["field"] as? String == field, "\(reply.text)")
             }
+            // A dry run that is asked for in the wrong place is no purge.
+            let misplaced = ["--json", Self.all, "-H", "Accept: */*"]
+            let query = try await gateway.curl("/v1/purges?dryRun=true", misplaced)
+            #expect(query.status == 400 && query.json["field"] as? String == "dryRun", "\(query.text)")
             #expect(try await gateway.curl("/v1/nothing").status == 404)
             #expect(try await gateway.get("/news/1").contains("; hit; ttl="))
         }

@@ -2,6 +2,7 @@ import Dispatch
 import HTTPCache
 import NIOCore
 import NIOPosix
+import Synchronization
 import Testing
 
 @testable import HoldfastControl
@@ -31,8 +32,13 @@ import Testing
         let isReleased = DispatchSemaphore(value: 0)
         group.next().execute { isReleased.wait() }
         let loops: [any EventLoop] = [singleton.next(), group.next(), singleton.next()]
-        let watch = LoopWatch(loops, limit: .milliseconds(500))
-        #expect(await watch.stuckLoops() == [1])
+        let now = Mutex(NIODeadline.uptimeNanoseconds(0))
+        let watch = LoopWatch(loops, limit: .seconds(2)) { now.withLock { $0 } }
+        async let stuck = watch.stuckLoops()
+        // The others have answered. Then its time is over.
+        while watch.waitingLoops != [1] { await Task.yield() }
+        now.withLock { $0 = $0 + .seconds(2) }
+        #expect(await stuck == [1])
         let report = HealthReport.liveness(stuckLoops: [1])
         #expect(report.httpStatus == 503 && report.checks["loops"]?.detail.contains("event loop 1") == true)
         // It answers late, and is well again.

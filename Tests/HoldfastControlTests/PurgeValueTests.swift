@@ -57,23 +57,21 @@ import Testing
         #expect(name(table.begin("0", digest: [], at: instant(1))) == "perform")
     }
 
-    private func record(_ sequence: Int64, _ tag: String = "t") -> PurgeHistory.Record {
+    private func record(_ sequence: Int64, _ tag: String = "t", problem: String? = nil) -> PurgeHistory.Record {
         var selection = PurgeRequest.Selection()
         selection.tags = [tag]
         return PurgeHistory.Record(
+            PurgeRequest(selection),
             sequence: sequence,
-            at: 0,
+            at: instant(0),
             by: "uid 0",
-            action: .expire,
-            select: selection,
-            reason: nil,
-            matched: .init(ScopeCount())
+            outcome: problem.map { .problem($0) } ?? .matched(.init(ScopeCount()))
         )
     }
 
-    @Test func historyIsInTheOrderOfTheSequenceAndIsReadInPages() {
+    @Test func historyIsReadInPages() {
         var history = PurgeHistory(since: 3)
-        for sequence: Int64 in [4, 6, 5, 9] { history.append(record(sequence)) }
+        for sequence: Int64 in [4, 5, 6, 9] { history.append(record(sequence)) }
         #expect(history.page(after: 0).purges.map(\.sequence) == [4, 5, 6, 9])
         let page = history.page(after: 4, atMost: 2)
         #expect(page.purges.map(\.sequence) == [5, 6] && page.more && page.since == 3)
@@ -88,6 +86,21 @@ import Testing
         let tag = String(repeating: "t", count: PurgeHistory.byteLimit / 2)
         for sequence: Int64 in 1...3 { large.append(record(sequence, tag)) }
         #expect(large.page(after: 0).purges.map(\.sequence) == [3] && large.page(after: 0).since == 2)
+    }
+
+    @Test func failedPurgesPushOutNoOthersAndAreBounded() {
+        var history = PurgeHistory(since: 0)
+        history.append(record(1))
+        for number in 1...Int64(PurgeHistory.failedLimit + 1) {
+            history.append(record(number, problem: "store-failed"))
+        }
+        let page = history.page(after: 0)
+        #expect(page.since == 0 && page.purges.map(\.sequence) == [1] && !page.more)
+        #expect(page.failed.count == PurgeHistory.failedLimit && page.failed.first?.sequence == 2)
+        #expect(history.page(after: 100).failed.map(\.sequence) == [100, 101])
+        let tag = String(repeating: "t", count: PurgeHistory.failedByteLimit / 2)
+        for number: Int64 in 200...202 { history.append(record(number, tag, problem: "ending")) }
+        #expect(history.page(after: 0).failed.map(\.sequence) == [202])
     }
 
     @Test func historyHoldsNoSecretParameters() throws {

@@ -18,6 +18,7 @@ let settings: [SwiftSetting] = [
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -126,7 +127,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastControlTests",
             dependencies: [
-                "HoldfastControl", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, logging,
+                "HoldfastControl", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, nioEmbedded,
+                logging,
             ],
             swiftSettings: settings
         ),

@@ -7,11 +7,19 @@ package final class LoopWatch: Sendable {
     /// When each loop was asked, until it answers.
     private let asked: Mutex<[NIODeadline?]>
     private let limit: Duration
+    private let now: @Sendable () -> NIODeadline
 
-    /// - Parameter limit: how long a loop may take to answer.
-    package init(_ loops: [any EventLoop], limit: Duration = .seconds(2)) {
+    /// - Parameters:
+    ///   - limit: how long a loop may take to answer.
+    ///   - now: the monotonic clock.
+    package init(
+        _ loops: [any EventLoop],
+        limit: Duration = .seconds(2),
+        now: @escaping @Sendable () -> NIODeadline = { .now() }
+    ) {
         self.loops = loops
         self.limit = limit
+        self.now = now
         asked = Mutex(Array(repeating: nil, count: loops.count))
     }
 
@@ -20,7 +28,7 @@ package final class LoopWatch: Sendable {
         for (index, loop) in loops.enumerated() { ask(index, loop) }
         var pause = Duration.milliseconds(1)
         while true {
-            let now = NIODeadline.now()
+            let now = now()
             let waiting = asked.withLock { asked in
                 asked.enumerated().compactMap { index, since in since.map { (index, now - $0) } }
             }
@@ -33,9 +41,13 @@ package final class LoopWatch: Sendable {
         }
     }
 
+    /// The numbers of the loops that were asked and have not answered yet.
+    package var waitingLoops: [Int] { asked.withLock { asked in asked.indices.filter { asked[$0] != nil } } }
+
     private func ask(_ index: Int, _ loop: any EventLoop) {
+        let now = now()
         let isAsked = asked.withLock { asked in
-            defer { asked[index] = asked[index] ?? .now() }
+            defer { asked[index] = asked[index] ?? now }
             return asked[index] != nil
         }
         guard !isAsked else { return }

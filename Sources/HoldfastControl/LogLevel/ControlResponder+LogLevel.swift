@@ -75,9 +75,8 @@ struct LogLevelRequest {
         }
         self.level = named
         end = RequestedEnd(until: try members.text("until"), for: try members.text("for"))
-        reason = try members.text("reason")
+        reason = try members.reason()
         try members.end(known: ["for", "level", "reason", "until"])
-        if let reason, let problem = PurgeRequest.problem(ofReason: reason) { throw problem }
     }
 
     /// The temporary level that is asked for; `nil` if the gateway's own is.

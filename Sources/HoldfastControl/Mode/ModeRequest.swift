@@ -43,9 +43,8 @@ public struct ModeRequest: Sendable, Hashable, Encodable {
         self.mode = named
         until = try members.text("until")
         self.for = try members.text("for")
-        reason = try members.text("reason")
+        reason = try members.reason()
         try members.end(known: Self.members)
-        if let reason, let problem = PurgeRequest.problem(ofReason: reason) { throw problem }
     }
 
     /// The temporary mode that is asked for; `nil` if the configured one is.

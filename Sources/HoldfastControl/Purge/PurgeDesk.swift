@@ -1,17 +1,35 @@
-import Crypto
 import HTTPCache
 import HTTPCacheSemantics
 import Logging
 
 /// Takes purges one by one: limits their rate, repeats the result of a repeated one, performs it,
 /// and keeps the history.
+///
+/// One purge at a time is performed, in the order of arrival. So the history is in the order of the
+/// store's sequence when a client reads it, and several clients together do not exceed what the
+/// store can compare at a time.
 actor PurgeDesk {
     private let operations: any StoreOperations
     private let clock: any WallClock
     private let logger: Logger
+    private let purges = TurnQueue(places: 1, waitingLimit: waitingLimit)
+    private let counts = TurnQueue(places: 2, waitingLimit: waitingLimit)
     private var rate = PurgeRate()
     private var repeated = IdempotencyTable<PurgeResult>()
     private var history: PurgeHistory
+    /// The purge that is performed now.
+    private var underWay: UnderWay?
+    private var isEnding = false
+    private var whenIdle: CheckedContinuation<Void, Never>?
+
+    private struct UnderWay {
+        var purge: PurgeRequest
+        var client: String
+        var continuation: CheckedContinuation<PurgeResult, any Error>
+    }
+
+    /// The most purges that wait, and the most dry runs.
+    static let waitingLimit = 32
 
     /// - Parameter sequence: the number of the last invalidation so far.
     init(_ operations: any StoreOperations, since sequence: Int64, clock: any WallClock, logger: Logger) {
@@ -21,8 +39,8 @@ actor PurgeDesk {
         history = PurgeHistory(since: sequence)
     }
 
-    /// The longest idempotency key, in bytes.
-    static let maximumKey = 255
+    /// How many purges wait, and how many dry runs.
+    nonisolated var waiting: (purges: Int, counts: Int) { (purges.waiting, counts.waiting) }
 
     /// The purges with greater numbers than `sequence`.
     func purges(after sequence: Int64, atMost count: Int) -> PurgeHistory.Page {
@@ -31,85 +49,119 @@ actor PurgeDesk {
 
     /// Performs a purge.
     ///
+    /// A purge goes on if its task is cancelled; a dry run ends.
+    ///
     /// - Parameters:
-    ///   - json: the purge.
     ///   - key: the request's idempotency key.
     ///   - client: who asks, for log and history.
-    /// - Throws: ``ControlProblem``; ``Wait`` if there were too many.
-    func purge(_ json: [UInt8], key: String?, by client: String) async throws -> PurgeResult {
-        if let seconds = rate.take(at: clock.now()) { throw Wait(seconds: seconds) }
-        guard let key else { return try await perform(PurgeRequest(json: json), by: client) }
-        guard (1...Self.maximumKey).contains(key.utf8.count) else {
-            throw ControlProblem(
-                .invalidRequest,
-                "'Idempotency-Key' has \(key.utf8.count) bytes; it has 1 to \(Self.maximumKey). Use a UUID.",
-                field: "Idempotency-Key",
-                value: key,
-                limit: Self.maximumKey
-            )
-        }
-        switch repeated.begin(key, digest: Array(SHA256.hash(data: json)), at: clock.now()) {
+    /// - Throws: ``ControlProblem``; ``Wait`` if there were too many; `CancellationError`.
+    @concurrent
+    nonisolated func purge(
+        _ purge: PurgeRequest,
+        key: IdempotencyKey? = nil,
+        by client: String
+    ) async throws -> PurgeResult {
+        // A purge that is not valid takes no turn. It may have 1,000 selectors, so it is checked
+        // beside the actor.
+        _ = try purge.scopes()
+        return try await accept(purge, key, by: client)
+    }
+
+    private func accept(_ purge: PurgeRequest, _ key: IdempotencyKey?, by client: String) async throws -> PurgeResult {
+        guard let key else { return try await take(purge, by: client) }
+        switch repeated.begin(key.text, digest: key.digest, at: clock.now()) {
         case .replay(let result): return result
-        case .isUnderWay:
-            throw ControlProblem(
-                .keyInUse,
-                "A purge with the 'Idempotency-Key' '\(ControlProblem.shown(key))' is under way. Repeat the request in a moment.",
-                field: "Idempotency-Key",
-                value: key
-            )
-        case .isAnother:
-            throw ControlProblem(
-                .keyReused,
-                "Another purge had the 'Idempotency-Key' '\(ControlProblem.shown(key))' within the last hour. Use a new key.",
-                field: "Idempotency-Key",
-                value: key
-            )
+        case .isUnderWay: throw key.isUnderWay
+        case .isAnother: throw key.isAnothers
         case .perform: break
         }
         do {
-            let result = try await perform(PurgeRequest(json: json), by: client)
-            repeated.finish(key, with: result)
+            let result = try await take(purge, by: client)
+            repeated.finish(key.text, with: result)
             return result
         } catch {
-            repeated.finish(key, with: nil)
+            repeated.finish(key.text, with: nil)
             throw error
         }
     }
 
-    /// Performs a purge that came another way than as JSON.
-    ///
-    /// - Throws: ``ControlProblem``; ``Wait`` if there were too many.
-    func purge(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
-        if let seconds = rate.take(at: clock.now()) { throw Wait(seconds: seconds) }
-        return try await perform(purge, by: client)
+    private func take(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
+        if let seconds = rate.take(at: clock.now()) { throw Wait.tooMany(seconds: seconds) }
+        let queue = purge.dryRun ? counts : purges
+        do {
+            try await queue.enter()
+        } catch TurnQueue.Refusal.isFull {
+            throw Wait.busy(purge)
+        } catch TurnQueue.Refusal.hasEnded {
+            throw Self.endingBefore
+        }
+        defer { queue.leave() }
+        return purge.dryRun ? try await count(purge) : try await perform(purge, by: client)
     }
 
-    private func perform(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
-        let now = clock.now()
-        let result: PurgeResult
+    private static let endingBefore = ControlProblem(
+        .ending,
+        "The gateway is ending. Nothing was purged: repeat it at the next one."
+    )
+
+    private func count(_ purge: PurgeRequest) async throws -> PurgeResult {
         do {
-            result = try await operations.perform(purge)
-        } catch let problem as ControlProblem {
-            throw problem
+            return try await operations.perform(purge)
+        } catch let error as ControlProblem {
+            throw error
+        } catch let error as CancellationError {
+            throw error
         } catch {
-            logger.error("Purge failed", metadata: ["control.client": "\(client)", "error": "\(error)"])
             throw ControlProblem(
                 .storeFailed,
-                "The purge is not acknowledged, and a part of it may be in force: \(error) Repeat it; purging twice does no harm."
+                "The responses cannot be counted: \(error) Nothing was changed. '/readyz' shows the state of the store."
             )
         }
-        guard let sequence = result.sequence else { return result }
-        history.append(
-            PurgeHistory.Record(
-                sequence: sequence,
-                at: now.milliseconds,
-                by: client,
-                action: purge.action,
-                select: purge.select.redacted,
-                reason: purge.reason,
-                matched: result.matched
-            )
+    }
+
+    // MARK: The purge that is performed
+
+    private func perform(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
+        // It may have got its turn just before the end.
+        if isEnding { throw Self.endingBefore }
+        return try await withCheckedThrowingContinuation { continuation in
+            underWay = UnderWay(purge: purge, client: client, continuation: continuation)
+            // No child of the client's task: a purge is not left half done because its client left.
+            Task { [operations] in
+                let result: Result<PurgeResult, any Error>
+                do { result = .success(try await operations.perform(purge)) } catch { result = .failure(error) }
+                await finish(result)
+            }
+        }
+    }
+
+    private func finish(_ result: Result<PurgeResult, any Error>) async {
+        // It may have been abandoned.
+        guard let (purge, client) = underWay.map({ ($0.purge, $0.client) }) else { return }
+        let outcome: Result<PurgeResult, any Error>
+        switch result {
+        case .success(let result):
+            record(purge, result, by: client)
+            outcome = .success(result)
+        case .failure(let error): outcome = .failure(await record(purge, error, by: client))
+        }
+        let continuation = underWay?.continuation
+        underWay = nil
+        continuation?.resume(with: outcome)
+        whenIdle?.resume()
+        whenIdle = nil
+    }
+
+    private func record(_ purge: PurgeRequest, _ result: PurgeResult, by client: String) {
+        guard let sequence = result.sequence else { return }
+        let record = PurgeHistory.Record(
+            purge,
+            sequence: sequence,
+            at: clock.now(),
+            by: client,
+            outcome: .matched(result.matched)
         )
+        history.append(record)
         logger.notice(
             "Purged",
             metadata: [
@@ -118,21 +170,107 @@ actor PurgeDesk {
                 "purge.sequence": "\(sequence)", "purge.reason": "\(purge.reason ?? "")",
             ]
         )
-        return result
+    }
+
+    /// - Returns: the problem for the client.
+    private func record(_ purge: PurgeRequest, _ error: any Error, by client: String) async -> ControlProblem {
+        let problem: ControlProblem
+        if let known = error as? ControlProblem {
+            problem = known
+        } else if await operations.storeCondition() == .readOnly {
+            problem = ControlProblem(
+                .storeReadOnly,
+                "The store is read-only, so nothing was purged: \(error) Purge through the process that writes it."
+            )
+        } else {
+            problem = ControlProblem(
+                .storeFailed,
+                "The purge is not acknowledged, and a part of it may be in force: \(error) Repeat it; purging twice does no harm."
+            )
+        }
+        history.append(failed(purge, problem, by: client))
+        logger.error(
+            "Purge failed",
+            metadata: ["control.client": "\(client)", "control.problem": "\(problem.code)", "error": "\(error)"]
+        )
+        return problem
+    }
+
+    private func failed(_ purge: PurgeRequest, _ problem: ControlProblem, by client: String) -> PurgeHistory.Record {
+        PurgeHistory.Record(
+            purge,
+            sequence: operations.invalidationSequence.number,
+            at: clock.now(),
+            by: client,
+            outcome: .problem(problem.code)
+        )
+    }
+
+    // MARK: The end
+
+    /// Ends the desk: purges that wait are rejected, and the one that is performed gets a limited
+    /// time. Beyond it its client is told that it is not acknowledged.
+    ///
+    /// - Parameter limit: how long to wait for it.
+    func end(within limit: Duration, _ clock: any Clock<Duration> = ContinuousClock()) async {
+        isEnding = true
+        purges.end()
+        counts.end()
+        guard underWay != nil else { return }
+        // Not a child of this task: it must end the wait for what cannot be cancelled.
+        let timer = Task {
+            try? await clock.sleep(for: limit)
+            if !Task.isCancelled { abandon() }
+        }
+        await withCheckedContinuation { whenIdle = $0 }
+        timer.cancel()
+    }
+
+    private func abandon() {
+        guard let abandoned = underWay else { return }
+        underWay = nil
+        let problem = ControlProblem(
+            .ending,
+            "The gateway is ending before the purge is done. A part of it may be in force: repeat it at the next gateway; purging twice does no harm."
+        )
+        history.append(failed(abandoned.purge, problem, by: abandoned.client))
+        logger.warning(
+            "The gateway ends before a purge is done; a part of it may be in force",
+            metadata: [
+                "control.client": "\(abandoned.client)", "purge.action": "\(abandoned.purge.action.rawValue)",
+                "purge.selectors": "\(abandoned.purge.select.count)",
+            ]
+        )
+        abandoned.continuation.resume(throwing: problem)
+        whenIdle?.resume()
+        whenIdle = nil
     }
 
     /// There were too many purges.
     struct Wait: Error {
         /// When to try again.
         let seconds: Int
+        let problem: ControlProblem
 
-        var problem: ControlProblem {
-            ControlProblem(
+        fileprivate static func tooMany(seconds: Int) -> Wait {
+            let problem = ControlProblem(
                 .tooManyPurges,
                 "More than \(Int(PurgeRate.perSecond)) purges a second have come; the limit at once is \(Int(PurgeRate.burst)). "
                     + "Try again in \(seconds) s, or put several selectors into one purge.",
                 limit: Int(PurgeRate.perSecond)
             )
+            return Wait(seconds: seconds, problem: problem)
+        }
+
+        fileprivate static func busy(_ purge: PurgeRequest) -> Wait {
+            let kind = purge.dryRun ? "dry runs" : "purges"
+            let problem = ControlProblem(
+                .busy,
+                "\(waitingLimit) \(kind) are waiting, which is the limit. Nothing was changed. "
+                    + "Try again in a moment, or put several selectors into one purge.",
+                limit: waitingLimit
+            )
+            return Wait(seconds: 1, problem: problem)
         }
     }
 }

@@ -45,9 +45,6 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
     public static let maximumSelectors = 1000
     /// The most bytes of a purge as JSON.
     public static let maximumBytes = 1 << 20
-    /// The most bytes of a reason.
-    public static let maximumReason = 1000
-
     /// A purge. Its values are checked when it is made.
     public init(_ select: Selection, action: Action = .expire, dryRun: Bool = false, reason: String? = nil) {
         self.select = select
@@ -61,11 +58,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
     /// - Throws: ``ControlProblem``
     public init(json: [UInt8]) throws {
         guard json.count <= Self.maximumBytes else {
-            throw ControlProblem(
-                .tooLarge,
-                "The purge has more than \(Self.maximumBytes) bytes, which is the limit. Send several purges.",
-                limit: Self.maximumBytes
-            )
+            throw ControlProblem.tooLarge(Self.maximumBytes)
         }
         var members = try JSONMembers(json: json, example: #"{"select": {"tags": ["news"]}}"#)
         guard let selection = members.take("select") else {
@@ -87,7 +80,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         }
         self.action = known
         dryRun = try members.flag("dryRun")
-        reason = try members.text("reason")
+        reason = try members.reason()
         try members.end(known: ["action", "dryRun", "reason", "select"])
     }
 
@@ -97,7 +90,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
     ///   not valid.
     public func scopes() throws -> [InvalidationScope] {
         try checkNumber()
-        if let reason, let problem = Self.problem(ofReason: reason) { throw problem }
+        if let reason { try ReasonText.check(reason) }
         if select.all { return [.all] }
         var scopes: [InvalidationScope] = []
         for (index, url) in select.urls.enumerated() {
@@ -142,27 +135,6 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
                 limit: Self.maximumSelectors
             )
         }
-    }
-
-    static func problem(ofReason reason: String) -> ControlProblem? {
-        guard reason.utf8.count <= maximumReason else {
-            return ControlProblem(
-                .invalidRequest,
-                "'reason' has \(reason.utf8.count) bytes; the limit is \(maximumReason). Shorten it.",
-                field: "reason",
-                value: reason,
-                limit: maximumReason
-            )
-        }
-        guard !reason.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            return ControlProblem(
-                .invalidRequest,
-                "'reason' has a control character, and one line of text is expected.",
-                field: "reason",
-                value: reason
-            )
-        }
-        return nil
     }
 
     private static func checkTag(_ tag: String, _ index: Int) throws {

@@ -10,7 +10,7 @@ struct BrowserGuard: Sendable {
     /// - Throws: ``ControlProblem``
     func check(_ head: HTTPRequest) throws(ControlProblem) {
         // A rebound name is a foreign one. A second 'Host' stays among the fields.
-        guard let host = head.authority, hosts.contains(host), head.headerFields[.host] == nil else {
+        guard let host = head.authority, hosts.contains(host), head.values(of: "host").isEmpty else {
             let host = head.authority ?? ""
             throw ControlProblem(
                 .wrongHost,
@@ -54,8 +54,13 @@ struct BrowserGuard: Sendable {
     }
 }
 
-extension HTTPField.Name {
-    static var host: Self { Self(parsed: "host") ?? .authorization }
+extension HTTPRequest {
+    /// The values of the fields with a name for which the library has no constant.
+    ///
+    /// - Parameter name: in lower case.
+    func values(of name: String) -> [String] {
+        headerFields.lazy.filter { $0.name.canonicalName == name }.map(\.value)
+    }
 }
 
 extension Substring {

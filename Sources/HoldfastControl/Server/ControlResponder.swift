@@ -9,19 +9,6 @@ import NIOCore
     #error("The module HoldfastControl needs the trait 'Gateway' of the package 'holdfast': remove 'traits: []'.")
 #endif
 
-/// A request's connection, and the client behind it.
-struct ControlContext: RequestContext {
-    var coreContext: CoreRequestContextStorage
-    let channel: any Channel
-    /// Set when the client was admitted.
-    var client = ControlClient(name: "", scope: .read)
-
-    init(source: ApplicationRequestContextSource) {
-        coreContext = .init(source: source)
-        channel = source.channel
-    }
-}
-
 /// Serves the operations of the control plane. ``operations`` lists them.
 struct ControlResponder: HTTPResponder {
     let operations: any CacheOperations
@@ -80,6 +67,16 @@ struct ControlResponder: HTTPResponder {
     ]
 
     func respond(to request: Request, context: ControlContext) async throws -> Response {
+        var response = try await outcome(of: request, context)
+        // The rest of a content that was not read must not keep the connection.
+        if request.hasContent, response.status.code >= 400 || request.method == .get {
+            response.headers[.connection] = "close"
+            SlowClients.close(context.channel)
+        }
+        return response
+    }
+
+    private func outcome(of request: Request, _ context: ControlContext) async throws -> Response {
         do {
             var context = context
             context.client = try await door.admit(request.head, from: context.channel)
@@ -101,6 +98,8 @@ struct ControlResponder: HTTPResponder {
             return Self.response(problem, [.retryAfter: "\(wait.seconds)"])
         } catch let wait as PurgeDesk.Wait {
             return Self.response(wait.problem, [.retryAfter: "\(wait.seconds)"])
+        } catch is CancellationError {
+            return Self.response(.ended)
         }
     }
 
@@ -112,35 +111,29 @@ struct ControlResponder: HTTPResponder {
     /// The content of a request that changes something.
     ///
     /// - Throws: ``ControlProblem``
-    func content(of request: Request) async throws -> [UInt8] {
+    func content(of request: Request, upTo limit: Int = maximumContent) async throws -> [UInt8] {
         try BrowserGuard.checkContent(request.head)
+        // A client that asks for a dry run in the query must not purge.
         try QueryMembers.none(in: request)
         do {
-            return Array(try await request.body.collect(upTo: Self.maximumContent).readableBytesView)
+            return try await SlowClients.content(of: request, upTo: limit)
         } catch is NIOTooManyBytesError {
-            throw ControlProblem(
-                .tooLarge,
-                "The content has more than \(Self.maximumContent) bytes, which is the limit. Send less.",
-                limit: Self.maximumContent
-            )
+            throw ControlProblem.tooLarge(limit)
         }
     }
 
     private func purge(_ request: Request, _ context: ControlContext) async throws -> Response {
-        try BrowserGuard.checkContent(request.head)
-        let content: ByteBuffer
-        do {
-            content = try await request.body.collect(upTo: PurgeRequest.maximumBytes)
-        } catch is NIOTooManyBytesError {
-            throw ControlProblem(
-                .tooLarge,
-                "The purge has more than \(PurgeRequest.maximumBytes) bytes, which is the limit. Send several purges.",
-                limit: PurgeRequest.maximumBytes
-            )
+        let json = try await content(of: request, upTo: PurgeRequest.maximumBytes)
+        let key = try IdempotencyKey(request.head.values(of: "idempotency-key"), of: json)
+        let purge = try PurgeRequest(json: json)
+        let (desk, client) = (desk, context.client.name)
+        guard purge.dryRun else { return try Self.response(.ok, await desk.purge(purge, key: key, by: client)) }
+        // It changes nothing, so it ends if the client leaves. The connection keeps a callback for
+        // each, so it has one alone.
+        let result = try await ControlContext.perform(until: context.channel.closeFuture) {
+            try await desk.purge(purge, key: key, by: client)
         }
-        let key = request.headers[.idempotencyKey]
-        let result = try await desk.purge(Array(content.readableBytesView), key: key, by: context.client.name)
-        return try Self.response(.ok, result)
+        return try Self.response(.ok, result, [.connection: "close"])
     }
 
     private func history(_ request: Request) async throws -> Response {
@@ -189,8 +182,12 @@ struct ControlResponder: HTTPResponder {
         return response(.init(code: problem.status), "application/problem+json", json, fields)
     }
 
-    static func response(_ status: HTTPResponse.Status, _ value: some Encodable) throws -> Response {
-        response(status, "application/json", try encoder.encode(value), [:])
+    static func response(
+        _ status: HTTPResponse.Status,
+        _ value: some Encodable,
+        _ fields: HTTPFields = [:]
+    ) throws -> Response {
+        response(status, "application/json", try encoder.encode(value), fields)
     }
 
     private static func response(
@@ -214,6 +211,9 @@ struct ControlResponder: HTTPResponder {
     }
 }
 
-extension HTTPField.Name {
-    static var idempotencyKey: Self { Self(parsed: "idempotency-key") ?? .eTag }
+extension Request {
+    /// Whether the head announces a content.
+    fileprivate var hasContent: Bool {
+        headers[.transferEncoding] != nil || headers[.contentLength].map { $0 != "0" } ?? false
+    }
 }

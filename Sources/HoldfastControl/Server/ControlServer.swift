@@ -27,6 +27,7 @@ public final class ControlServer: Service {
     /// Where it listens.
     public let socket: ControlSocket
 
+    private let claim: SocketClaim
     private let store: String
     private let responder: ControlResponder
     let desk: PurgeDesk
@@ -57,8 +58,10 @@ public final class ControlServer: Service {
     private static let idleLimit = TimeAmount.seconds(30)
     /// How long operations under way may take when it ends.
     private static let drainLimit = Duration.seconds(2)
+    /// How long a purge among them may take.
+    fileprivate static let purgeLimit = Duration.seconds(1)
 
-    /// Prepares the socket. ``run()`` listens on it.
+    /// Claims the socket's path. ``run()`` listens on it.
     ///
     /// - Parameters:
     ///   - store: the store's folder. It gets a link to a socket that is elsewhere, by which the
@@ -80,7 +83,7 @@ public final class ControlServer: Service {
         logger: Logger,
         whenListening: @escaping @Sendable (Place) -> Void = { _ in }
     ) throws {
-        try socket.prepare()
+        claim = try SocketClaim(socket)
         let phase = PhaseBox()
         self.socket = socket
         self.network = network
@@ -127,24 +130,39 @@ public final class ControlServer: Service {
                 try? await gracefulShutdown()
             }
         }
-        socket.remove(store: store)
+        await desk.end(within: Self.purgeLimit)
+        claim.removeLink(fromStore: store)
+        claim.release()
         try? await group.shutdownGracefully()
     }
 
     private func serve(on group: any EventLoopGroup) async throws {
         var services: [any Service] = [socketApplication(on: group)]
         if let network { services.append(application(of: network, on: group)) }
+        // The last one ends first: clients get their responses before the connections close.
+        services.append(DeskEnd(desk: desk))
         var configuration = ServiceGroupConfiguration(services: services, logger: logger)
         configuration.maximumGracefulShutdownDuration = Self.drainLimit
         try await ServiceGroup(configuration: configuration).run()
     }
 
     private func socketApplication(on group: any EventLoopGroup) -> any Service {
-        let (socket, store, whenListening) = (socket, store, whenListening)
-        return application(responder, on: .unixDomainSocket(path: socket.path), group) { _ in
-            socket.permit()
-            socket.link(fromStore: store)
-            whenListening(.socket(socket))
+        let (claim, store, logger, whenListening) = (claim, store, logger, whenListening)
+        return application(responder, on: .unixDomainSocket(path: claim.draft), group) { _ in
+            do {
+                try claim.publish()
+            } catch {
+                // Clients cannot find it. The gateway serves all the same.
+                logger.error("There is no control socket", metadata: ["control.error": "\(error)"])
+                return
+            }
+            if !claim.link(fromStore: store) {
+                logger.warning(
+                    "The store's folder has no link to the control socket; name the socket with '--socket'",
+                    metadata: ["control.socket": "\(claim.socket.path)"]
+                )
+            }
+            whenListening(.socket(claim.socket))
         }
     }
 
@@ -167,7 +185,9 @@ public final class ControlServer: Service {
     ) -> any Service {
         Application(
             responder: responder,
-            server: .http1(configuration: .init(idleTimeout: Self.idleLimit)),
+            server: .http1(
+                configuration: .init(additionalChannelHandlers: [HeadDeadline()], idleTimeout: Self.idleLimit)
+            ),
             configuration: ApplicationConfiguration(
                 address: address,
                 availableConnectionsDelegate: .maximum(Self.maximumConnections, logger: logger)
@@ -176,6 +196,17 @@ public final class ControlServer: Service {
             eventLoopGroupProvider: .shared(group),
             logger: logger
         )
+    }
+}
+
+/// Ends the desk when the control plane ends.
+private struct DeskEnd: Service {
+    let desk: PurgeDesk
+
+    func run() async throws {
+        // It throws if the control plane failed. Clients of the gateway may still purge then.
+        guard (try? await gracefulShutdown()) != nil else { return }
+        await desk.end(within: ControlServer.purgeLimit)
     }
 }
 

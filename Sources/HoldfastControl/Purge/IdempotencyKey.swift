@@ -1,0 +1,59 @@
+import Crypto
+
+/// The key of a request that may be repeated, and a digest by which a repetition is told from
+/// another request.
+struct IdempotencyKey: Sendable, Hashable {
+    let text: String
+    let digest: [UInt8]
+
+    /// The longest key, in bytes.
+    static let maximumLength = 255
+
+    /// - Parameters:
+    ///   - fields: the values of the request's `Idempotency-Key` fields.
+    ///   - content: the request's content.
+    /// - Returns: `nil` if the request has no key.
+    /// - Throws: ``ControlProblem`` if it has several, or one that is empty or too long.
+    init?(_ fields: [String], of content: [UInt8]) throws(ControlProblem) {
+        guard let text = fields.first else { return nil }
+        guard fields.count == 1 else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'Idempotency-Key' stands \(fields.count) times, and once is expected.",
+                field: "Idempotency-Key",
+                value: fields.joined(separator: ", ")
+            )
+        }
+        guard (1...Self.maximumLength).contains(text.utf8.count) else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'Idempotency-Key' has \(text.utf8.count) bytes; it has 1 to \(Self.maximumLength). Use a UUID.",
+                field: "Idempotency-Key",
+                value: text,
+                limit: Self.maximumLength
+            )
+        }
+        self.text = text
+        digest = Array(SHA256.hash(data: content))
+    }
+
+    /// The problem if a request with the key is being performed.
+    var isUnderWay: ControlProblem {
+        ControlProblem(
+            .keyInUse,
+            "A purge with the 'Idempotency-Key' '\(ControlProblem.shown(text))' is under way. Repeat the request in a moment.",
+            field: "Idempotency-Key",
+            value: text
+        )
+    }
+
+    /// The problem if the key belonged to another request.
+    var isAnothers: ControlProblem {
+        ControlProblem(
+            .keyReused,
+            "Another purge had the 'Idempotency-Key' '\(ControlProblem.shown(text))' within the last hour. Use a new key.",
+            field: "Idempotency-Key",
+            value: text
+        )
+    }
+}

@@ -1,0 +1,35 @@
+/// The reason that a client gives for a change, for the log and for other operators.
+enum ReasonText {
+    /// The most bytes of a reason.
+    static let maximumBytes = 1000
+
+    /// - Throws: ``ControlProblem`` if it is too long, or more than one line of text.
+    static func check(_ reason: String) throws(ControlProblem) {
+        guard reason.utf8.count <= maximumBytes else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'reason' has \(reason.utf8.count) bytes; the limit is \(maximumBytes). Shorten it.",
+                field: "reason",
+                value: reason,
+                limit: maximumBytes
+            )
+        }
+        guard !reason.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'reason' has a control character, and one line of text is expected.",
+                field: "reason",
+                value: reason
+            )
+        }
+    }
+}
+
+extension JSONMembers {
+    /// The member `reason`, if there is one.
+    mutating func reason() throws(ControlProblem) -> String? {
+        guard let reason = try text("reason") else { return nil }
+        try ReasonText.check(reason)
+        return reason
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import NIOCore
+import NIOEmbedded
+import NIOPosix
+import Testing
+
+@testable import HoldfastControl
+
+/// Connections whose clients send slowly, on a loop whose time the test moves.
+@Suite struct SlowClientTests {
+    private func channel() throws -> (EmbeddedChannel, EmbeddedEventLoop) {
+        let loop = EmbeddedEventLoop()
+        let channel = EmbeddedChannel(handler: HeadDeadline(limit: .seconds(30)), loop: loop)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        return (channel, loop)
+    }
+
+    @Test func connectionWithoutAHeadIsClosed() throws {
+        let (channel, loop) = try channel()
+        loop.advanceTime(by: .seconds(29))
+        #expect(channel.isActive)
+        loop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
+    }
+
+    @Test func requestThatIsBeingServedIsNotClosedAndTheNextHeadHasItsTime() throws {
+        let (channel, loop) = try channel()
+        loop.advanceTime(by: .seconds(29))
+        try channel.writeInbound("head")
+        loop.advanceTime(by: .hours(1))
+        #expect(channel.isActive)
+        try channel.writeOutbound("response")
+        loop.advanceTime(by: .seconds(29))
+        #expect(channel.isActive)
+        loop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func operationEndsWhenItsClientLeavesTheSocket() async throws {
+        var template = Array("/tmp/hf-XXXXXX".utf8CString)
+        let folder = String(cString: try #require(mkdtemp(&template)))
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/s"
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            // As the server of the control plane has it while an operation is under way.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.autoRead, value: false)
+            .bind(unixDomainSocketPath: path, serverBackPressureStrategy: nil) { channel in
+                channel.eventLoop.makeCompletedFuture { channel }
+            }
+        let client = UnixAddress.open()
+        let address = try #require(UnixAddress(path))
+        try #require(address.withPointer { connect(client, $0, $1) } == 0)
+        await #expect(throws: CancellationError.self) {
+            try await server.executeThenClose { connections in
+                for try await channel in connections {
+                    try await ControlContext.perform(until: channel.closeFuture) {
+                        close(client)
+                        while true { try await Task.sleep(for: .milliseconds(1)) }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func contentThatWasNotReadHasLittleTime() throws {
+        let (channel, loop) = try channel()
+        try channel.writeInbound("head")
+        SlowClients.close(channel)
+        loop.advanceTime(by: .seconds(4))
+        #expect(channel.isActive)
+        loop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
+    }
+}
