@@ -118,6 +118,14 @@ import Testing
         #expect(status(door, head([("Authorization", "Bearer " + Self.secret)], host: host)) == expected)
     }
 
+    @Test(arguments: ["http://a.test/livez", "http://localhost/livez", "*", "localhost:1", ""])
+    func targetIsAPath(_ target: String) throws {
+        var head = head([("Authorization", "Bearer " + Self.secret)], host: "localhost")
+        #expect(status(try door(), head) == 200)
+        head.path = target
+        #expect(status(try door(), head) == 421)
+    }
+
     @Test func addressOfAllAddressesIsNoHost() throws {
         for (host, name) in [("0.0.0.0", "0.0.0.0:1"), ("::", "[::]:1")] {
             let tokens = try TokenDesk([try token(Self.secret)])

@@ -74,6 +74,11 @@ import Testing
         while (dryRun ? desk.waiting.counts : desk.waiting.purges) < PurgeDesk.waitingLimit { await Task.yield() }
         let rejected = await problem { try await desk.purge(purge("x", dryRun: dryRun), key: key("k"), by: "c") }
         #expect(rejected == "503 busy, retry after 1")
+        // A rejected one takes nothing of the rate.
+        for _ in 0..<500 {
+            let again = await problem { try await desk.purge(purge("x", dryRun: dryRun), by: "c") }
+            #expect(again == rejected)
+        }
         store.open()
         for task in tasks { _ = try await task.value }
         // The key of a rejected request may be used again.

@@ -28,8 +28,9 @@ actor PurgeDesk {
         var continuation: CheckedContinuation<PurgeResult, any Error>
     }
 
-    /// The most purges that wait, and the most dry runs.
-    static let waitingLimit = 32
+    /// The most purges that wait, and the most dry runs: as many as the control plane has
+    /// connections, on the socket and on the port together. Clients of the gateway come on top.
+    static let waitingLimit = 128
 
     /// - Parameter sequence: the number of the last invalidation so far.
     init(_ operations: any StoreOperations, since sequence: Int64, clock: any WallClock, logger: Logger) {
@@ -91,6 +92,8 @@ actor PurgeDesk {
         do {
             try await queue.enter()
         } catch TurnQueue.Refusal.isFull {
+            // Clients that come again do not use up what others may purge.
+            rate.giveBack()
             throw Wait.busy(purge)
         } catch TurnQueue.Refusal.hasEnded {
             throw Self.endingBefore

@@ -19,4 +19,7 @@ struct PurgeRate: Sendable {
         left -= 1
         return nil
     }
+
+    /// Gives back one that was taken and did nothing.
+    mutating func giveBack() { left = min(Self.burst, left + 1) }
 }

@@ -20,6 +20,16 @@ struct BrowserGuard: Sendable {
                 value: host
             )
         }
+        // A target in absolute form names a host beside 'Host'. RFC 9112 §3.2.2
+        guard head.path?.hasPrefix("/") == true else {
+            let target = head.path ?? ""
+            throw ControlProblem(
+                .wrongHost,
+                "The request's target is '\(ControlProblem.shown(target))', and a path is expected: '/livez'.",
+                field: "path",
+                value: target
+            )
+        }
         let origins = head.headerFields[values: .origin]
         guard let origin = origins.first else { return }
         // The host is allowed, so a page of the same origin came from here.
