@@ -112,6 +112,11 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
         static let busy = Kind(code: "busy", title: "Too many operations are waiting", status: 503)
         static let ending = Kind(code: "ending", title: "The operation was ended", status: 503)
         static let storeReadOnly = Kind(code: "store-read-only", title: "The store is read-only", status: 503)
+        static let pinsExceedBudget = Kind(
+            code: "pins-exceed-budget",
+            title: "Pins would take too much of the store",
+            status: 409
+        )
         static let storeFailed = Kind(code: "store-failed", title: "The store failed", status: 503)
     }
 

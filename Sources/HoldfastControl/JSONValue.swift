@@ -75,6 +75,9 @@ struct JSONMembers {
 
     func field(_ name: String) -> String { path + name }
 
+    /// Whether there is a member with a name, which is not read yet.
+    func has(_ name: String) -> Bool { members[name] != nil }
+
     mutating func take(_ name: String) -> JSONValue? {
         let value = members.removeValue(forKey: name)
         return value == .null ? nil : value

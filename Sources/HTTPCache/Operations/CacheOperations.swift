@@ -2,8 +2,7 @@ public import HTTPCacheSemantics
 
 /// The operations on a running cache: how an operator steers it and sees its state.
 ///
-/// The control plane and the command line use nothing else. Further ones join here as they are
-/// built, such as pins.
+/// The control plane and the command line use nothing else.
 public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOperations {
     /// How much of the network is used, and until when.
     var modeState: ModeState { get }
@@ -109,6 +108,14 @@ public struct EngineOperations: CacheOperations {
     public func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount {
         try await store.count(scopes, examining: limit)
     }
+
+    /// Pins in the store.
+    public func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int {
+        try await store.setPinned(isPinned, scopes)
+    }
+
+    /// The store's pins.
+    public func pinUse() async throws -> PinUse { try await store.pinUse() }
 
     /// The store's condition.
     public func storeCondition() async -> StoreCondition { await store.storeCondition() }

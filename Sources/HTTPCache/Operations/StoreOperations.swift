@@ -24,6 +24,22 @@ public protocol StoreOperations: Sendable {
     ///   cancelled.
     func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount
 
+    /// Pins the responses of all scopes that are stored now, or unpins them.
+    ///
+    /// A pinned response is not evicted, and the response that replaces it is pinned too. Only its
+    /// removal or an unpinning ends that. All of it is durable when this returns. If it throws, a
+    /// part of the responses may be changed.
+    ///
+    /// - Returns: the number of responses that were not as asked before.
+    /// - Throws: ``PinsExceedBudget`` if pins would take too much of the store, before anything has
+    ///   changed; the store's error if it cannot be written.
+    func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int
+
+    /// The space that pinned entries take, counted through an index.
+    ///
+    /// - Throws: the store's error if it cannot be read.
+    func pinUse() async throws -> PinUse
+
     /// Reads from the store, and says whether that worked and whether the store accepts writes.
     func storeCondition() async -> StoreCondition
 }
@@ -51,14 +67,27 @@ public struct ScopeCount: Sendable, Hashable {
     /// The responses among them that are stale or invalidated, and that can be served only while
     /// their origin is unreachable.
     public var onlyOfflineCopies: Int
+    /// The responses among them that are pinned.
+    public var pinned: Int
+    /// The bytes that the pinned ones take.
+    public var pinnedBytes: Int64
     /// Whether these numbers were counted. Otherwise they are estimates.
     public var isExact: Bool
 
     /// A count, of nothing by default.
-    public init(responses: Int = 0, bytes: Int64 = 0, onlyOfflineCopies: Int = 0, isExact: Bool = true) {
+    public init(
+        responses: Int = 0,
+        bytes: Int64 = 0,
+        onlyOfflineCopies: Int = 0,
+        pinned: Int = 0,
+        pinnedBytes: Int64 = 0,
+        isExact: Bool = true
+    ) {
         self.responses = responses
         self.bytes = bytes
         self.onlyOfflineCopies = onlyOfflineCopies
+        self.pinned = pinned
+        self.pinnedBytes = pinnedBytes
         self.isExact = isExact
     }
 }

@@ -129,7 +129,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         guard select.count <= Self.maximumSelectors else {
             throw ControlProblem(
                 .invalidRequest,
-                "'select' has \(select.count) selectors; the limit is \(Self.maximumSelectors). Send several purges, or use a prefix or a tag.",
+                "'select' has \(select.count) selectors; the limit is \(Self.maximumSelectors). Send several requests, or use a prefix or a tag.",
                 field: "select",
                 value: "\(select.count)",
                 limit: Self.maximumSelectors

@@ -15,15 +15,23 @@ extension ControlResponder {
     /// `GET /v1/responses`
     private func responses(_ request: Request, _ context: ControlContext) async throws -> Response {
         var members = try QueryMembers(request)
-        var query = ResponseQuery(limit: 0)
-        query.limit = Int(try members.number("limit", 1...Self.largestPage) ?? Self.defaultPage)
-        query.after = try members.number("after", 0...Int64.max) ?? 0
-        query.prefix = try members.text("prefix").map { try Self.prefix($0, by: context.client) }
-        query.showsQueries = Self.showsQueries(to: context.client)
-        query.tag = members.text("tag")
+        var query = try Self.query(&members, by: context.client)
         query.state = try members.text("state").map(Self.state)
         try members.end(known: ["after", "limit", "prefix", "state", "tag"])
         return try Self.response(.ok, ResponsesReport(try await reading { try await operations.responses(query) }))
+    }
+
+    /// The parameters that all listings have: `limit`, `after`, `prefix` and `tag`.
+    ///
+    /// - Throws: ``ControlProblem``
+    static func query(_ members: inout QueryMembers, by client: ControlClient) throws -> ResponseQuery {
+        var query = ResponseQuery(limit: 0)
+        query.limit = Int(try members.number("limit", 1...largestPage) ?? defaultPage)
+        query.after = try members.number("after", 0...Int64.max) ?? 0
+        query.prefix = try members.text("prefix").map { try prefix($0, by: client) }
+        query.showsQueries = showsQueries(to: client)
+        query.tag = members.text("tag")
+        return query
     }
 
     /// `GET /v1/responses/{id}`
@@ -46,7 +54,9 @@ extension ControlResponder {
         return try Self.response(.ok, VariantsReport(found))
     }
 
-    /// Reads from the store, and turns its error into a problem.
+    /// Reads from the store.
+    ///
+    /// - Throws: ``ControlProblem``
     func reading<Result>(_ read: () async throws -> Result) async throws -> Result {
         do {
             return try await read()

@@ -50,6 +50,7 @@ extension CacheManager: StoreListing {
             page.next = read.last
             for entry in read.entries where entry.kind == .response {
                 if let state = query.state, state != entry.state(at: now) { continue }
+                if let isPinned = query.isPinned, isPinned != entry.isPinned { continue }
                 guard entry.begins(with: prefix) else { continue }
                 page.responses.append(entry.summary(at: now, showingQuery: query.showsQueries))
                 guard page.responses.count == query.limit else { continue }

@@ -79,13 +79,14 @@ struct ScopeCounting {
             let most = isIndexed ? indexLimit : indexLimit / 10
             let statement = try connection.prepare(
                 """
-                SELECT count(*), sum(is_counted), sum(is_counted * size), sum(is_counted AND is_usable_stale = 1 AND is_old)
+                SELECT count(*), sum(is_counted), sum(is_counted * size), sum(is_counted AND is_usable_stale = 1 AND is_old),
+                    sum(is_counted * is_pinned), sum(is_counted * is_pinned * size)
                 FROM (
-                    SELECT size, is_usable_stale, kind = 0 AND sequence >= ?3 AND pending < 4 AS is_counted,
+                    SELECT size, is_usable_stale, is_pinned, kind = 0 AND sequence >= ?3 AND pending < 4 AS is_counted,
                         is_invalidated = 1 OR sequence < ?2 OR pending > 0
                         OR expires_at <= ?1 OR (expires_at < \(Int64.max) AND stored_at > ?4) AS is_old
                     FROM (
-                        SELECT kind, size, is_usable_stale, is_invalidated, sequence, expires_at,
+                        SELECT kind, size, is_usable_stale, is_pinned, is_invalidated, sequence, expires_at,
                             \(storedAt) AS stored_at, \(pending) AS pending
                         FROM entry \(isIndexed ? "INDEXED BY entry_by_expiry" : "")
                         LIMIT ?5
@@ -104,7 +105,9 @@ struct ScopeCounting {
             return ScopeCount(
                 responses: Int(statement.integer(1)),
                 bytes: statement.integer(2),
-                onlyOfflineCopies: Int(statement.integer(3))
+                onlyOfflineCopies: Int(statement.integer(3)),
+                pinned: Int(statement.integer(4)),
+                pinnedBytes: statement.integer(5)
             )
         }
     }
@@ -114,7 +117,8 @@ struct ScopeCounting {
 
     // MARK: Rows
 
-    private static let columns = "entry.id, size, sequence, is_invalidated, is_usable_stale, expires_at, stored_at"
+    private static let columns =
+        "entry.id, size, sequence, is_invalidated, is_usable_stale, expires_at, stored_at, is_pinned"
 
     /// The SQL of a page of rows: the columns above, what is pending, the key, and the cursor.
     private static func page(_ state: DatabaseState, from tables: String = "entry", where condition: String) -> String {
@@ -123,12 +127,16 @@ struct ScopeCounting {
 
     /// Counts a row of a page once, unless an invalidation removed it.
     private mutating func add(_ row: SQLStatement, _ state: DatabaseState) {
-        let pending = PendingInvalidation(row.integer(7))
+        let pending = PendingInvalidation(row.integer(8))
         let sequence = row.integer(2)
         guard pending != .removed, sequence >= state.removalFloor(.response) else { return }
         guard seen.insert(row.integer(0)).inserted else { return }
         total.responses += 1
         total.bytes += row.integer(1)
+        if row.flag(7) {
+            total.pinned += 1
+            total.pinnedBytes += row.integer(1)
+        }
         let end = row.integer(5)
         let isOld =
             row.flag(3) || pending != .none || sequence < state.responseFloor.load(ordering: .acquiring)
@@ -157,7 +165,7 @@ struct ScopeCounting {
                     total.isExact = false
                     break
                 }
-                if matches(statement.bytes(8)) { add(statement, database.state) }
+                if matches(statement.bytes(9)) { add(statement, database.state) }
             }
             left -= rows
         }
@@ -250,7 +258,7 @@ struct ScopeCounting {
                 while try statement.step() {
                     found += 1
                     last = statement.integer(0)
-                    if statement.withBytes(8, covers) { add(statement, database.state) }
+                    if statement.withBytes(9, covers) { add(statement, database.state) }
                 }
                 return (found, last)
             }
@@ -277,6 +285,8 @@ extension ScopeCount {
         responses = Int(estimate(Double(responses), Double(earlier.responses)))
         bytes = Int64(estimate(Double(bytes), Double(earlier.bytes)))
         onlyOfflineCopies = Int(estimate(Double(onlyOfflineCopies), Double(earlier.onlyOfflineCopies)))
+        pinned = Int(estimate(Double(pinned), Double(earlier.pinned)))
+        pinnedBytes = Int64(estimate(Double(pinnedBytes), Double(earlier.pinnedBytes)))
         isExact = false
     }
 }

@@ -1,8 +1,10 @@
 import CommandLineSupport
 import Holdfast
 import HoldfastControl
+import NIOHTTP1
 
-/// A store that is purged: through the gateway that has it open, or by this process if none has.
+/// A store that is purged, or whose pins are changed: through the gateway that has it open, or by
+/// this process if none has.
 struct PurgedStore: Sendable {
     /// The store's folder.
     let folder: String
@@ -18,6 +20,34 @@ struct PurgedStore: Sendable {
 
     /// - Throws: `CommandFailure`
     func purge(_ purge: PurgeRequest) async throws -> PurgeResult {
+        try await perform(
+            isReading: purge.dryRun,
+            { try await $0.perform(purge) },
+            through: { try await $0.purge(purge) }
+        )
+    }
+
+    /// - Throws: `CommandFailure`
+    func pin(_ change: PinRequest) async throws -> PinResult {
+        try await perform(
+            isReading: change.dryRun,
+            { try await $0.perform(change) },
+            through: { try await $0.send(.POST, "/v1/pins", change) }
+        )
+    }
+
+    /// Performs an operation.
+    ///
+    /// - Parameters:
+    ///   - isReading: whether it changes nothing.
+    ///   - operation: it, on a store that this process has opened.
+    ///   - through: it, through the gateway that has the store open.
+    /// - Throws: `CommandFailure`
+    private func perform<Result: Sendable>(
+        isReading: Bool,
+        _ operation: (CacheManager) async throws -> Result,
+        through: (ControlClient) async throws -> Result
+    ) async throws -> Result {
         let socket = ControlSocket.inStore(folder)
         var waited = Duration.zero
         while true {
@@ -25,7 +55,7 @@ struct PurgedStore: Sendable {
             // belong to it. In the copy of a folder it belongs to another store.
             let inUse: StoreError
             do {
-                return try await purgeInPlace(purge)
+                return try await performInPlace(isReading: isReading, operation)
             } catch let error as StoreError where error.code == .inUse {
                 inUse = error
             } catch let error as StoreError {
@@ -34,7 +64,7 @@ struct PurgedStore: Sendable {
                 throw CommandFailure(PurgeWords.text(problem))
             }
             switch socket.reach {
-            case .live: return try await ControlClient(socket: socket).purge(purge)
+            case .live: return try await through(ControlClient(socket: socket))
             case .denied: throw ControlClient.denied(socket)
             case .nobody: break
             }
@@ -49,19 +79,27 @@ struct PurgedStore: Sendable {
         }
     }
 
-    /// Opens the store. It must exist: a purge creates none.
-    private func purgeInPlace(_ purge: PurgeRequest) async throws -> PurgeResult {
+    /// Opens the store. It must exist: no operation creates one.
+    private func performInPlace<Result: Sendable>(
+        isReading: Bool,
+        _ operation: (CacheManager) async throws -> Result
+    ) async throws -> Result {
         let reader = try await CacheManager.openReadOnly(at: folder)
-        if purge.dryRun {
-            let result: Result<PurgeResult, any Error>
-            do { result = .success(try await reader.perform(purge)) } catch { result = .failure(error) }
-            try await reader.close()
-            return try result.get()
-        }
+        if isReading { return try await Self.perform(operation, closing: reader) }
         try await reader.close()
-        let store = try await CacheManager.open(at: folder, configuration: configuration)
+        return try await Self.perform(
+            operation,
+            closing: try await CacheManager.open(at: folder, configuration: configuration)
+        )
+    }
+
+    /// Performs an operation, and closes the store also if it fails.
+    private static func perform<Result: Sendable>(
+        _ operation: (CacheManager) async throws -> Result,
+        closing store: CacheManager
+    ) async throws -> Result {
         do {
-            let result = try await store.perform(purge)
+            let result = try await operation(store)
             try await store.close()
             return result
         } catch {

@@ -89,6 +89,8 @@ public struct ResponseQuery: Sendable, Hashable {
     public var tag: String?
     /// Their state.
     public var state: EntryState?
+    /// Only pinned ones, or only others.
+    public var isPinned: Bool?
     /// Only responses with greater numbers.
     public var after: Int64
     /// The most responses of a page.

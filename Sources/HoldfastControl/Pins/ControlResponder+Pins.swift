@@ -1,0 +1,65 @@
+import HTTPCache
+import Hummingbird
+import Logging
+
+extension ControlResponder {
+    /// The operations on pins.
+    static let pins: [Operation] = [
+        Operation(path: "/v1/pins", method: .get, scope: .read) { try await $0.pins($1, $2) },
+        Operation(path: "/v1/pins", method: .post, scope: .operate) { try await $0.setPins($1, $2) },
+    ]
+
+    /// `GET /v1/pins`
+    private func pins(_ request: Request, _ context: ControlContext) async throws -> Response {
+        var members = try QueryMembers(request)
+        var query = try Self.query(&members, by: context.client)
+        query.isPinned = true
+        try members.end(known: ["after", "limit", "prefix", "tag"])
+        let report = try await reading {
+            PinsReport(pins: try await operations.pinUse(), ResponsesReport(try await operations.responses(query)))
+        }
+        return try Self.response(.ok, report)
+    }
+
+    /// `POST /v1/pins`
+    private func setPins(_ request: Request, _ context: ControlContext) async throws -> Response {
+        let content = try await content(of: request, upTo: PurgeRequest.maximumBytes)
+        let change = try PinRequest(json: content)
+        let result: PinResult
+        do {
+            result = try await operations.perform(change)
+        } catch let problem as ControlProblem {
+            throw problem
+        } catch {
+            logger.error("Pinning failed", metadata: ["control.client": "\(context.client.name)", "error": "\(error)"])
+            throw ControlProblem(
+                .storeFailed,
+                "The change is not acknowledged, and a part of it may be in force: \(error) Repeat it; pinning twice does no harm."
+            )
+        }
+        if !change.dryRun {
+            logger.notice(
+                change.pinned ? "Pinned" : "Unpinned",
+                metadata: [
+                    "control.client": "\(context.client.name)", "pin.selectors": "\(change.select.count)",
+                    "pin.responses": "\(result.changed)", "pin.bytes": "\(result.pins.bytes)",
+                    "pin.reason": "\(change.reason ?? "")",
+                ]
+            )
+        }
+        return try Self.response(.ok, result)
+    }
+}
+
+/// A page of pinned responses, with the space of all pins.
+struct PinsReport: Encodable {
+    var pins: PinUse
+    var responses: [ResponseReport]
+    var next: Int64?
+
+    init(pins: PinUse, _ page: ResponsesReport) {
+        self.pins = pins
+        responses = page.responses
+        next = page.next
+    }
+}

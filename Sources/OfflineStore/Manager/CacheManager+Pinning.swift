@@ -1,0 +1,65 @@
+public import HTTPCache
+
+/// Pinning responses for operators.
+extension CacheManager {
+    /// The rows of one transaction, so that other writes wait for milliseconds only.
+    static let pinStep = 1024
+
+    /// Pins or unpins the responses of the scopes, in transactions that look at 1,024 rows each.
+    ///
+    /// A response whose storing was acknowledged before is included. One that is stored for the
+    /// first time meanwhile may not be.
+    ///
+    /// - Throws: `PinsExceedBudget`; ``StoreError``: `readOnly`, `closed`, `full`, `io`.
+    @concurrent
+    public func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int {
+        _ = now()
+        if isReadOnly { throw core.readOnlyError }
+        // Responses that were stored a moment ago wait to be written.
+        try await core.write { _ in }
+        if isPinned { try await checkBudget(for: scopes) }
+        var changed = 0
+        for selection in ScopeSelection.selections(scopes) {
+            var cursor: Int64? = .min
+            while let after = cursor {
+                try Task.checkCancellation()
+                let step = try await core.write(isDurable: true) { context in
+                    try context.setPinned(isPinned, selection, after: after, atMost: Self.pinStep)
+                }
+                changed += step.changed
+                cursor = step.last
+            }
+        }
+        return changed
+    }
+
+    /// The most stored responses to look at before they are pinned. Beyond it the numbers are
+    /// estimates.
+    private static let pinExamination = 100_000
+
+    /// Pins may take three quarters of the budget: a store that is full of them stores nothing.
+    private func checkBudget(for scopes: [InvalidationScope]) async throws {
+        let count = try await count(scopes, examining: Self.pinExamination)
+        let additional = count.bytes - count.pinnedBytes
+        let use = try await pinUse()
+        guard additional > 0, use.bytes + additional > use.limit else { return }
+        throw PinsExceedBudget(use: use, additional: additional)
+    }
+
+    /// Counts pinned entries, objects too, through an index.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    @concurrent
+    public func pinUse() async throws -> PinUse {
+        _ = now()
+        return try core.read { connection, database in
+            let statement = try connection.prepare(
+                "SELECT count(*), coalesce(sum(size), 0) FROM entry INDEXED BY entry_by_expiry WHERE is_pinned = 1"
+            )
+            defer { statement.reset() }
+            let limit = database.state.limits.budget / 4 * 3
+            guard try statement.step() else { return PinUse(entries: 0, bytes: 0, limit: limit) }
+            return PinUse(entries: Int(statement.integer(0)), bytes: statement.integer(1), limit: limit)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import SampleOrigin
+import Testing
+
+/// Pins of a running gateway and of a closed store, with the built commands and with curl.
+@Suite("holdfast pin", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+struct HoldfastPinTests {
+    private static let targets = ["/news/1", "/news/2?page=1", "/other"].map { PurgedGateway.Target(path: $0) }
+
+    @Test func pinsOfARunningGatewayOutlastItsKill() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try folder.write(origin)
+                origin.respond("v1")
+                let ending = try await PurgedGateway.with(folder, signal: SIGKILL) { gateway in
+                    try await gateway.warm(Self.targets)
+                    let dryRun = try await gateway.run(["pin", "--tag", "news", "--dry-run"])
+                    #expect(
+                        dryRun.text.hasPrefix("Would pin 2 of 2 selected responses. Pinned now: 0 entries"),
+                        "\(dryRun)"
+                    )
+                    let json = #"{"select": {"tags": ["news"]}, "pinned": true, "reason": "fair"}"#
+                    let reply = try await gateway.curl("/v1/pins", ["--json", json, "-H", "Accept: */*"])
+                    #expect(reply.status == 200 && reply.json["changed"] as? Int == 2, "\(reply.text)")
+                    let pins = try #require(reply.json["pins"] as? [String: Any])
+                    #expect(pins["entries"] as? Int == 2 && pins["limit"] as? Int == (1 << 30) / 4 * 3)
+                    #expect(await gateway.server.log.line(containing: "Pinned").contains("fair"))
+                }
+                #expect(ending.wasKilled)
+                try await PurgedGateway.with(folder) { gateway in
+                    let listed = try await gateway.curl("/v1/pins?limit=10", [])
+                    let responses = try #require(listed.json["responses"] as? [[String: Any]])
+                    #expect(
+                        responses.compactMap { $0["url"] as? String } == [
+                            origin.baseURL + "/news/1", origin.baseURL + "/news/2?page=1",
+                        ]
+                    )
+                    #expect(responses.allSatisfy { $0["pinned"] as? Bool == true } && listed.json["next"] == nil)
+                    let unpin = try await gateway.run(["unpin", origin.baseURL + "/news/1"])
+                    #expect(
+                        unpin.status == 0
+                            && unpin.text.hasPrefix("Unpinned 1 of 1 selected responses. Pinned now: 1 entry,")
+                    )
+                    let status = try await gateway.run(["status"])
+                    #expect(status.text.contains("3 responses, 1 pinned"), "\(status.text)")
+                }
+            }
+        }
+    }
+
+    @Test func pinsInAStoreThatNoProcessHasOpen() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try folder.write(origin)
+                origin.respond("v1")
+                try await PurgedGateway.with(folder) { try await $0.warm(Self.targets) }
+                let pin = try await folder.run(["pin", "--prefix", origin.baseURL + "/news/", "--format", "json"])
+                let result = try #require(try pin.objects().first, "\(pin)")
+                #expect(result["changed"] as? Int == 2 && result["pinned"] as? Bool == true)
+                let unpin = try await folder.run(["unpin", "--all", "--dry-run"])
+                #expect(unpin.text.hasPrefix("Would unpin 2 of 3 selected responses."), "\(unpin)")
+                let nothing = try await folder.run(["pin", "--tag", "none"])
+                #expect(nothing.status == 0 && nothing.error.contains("Nothing matched"), "\(nothing)")
+            }
+        }
+    }
+
+    @Test func wrongInputIsRejected() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            for (json, status, field) in [
+                (#"{"select": {"all": true}}"#, 400, "pinned"), (#"{"select": {}, "pinned": true}"#, 400, "select"),
+                (#"{"select": {"tags": "a"}, "pinned": true}"#, 400, "select.tags"),
+            ] {
+                let reply = try await gateway.curl("/v1/pins", ["--json", json, "-H", "Accept: */*"])
+                #expect(reply.status == status && reply.json["field"] as? String == field, "\(reply.text)")
+            }
+            #expect(try await gateway.curl("/v1/pins", ["-X", "DELETE"]).status == 405)
+            #expect(try await gateway.curl("/v1/pins", ["-H", "Origin: http://a.example"]).status == 403)
+            for arguments in [["pin"], ["unpin", "--all", "--tag", "a"], ["pin", "ftp://a.example/"]] {
+                #expect(try await gateway.run(arguments).status == 64, "\(arguments)")
+            }
+        }
+    }
+}
