@@ -36,6 +36,7 @@ public final class CacheEngine: Sendable {
     let logger: Logger
     let telemetry: Telemetry
     let fills = FillRegistry()
+    let refreshes = RefreshRegistry()
     let partitions: CredentialPartition
     let overrides = OverriddenRulesCache()
     package let origins: OriginRegistry
@@ -190,8 +191,10 @@ public final class CacheEngine: Sendable {
         }
     }
 
-    /// Ends every fetch that is under way and starts no more. Returns when the last has ended.
+    /// Ends every refresh and every fetch that is under way and starts no more. Returns when the
+    /// last has ended.
     public func shutDown() async {
+        await refreshes.close()
         await origins.close()
         await fills.close()
         deadlines.close()

@@ -117,6 +117,16 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
             title: "Pins would take too much of the store",
             status: 409
         )
+        static let tooManyRefreshes = Kind(
+            code: "too-many-refreshes",
+            title: "Too many refreshes are under way",
+            status: 409
+        )
+        static let modeForbidsRefresh = Kind(
+            code: "mode-forbids-refresh",
+            title: "The mode asks no origin",
+            status: 409
+        )
         static let storeFailed = Kind(code: "store-failed", title: "The store failed", status: 503)
     }
 

@@ -100,6 +100,15 @@ struct JSONMembers {
         }
     }
 
+    mutating func number(_ name: String, _ range: ClosedRange<Int>) throws(ControlProblem) -> Int? {
+        guard let value = take(name) else { return nil }
+        if case .number(let number) = value, let whole = Int(exactly: number), range.contains(whole) { return whole }
+        let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        var problem = wrongKind(name, value, expected)
+        problem.limit = range.upperBound
+        throw problem
+    }
+
     mutating func texts(_ name: String) throws(ControlProblem) -> [String] {
         guard let value = take(name) else { return [] }
         guard case .array(let items) = value else { throw wrongKind(name, value, "a list of texts") }

@@ -3,7 +3,7 @@ public import HTTPCacheSemantics
 /// The operations on a running cache: how an operator steers it and sees its state.
 ///
 /// The control plane and the command line use nothing else.
-public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOperations {
+public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOperations, RefreshOperations {
     /// How much of the network is used, and until when.
     var modeState: ModeState { get }
 
@@ -93,6 +93,23 @@ public struct EngineOperations: CacheOperations {
     /// Explains a request by the configuration in force.
     public func explain(_ url: TargetURI) async throws -> any Encodable & Sendable { try await settings.explain(url) }
 
+    // MARK: Refreshes
+
+    /// Takes a place in the engine.
+    public func reserveRefresh() throws(RefreshRefusal) { try engine.refreshes.reserve(engine.mode) }
+
+    /// Gives it back.
+    public func releaseRefresh() { engine.refreshes.release() }
+
+    /// Begins a refresh through the engine.
+    public func beginRefresh(_ scopes: [InvalidationScope], _ report: RefreshReport) {
+        let store = store
+        engine.refreshes.begin(report, on: engine) { try await store.invalidated(scopes, from: $0) }
+    }
+
+    /// The engine's refreshes.
+    public var refreshes: [RefreshReport] { engine.refreshes.reports }
+
     // MARK: Store
 
     /// The store's.
@@ -107,6 +124,11 @@ public struct EngineOperations: CacheOperations {
     /// Counts in the store.
     public func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount {
         try await store.count(scopes, examining: limit)
+    }
+
+    /// Reads in the store.
+    public func invalidated(_ scopes: [InvalidationScope], from cursor: RefreshCursor) async throws -> RefreshPage {
+        try await store.invalidated(scopes, from: cursor)
     }
 
     /// Pins in the store.

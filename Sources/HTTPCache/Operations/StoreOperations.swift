@@ -24,6 +24,11 @@ public protocol StoreOperations: Sendable {
     ///   cancelled.
     func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount
 
+    /// Reads a page of the invalidated responses of the scopes, for a refresh.
+    ///
+    /// - Throws: the store's error if it cannot be read.
+    func invalidated(_ scopes: [InvalidationScope], from cursor: RefreshCursor) async throws -> RefreshPage
+
     /// Pins the responses of all scopes that are stored now, or unpins them.
     ///
     /// A pinned response is not evicted, and the response that replaces it is pinned too. Only its

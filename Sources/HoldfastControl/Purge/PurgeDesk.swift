@@ -9,7 +9,9 @@ import Logging
 /// store's sequence when a client reads it, and several clients together do not exceed what the
 /// store can compare at a time.
 actor PurgeDesk {
-    private let operations: any StoreOperations
+    let operations: any StoreOperations
+    /// `nil` if what is purged cannot be fetched again.
+    let refreshes: (any RefreshOperations)?
     private let clock: any WallClock
     private let logger: Logger
     private let purges = TurnQueue(places: 1, waitingLimit: waitingLimit)
@@ -33,8 +35,15 @@ actor PurgeDesk {
     static let waitingLimit = 128
 
     /// - Parameter sequence: the number of the last invalidation so far.
-    init(_ operations: any StoreOperations, since sequence: Int64, clock: any WallClock, logger: Logger) {
+    init(
+        _ operations: any StoreOperations,
+        refreshes: (any RefreshOperations)? = nil,
+        since sequence: Int64,
+        clock: any WallClock,
+        logger: Logger
+    ) {
         self.operations = operations
+        self.refreshes = refreshes
         self.clock = clock
         self.logger = logger
         history = PurgeHistory(since: sequence)
@@ -99,7 +108,7 @@ actor PurgeDesk {
             throw Self.endingBefore
         }
         defer { queue.leave() }
-        return purge.dryRun ? try await count(purge) : try await perform(purge, by: client)
+        return purge.dryRun ? try await count(purge, by: client) : try await perform(purge, by: client)
     }
 
     private static let endingBefore = ControlProblem(
@@ -107,9 +116,9 @@ actor PurgeDesk {
         "The gateway is ending. Nothing was purged: repeat it at the next one."
     )
 
-    private func count(_ purge: PurgeRequest) async throws -> PurgeResult {
+    private func count(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
         do {
-            return try await operations.perform(purge)
+            return try await performRefreshing(purge, by: client)
         } catch let error as ControlProblem {
             throw error
         } catch let error as CancellationError {
@@ -130,9 +139,13 @@ actor PurgeDesk {
         return try await withCheckedThrowingContinuation { continuation in
             underWay = UnderWay(purge: purge, client: client, continuation: continuation)
             // No child of the client's task: a purge is not left half done because its client left.
-            Task { [operations] in
+            Task {
                 let result: Result<PurgeResult, any Error>
-                do { result = .success(try await operations.perform(purge)) } catch { result = .failure(error) }
+                do {
+                    result = .success(try await performRefreshing(purge, by: client))
+                } catch {
+                    result = .failure(error)
+                }
                 await finish(result)
             }
         }

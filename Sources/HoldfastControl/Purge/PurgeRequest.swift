@@ -40,13 +40,22 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
     public var dryRun: Bool
     /// A text for the log and the history.
     public var reason: String?
+    /// How fast the expired responses are fetched again; `nil` leaves that to clients.
+    public var refresh: RefreshPace?
 
     /// The most selectors of one purge.
     public static let maximumSelectors = 1000
     /// The most bytes of a purge as JSON.
     public static let maximumBytes = 1 << 20
     /// A purge. Its values are checked when it is made.
-    public init(_ select: Selection, action: Action = .expire, dryRun: Bool = false, reason: String? = nil) {
+    public init(
+        _ select: Selection,
+        action: Action = .expire,
+        dryRun: Bool = false,
+        reason: String? = nil,
+        refresh: RefreshPace? = nil
+    ) {
+        self.refresh = refresh
         self.select = select
         self.action = action
         self.dryRun = dryRun
@@ -81,7 +90,8 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         self.action = known
         dryRun = try members.flag("dryRun")
         reason = try members.reason()
-        try members.end(known: ["action", "dryRun", "reason", "select"])
+        refresh = try members.take("refresh").map(RefreshPace.init)
+        try members.end(known: ["action", "dryRun", "reason", "refresh", "select"])
     }
 
     /// The scopes of the selectors, each once.
@@ -91,6 +101,13 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
     public func scopes() throws -> [InvalidationScope] {
         try checkNumber()
         if let reason { try ReasonText.check(reason) }
+        if refresh != nil, action == .remove {
+            throw ControlProblem(
+                .invalidRequest,
+                "'refresh' stands beside the action 'remove', which leaves no response to be fetched again. Use 'expire'.",
+                field: "refresh"
+            )
+        }
         if select.all { return [.all] }
         var scopes: [InvalidationScope] = []
         for (index, url) in select.urls.enumerated() {

@@ -33,6 +33,8 @@ public struct PurgeResult: Sendable, Hashable, Codable {
     public var matched: Matched
     /// Set if too many prefixes were being purged at once, and everything was expired instead.
     public var coversEverything: Bool?
+    /// The most responses that are fetched again in the background; `nil` if none are.
+    public var refreshing: Int?
 }
 
 extension StoreOperations {
@@ -47,6 +49,7 @@ extension StoreOperations {
     ///
     /// - Throws: ``ControlProblem`` if a selector is not valid; the store's errors.
     public func perform(_ purge: PurgeRequest) async throws -> PurgeResult {
+        if purge.refresh != nil { throw ControlProblem.refreshNeedsGateway }
         let scopes = try purge.scopes()
         let limit = purge.dryRun ? Self.dryRunExamination : Self.purgeExamination
         let count = try await count(scopes, examining: limit)

@@ -48,7 +48,7 @@ struct ControlResponder: HTTPResponder {
         }
     }
 
-    static let operations = healthAndPurges + mode + status + configuration + responses + logLevel + pins
+    static let operations = healthAndPurges + mode + status + configuration + responses + logLevel + pins + refreshes
 
     private static let healthAndPurges: [Operation] = [
         Operation(path: "/livez", method: .get, scope: .read) { responder, _, _ in

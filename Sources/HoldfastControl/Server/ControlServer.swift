@@ -92,7 +92,7 @@ public final class ControlServer: Service {
         self.whenListening = whenListening
         self.phase = phase
         let sequence = operations.invalidationSequence.number
-        desk = PurgeDesk(operations, since: sequence, clock: clock, logger: logger)
+        desk = PurgeDesk(operations, refreshes: operations, since: sequence, clock: clock, logger: logger)
         responder = ControlResponder(
             operations: operations,
             desk: desk,

@@ -118,7 +118,7 @@ extension CacheManager {
         }
     }
 
-    private func record(of id: Int64) throws -> (record: EntryRecord, database: StoreDatabase)? {
+    func record(of id: Int64) throws -> (record: EntryRecord, database: StoreDatabase)? {
         try core.read { connection, database in
             let statement = try connection.prepare(Self.numberQuery.sql(database.state))
             defer { statement.reset() }

@@ -15,9 +15,12 @@ struct Purge: AsyncParsableCommand {
             The purge is in force for the next request, and survives a crash, when the command ends. A response that is being fetched meanwhile is not stored. \
             A running gateway is purged through its control socket; a store that no process has open is purged by the command itself.
 
+            With '--refresh 20/s' a running gateway fetches the expired responses again, in the background and at that pace, so that no client waits for them. Only GETs \
+            without credentials can be repeated; the rest is left to clients. 'GET /v1/refreshes' on the control socket shows how far it got.
+
             \(GatewayPlace.help)
 
-            JSON: one object, with the keys action, dryRun, matched and sequence.
+            JSON: one object, with the keys action, dryRun, matched, refreshing and sequence.
 
             The exit status is 0 if the purge is in force, also if nothing matched; 1 if the store, the file or the gateway cannot be used, the gateway rejected the purge, or the question was not answered with yes; \
             64 if the command line is wrong.
@@ -26,6 +29,7 @@ struct Purge: AsyncParsableCommand {
               holdfast purge https://api.example.com/feed --store feed.store
               holdfast purge --tag news --tag sport --reason 'deploy 412' --config holdfast.yaml
               holdfast purge --prefix https://api.example.com/v1/ --remove --dry-run --store feed.store
+              holdfast purge --tag news --refresh 20/s --config holdfast.yaml
               holdfast purge --all --socket /run/holdfast/control.sock --format json | jq .matched.responses
             """
     )
@@ -63,9 +67,24 @@ struct Purge: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A text for the gateway's log and history.", valueName: "text"))
     var reason: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Fetches the expired responses again in the background, at most so many a second.",
+            valueName: "n/s"
+        )
+    )
+    var refresh: String?
+
+    @Option(
+        name: .customLong("refresh-at-most"),
+        help: ArgumentHelp("The most responses that are fetched again. Default: 5000", valueName: "n")
+    )
+    var refreshCount: Int?
+
     @OptionGroup var place: GatewayPlace
 
     func validate() throws {
+        try validateRefresh()
         let purge = purge
         guard purge.select.count > 0 else {
             throw ValidationError("Name URLs, or '--tag', '--prefix', '--host' or '--all'.")
@@ -77,6 +96,26 @@ struct Purge: AsyncParsableCommand {
             _ = try purge.scopes()
         } catch let problem as ControlProblem {
             throw ValidationError(PurgeWords.text(problem))
+        }
+    }
+
+    private func validateRefresh() throws {
+        if let refresh, RefreshPace(rate: refresh) == nil {
+            let rates = RefreshPace.rates
+            throw ValidationError(
+                "'--refresh' is '\(refresh)'; a rate from \(rates.lowerBound)/s to \(rates.upperBound)/s is expected: 20/s."
+            )
+        }
+        if refresh != nil, remove {
+            throw ValidationError("'--refresh' stands beside '--remove', which leaves no response to be fetched again.")
+        }
+        guard let refreshCount else { return }
+        guard refresh != nil else { throw ValidationError("'--refresh-at-most' needs '--refresh': name a rate, 20/s.") }
+        let counts = RefreshPace.counts
+        guard counts.contains(refreshCount) else {
+            throw ValidationError(
+                "'--refresh-at-most' is '\(refreshCount)'; a number from \(counts.lowerBound) to \(counts.upperBound) is expected."
+            )
         }
     }
 
@@ -110,7 +149,15 @@ struct Purge: AsyncParsableCommand {
         selection.prefixes = prefixes
         selection.hosts = hosts
         selection.all = all
-        return PurgeRequest(selection, action: remove ? .remove : .expire, dryRun: dryRun, reason: reason)
+        var pace = refresh.flatMap { RefreshPace(rate: $0) }
+        if let refreshCount { pace?.atMost = refreshCount }
+        return PurgeRequest(
+            selection,
+            action: remove ? .remove : .expire,
+            dryRun: dryRun,
+            reason: reason,
+            refresh: pace
+        )
     }
 
     /// The question before responses are removed.
@@ -136,7 +183,18 @@ struct Purge: AsyncParsableCommand {
         if result.coversEverything == true {
             text += " Too many prefixes were being purged at once: every response has expired."
         }
+        if let count = result.refreshing {
+            text += result.dryRun ? " Would fetch up to \(count) again." : " Up to \(count) are fetched again."
+        }
         if let sequence = result.sequence { text += " Sequence \(sequence)." }
         return text
+    }
+}
+
+extension RefreshPace {
+    /// A rate as a person writes it: `20/s`; `nil` if it is none.
+    fileprivate init?(rate: String) {
+        guard rate.hasSuffix("/s"), let number = Int(rate.dropLast(2)), Self.rates.contains(number) else { return nil }
+        self.init(perSecond: number)
     }
 }

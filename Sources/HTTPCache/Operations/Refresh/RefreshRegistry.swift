@@ -1,0 +1,167 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Logging
+import Synchronization
+
+/// The refreshes of an engine: those under way, and the last ones that have ended.
+///
+/// A refresh reads purged responses page by page and makes their requests again, as clients would:
+/// fetches are shared, breakers and places at the origins apply, and a response that was fetched
+/// meanwhile is served from the store without a request.
+final class RefreshRegistry: Sendable {
+    /// The most refreshes under way.
+    static let limit = 4
+    /// The requests of one refresh under way at once, so that slow origins keep the pace.
+    static let width = 8
+    /// The ended ones that are remembered.
+    static let kept = 100
+
+    private struct State {
+        /// Places that were taken for refreshes whose purge is not done yet.
+        var reserved = 0
+        var running: [Int64: Running] = [:]
+        var ended: [RefreshReport] = []
+        var isClosed = false
+        var nextNumber: Int64 = 0
+    }
+
+    private struct Running {
+        var report: RefreshReport
+        var task: Task<Void, Never>
+    }
+
+    private let state = Mutex(State())
+
+    /// Takes a place, before anything is purged. ``begin(_:on:reading:)`` or ``release()`` follows.
+    ///
+    /// - Throws: ``RefreshRefusal``
+    func reserve(_ mode: OfflineMode) throws(RefreshRefusal) {
+        guard mode.mayRefresh else { throw .mode(mode) }
+        let isFree = state.withLock { state in
+            guard !state.isClosed, state.running.count + state.reserved < Self.limit else { return false }
+            state.reserved += 1
+            return true
+        }
+        if !isFree { throw .tooMany(limit: Self.limit) }
+    }
+
+    /// Gives a place back.
+    func release() { state.withLock { $0.reserved -= 1 } }
+
+    /// The refreshes, those under way first, then the last ended first.
+    var reports: [RefreshReport] {
+        state.withLock { state in
+            state.running.sorted { $0.key < $1.key }.map(\.value.report) + state.ended.reversed()
+        }
+    }
+
+    /// Begins a refresh in a place that was reserved.
+    ///
+    /// - Parameter read: reads a page of the purged responses.
+    func begin(
+        _ report: RefreshReport,
+        on engine: CacheEngine,
+        reading read: @escaping @Sendable (RefreshCursor) async throws -> RefreshPage
+    ) {
+        state.withLock { state in
+            state.reserved -= 1
+            guard !state.isClosed else { return }
+            state.nextNumber += 1
+            let number = state.nextNumber
+            // It belongs to the engine, not to the request that asked for it. It holds the engine
+            // until it ends or is ended by `close`.
+            let task = Task { [self] in
+                let report = await run(report, number, engine, read)
+                finish(number, report)
+                engine.logger.notice("Refresh ended", metadata: report.metadata)
+            }
+            state.running[number] = Running(report: report, task: task)
+        }
+    }
+
+    /// Ends every refresh. Returns when the last has said how far it got.
+    func close() async {
+        let tasks = state.withLock { state in
+            state.isClosed = true
+            return state.running.values.map(\.task)
+        }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    private func finish(_ number: Int64, _ report: RefreshReport) {
+        state.withLock { state in
+            state.running[number] = nil
+            state.ended.append(report)
+            if state.ended.count > Self.kept { state.ended.removeFirst() }
+        }
+    }
+
+    /// Performs a refresh until it ends or is cancelled.
+    private func run(
+        _ report: RefreshReport,
+        _ number: Int64,
+        _ engine: CacheEngine,
+        _ read: @Sendable (RefreshCursor) async throws -> RefreshPage
+    ) async -> RefreshReport {
+        var run = RefreshRun(report)
+        await withTaskGroup(of: RefreshRun.Ending.self) { group in
+            var underWay = 0
+            while !Task.isCancelled {
+                let action = run.next(engine.mode) { engine.isUnreachable($0) }
+                state.withLock { $0.running[number]?.report = run.report }
+                switch action {
+                case .end: return await Self.drain(&group, &run)
+                case .read(let cursor):
+                    do { run.add(try await read(cursor)) } catch {
+                        run.end(Task.isCancelled ? .shutDown : .storeFailed)
+                    }
+                case .fetch(let target):
+                    group.addTask { await engine.refresh(target) }
+                    underWay += 1
+                    if underWay == Self.width, let ending = await group.next() {
+                        run.ended(ending)
+                        underWay -= 1
+                    }
+                    try? await engine.sleeper.sleep(for: run.report.pace.interval)
+                }
+            }
+            run.end(.shutDown)
+            await Self.drain(&group, &run)
+        }
+        return run.report
+    }
+
+    private static func drain(_ group: inout TaskGroup<RefreshRun.Ending>, _ run: inout RefreshRun) async {
+        while let ending = await group.next() { run.ended(ending) }
+    }
+}
+
+extension CacheEngine {
+    fileprivate func isUnreachable(_ target: RefreshTarget) -> Bool {
+        mode == .automatic && TargetURI(request: target.request).map { origins.isOpen(Origin($0)) } == true
+    }
+
+    /// Makes a request again, and reads its response to the end, so that it is stored.
+    fileprivate func refresh(_ target: RefreshTarget) async -> RefreshRun.Ending {
+        do {
+            let response = try await respond(to: CacheRequest(head: target.request))
+            if response.source == .store { return response.isStale ? .failed : .refreshed }
+            if !response.isValidated { for try await _ in response.body {} }
+            return response.head.status.code < 400 ? .refreshed : .failed
+        } catch {
+            return .failed
+        }
+    }
+}
+
+extension RefreshReport {
+    fileprivate var metadata: Logger.Metadata {
+        [
+            "refresh.state": "\(state.rawValue)", "refresh.sequence": "\(sequence)",
+            "refresh.requested": "\(requested)",
+            "refresh.refreshed": "\(refreshed)", "refresh.failed": "\(failed)", "refresh.unreachable": "\(unreachable)",
+            "refresh.skipped": "\(skipped)", "control.client": "\(client)",
+        ]
+    }
+}

@@ -1,0 +1,30 @@
+import HTTPCache
+
+extension PurgeDesk {
+    /// Performs a purge, and begins to fetch what it has purged again, if it says so.
+    ///
+    /// - Throws: ``ControlProblem``; the store's errors.
+    func performRefreshing(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
+        guard let pace = purge.refresh, let refreshes else { return try await operations.perform(purge) }
+        var plain = purge
+        plain.refresh = nil
+        if !purge.dryRun {
+            do { try refreshes.reserveRefresh() } catch { throw ControlProblem(error) }
+        }
+        var result: PurgeResult
+        do {
+            result = try await operations.perform(plain)
+        } catch {
+            if !purge.dryRun { refreshes.releaseRefresh() }
+            throw error
+        }
+        result.refreshing = min(result.matched.responses, pace.atMost)
+        if let sequence = result.sequence {
+            refreshes.beginRefresh(
+                try plain.scopes(),
+                RefreshReport(sequence: sequence, pace: pace, client: client)
+            )
+        }
+        return result
+    }
+}

@@ -1,0 +1,51 @@
+import HTTPCache
+
+extension RefreshPace {
+    /// Reads the member `refresh` of a purge.
+    ///
+    /// - Throws: ``ControlProblem``
+    init(_ value: JSONValue) throws(ControlProblem) {
+        var members = try JSONMembers(value, path: "refresh", example: #"{"perSecond": 20, "atMost": 5000}"#)
+        guard let perSecond = try members.number("perSecond", Self.rates) else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'refresh.perSecond' is missing. Name a number from \(Self.rates.lowerBound) to \(Self.rates.upperBound).",
+                field: "refresh.perSecond"
+            )
+        }
+        let atMost = try members.number("atMost", Self.counts) ?? Self.standardCount
+        try members.end(known: ["atMost", "perSecond"])
+        self.init(perSecond: perSecond, atMost: atMost)
+    }
+}
+
+extension ControlProblem {
+    /// Nothing was purged, because what is purged could not be fetched again.
+    init(_ refusal: RefreshRefusal) {
+        switch refusal {
+        case .tooMany(let limit):
+            self.init(
+                .tooManyRefreshes,
+                "\(limit) refreshes are under way, which is the limit. Nothing was purged. Wait until one has ended "
+                    + "('GET /v1/refreshes'), or purge without 'refresh'.",
+                field: "refresh",
+                limit: limit
+            )
+        case .mode(let mode):
+            self.init(
+                .modeForbidsRefresh,
+                "The mode is '\(mode.rawValue)', in which nothing is fetched again. Nothing was purged. "
+                    + "Purge without 'refresh', or switch the mode ('PUT /v1/mode').",
+                field: "refresh",
+                value: mode.rawValue
+            )
+        }
+    }
+
+    /// A refresh was asked of a store that no gateway has open.
+    static let refreshNeedsGateway = ControlProblem(
+        .invalidRequest,
+        "'refresh' needs a running gateway, because a store alone fetches nothing. Purge without it, or start the gateway.",
+        field: "refresh"
+    )
+}

@@ -1,0 +1,171 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import Testing
+
+@testable import HTTPCache
+
+/// Fetching purged responses again.
+@Suite(.timeLimit(.minutes(20))) struct RefreshTests {
+    // MARK: Decisions
+
+    private func target(_ number: Int) throws -> RefreshTarget {
+        let key = CacheKey(target: try TargetURI("https://a.example/\(number)"))
+        return try #require(RefreshTarget(key: key, selectingFields: [:]))
+    }
+
+    private func run(_ atMost: Int = 10) -> RefreshRun {
+        RefreshRun(RefreshReport(sequence: 7, pace: RefreshPace(perSecond: 20, atMost: atMost), client: "uid 1"))
+    }
+
+    @Test func readsPagesAndFetchesTheirTargetsInOrder() throws {
+        var run = run()
+        let targets = try (0..<3).map(target)
+        let second = RefreshCursor(part: 0, entry: 9)
+        #expect(run.next(.automatic) { _ in false } == .read(RefreshCursor()))
+        run.add(RefreshPage(Array(targets[..<2]), skipped: 3, next: second))
+        #expect(run.next(.automatic) { _ in false } == .fetch(targets[0]))
+        #expect(run.next(.automatic) { _ in false } == .fetch(targets[1]))
+        run.ended(.refreshed)
+        run.ended(.failed)
+        #expect(run.next(.automatic) { _ in false } == .read(second))
+        run.add(RefreshPage([targets[2]], next: nil))
+        // Its origin is unreachable, so it is left out.
+        #expect(run.next(.automatic) { $0 == targets[2] } == .end)
+        let report = run.report
+        #expect(report.state == .done && report.requested == 2 && report.refreshed == 1 && report.failed == 1)
+        #expect(report.skipped == 3 && report.unreachable == 1)
+    }
+
+    @Test func sendsNoMoreRequestsThanItMay() throws {
+        var run = run(1)
+        run.add(RefreshPage(try (0..<3).map(target), next: nil))
+        #expect(try run.next(.online) { _ in false } == .fetch(target(0)))
+        #expect(run.next(.online) { _ in false } == .end)
+        #expect(run.report.state == .limitReached && run.report.requested == 1)
+        #expect(run.next(.online) { _ in false } == .end)
+    }
+
+    @Test(arguments: OfflineMode.allCases) func modeDecidesWhetherOriginsAreAsked(_ mode: OfflineMode) throws {
+        var run = run()
+        run.add(RefreshPage([try target(0)], next: nil))
+        let asks = mode == .online || mode == .automatic
+        #expect(try run.next(mode) { _ in false } == (asks ? .fetch(target(0)) : .end))
+        #expect(run.report.state == (asks ? .running : .stoppedByMode))
+    }
+
+    @Test func manyFailuresInARowEndIt() throws {
+        var run = run(1000)
+        run.add(RefreshPage(try (0..<100).map(target), next: nil))
+        for _ in 0..<RefreshRun.failureLimit - 1 { run.ended(.failed) }
+        run.ended(.refreshed)
+        for _ in 0..<RefreshRun.failureLimit - 1 { run.ended(.failed) }
+        #expect(try run.next(.automatic) { _ in false } == .fetch(target(0)))
+        run.ended(.failed)
+        #expect(run.next(.automatic) { _ in false } == .end)
+        #expect(run.report.state == .tooManyFailures)
+    }
+
+    @Test func onlyRequestsThatCanBeMadeAgainAreMade() throws {
+        let url = try TargetURI("https://a.example/x?q=1")
+        let language: HTTPFields = [.acceptLanguage: "de"]
+        let made = try #require(RefreshTarget(key: CacheKey(target: url), selectingFields: language)).request
+        #expect(made.method == .get && made.scheme == "https" && made.authority == "a.example" && made.path == "/x?q=1")
+        #expect(made.headerFields == language)
+        let digest = String(repeating: "0a", count: 32)
+        for key in [
+            CacheKey(partition: .principal("ada"), target: url), CacheKey(partition: .credentials([1]), target: url),
+            CacheKey(method: .post, target: url),
+            CacheKey(target: url, content: .init(type: nil, coding: nil, sha256: [UInt8](repeating: 1, count: 32))),
+        ] { #expect(RefreshTarget(key: key, selectingFields: [:]) == nil) }
+        for fields: HTTPFields in [[.cookie: "a=b"], [.authorization: "x"], [.userAgent: digest]] {
+            #expect(RefreshTarget(key: CacheKey(target: url), selectingFields: fields) == nil, "\(fields)")
+        }
+    }
+
+    // MARK: On an engine
+
+    private func report(_ perSecond: Int, atMost: Int = 100) -> RefreshReport {
+        RefreshReport(sequence: 7, pace: RefreshPace(perSecond: perSecond, atMost: atMost), client: "uid 1")
+    }
+
+    /// Waits until a refresh has ended.
+    private func ended(_ fixture: EngineFixture) async -> RefreshReport {
+        while true {
+            if let report = fixture.engine.refreshes.reports.first, report.state != .running { return report }
+            await Task.yield()
+        }
+    }
+
+    @Test func purgedResponsesAreFetchedAgainAtThePace() async throws {
+        let fixture = EngineFixture(kind: .shared)
+        let urls = (0..<3).map { "https://a.example/\($0)" }
+        for url in urls { fixture.transport.script(url, .fresh("old"), .fresh("new")) }
+        for url in urls { try await fixture.get(url) }
+        let targets = try (0..<3).map(target)
+        for url in urls {
+            try await fixture.memory.invalidate(
+                .target(try TargetURI(url)),
+                keepingForOffline: true,
+                at: fixture.clock.now()
+            )
+        }
+        let registry = fixture.engine.refreshes
+        try registry.reserve(.automatic)
+        registry.begin(report(2), on: fixture.engine) { _ in RefreshPage(targets, next: nil) }
+        for number in 1...3 {
+            // It sleeps half a second after each request has begun.
+            await fixture.sleeper.sleepers(atLeast: 1)
+            try await fixture.untilStored("new", urls[number - 1])
+            #expect(fixture.transport.requests.count == 3 + number)
+            #expect(fixture.sleeper.deadlines.first?.offset == .milliseconds(500 * number))
+            fixture.sleeper.advance(by: .milliseconds(500))
+        }
+        let report = await ended(fixture)
+        #expect(report.state == .done && report.requested == 3 && report.refreshed == 3 && report.failed == 0)
+        for url in urls { #expect(try await fixture.get(url).response.source == .store) }
+    }
+
+    @Test func responseThatAClientFetchedMeanwhileIsNotFetchedAgain() async throws {
+        let fixture = EngineFixture(kind: .shared)
+        fixture.transport.script("https://a.example/0", .fresh("new"))
+        try await fixture.get("https://a.example/0")
+        let target = try target(0)
+        try fixture.engine.refreshes.reserve(.automatic)
+        fixture.engine.refreshes.begin(report(2), on: fixture.engine) { _ in RefreshPage([target], next: nil) }
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.sleeper.advance(by: .seconds(1))
+        #expect(await ended(fixture).refreshed == 1)
+        #expect(fixture.transport.requests.count == 1)
+    }
+
+    @Test func placesAreLimitedAndGivenBack() throws {
+        let registry = EngineFixture().engine.refreshes
+        for _ in 0..<RefreshRegistry.limit { try registry.reserve(.automatic) }
+        #expect(throws: RefreshRefusal.tooMany(limit: RefreshRegistry.limit)) { try registry.reserve(.automatic) }
+        registry.release()
+        try registry.reserve(.automatic)
+        #expect(throws: RefreshRefusal.mode(.offline)) { try registry.reserve(.offline) }
+    }
+
+    @Test func shutdownEndsItAndItSaysHowFarItGot() async throws {
+        let fixture = EngineFixture(kind: .shared)
+        fixture.transport.script("https://a.example/0", .fresh("new"))
+        let targets = try (0..<3).map(target)
+        try fixture.engine.refreshes.reserve(.automatic)
+        fixture.engine.refreshes.begin(report(1), on: fixture.engine) { _ in RefreshPage(targets, next: nil) }
+        await fixture.sleeper.sleepers(atLeast: 1)
+        #expect(fixture.engine.refreshes.reports.first?.state == .running)
+        await fixture.engine.shutDown()
+        let report = try #require(fixture.engine.refreshes.reports.first)
+        #expect(report.state == .shutDown && report.requested == 1)
+        #expect(throws: RefreshRefusal.self) { try fixture.engine.refreshes.reserve(.automatic) }
+    }
+
+    @Test func storeThatCannotBeReadEndsIt() async throws {
+        let fixture = EngineFixture(kind: .shared)
+        try fixture.engine.refreshes.reserve(.automatic)
+        fixture.engine.refreshes.begin(report(1), on: fixture.engine) { _ in throw CancellationError() }
+        #expect(await ended(fixture).state == .storeFailed)
+    }
+}
