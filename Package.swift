@@ -337,7 +337,7 @@ let package = Package(
             name: "HoldfastControlTests",
             dependencies: [
                 "HoldfastControl", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, nioEmbedded,
-                logging,
+                logging, yams,
             ],
             swiftSettings: settings
         ),
