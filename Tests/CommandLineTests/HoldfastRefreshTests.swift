@@ -13,7 +13,7 @@ struct HoldfastRefreshTests {
             let reply = try await gateway.curl("/v1/refreshes")
             let refreshes = try #require(reply.json["refreshes"] as? [[String: Any]], "\(reply.text)")
             if let first = refreshes.first, first["state"] as? String == state { return first }
-            try await Task.sleep(for: .milliseconds(20))
+            try await Task.sleep(for: .milliseconds(20))  // lets time pass
         }
     }
 

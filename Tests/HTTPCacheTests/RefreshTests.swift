@@ -121,8 +121,8 @@ import Testing
             #expect(fixture.sleeper.deadlines.first?.offset == .milliseconds(500 * number))
             fixture.sleeper.advance(by: .milliseconds(500))
         }
-        let report = await ended(fixture)
-        #expect(report.state == .done && report.requested == 3 && report.refreshed == 3 && report.failed == 0)
+        let last = await ended(fixture)
+        #expect(last.state == .done && last.requested == 3 && last.refreshed == 3 && last.failed == 0)
         for url in urls { #expect(try await fixture.get(url).response.source == .store) }
     }
 
@@ -157,8 +157,8 @@ import Testing
         await fixture.sleeper.sleepers(atLeast: 1)
         #expect(fixture.engine.refreshes.reports.first?.state == .running)
         await fixture.engine.shutDown()
-        let report = try #require(fixture.engine.refreshes.reports.first)
-        #expect(report.state == .shutDown && report.requested == 1)
+        let last = try #require(fixture.engine.refreshes.reports.first)
+        #expect(last.state == .shutDown && last.requested == 1)
         #expect(throws: RefreshRefusal.self) { try fixture.engine.refreshes.reserve(.automatic) }
     }
 

@@ -44,7 +44,7 @@ import Yams
         var statuses: Set<String> = ["200", "401", "403", "421", "429"]
         // Health checks look at nothing that could be wrong.
         if operation.path.hasPrefix("/v1/") { statuses.insert("400") }
-        if operation.method != .get { statuses.formUnion(["413", "415"]) }
+        if operation.method != .get { statuses.formUnion(["408", "413", "415"]) }
         return statuses
     }
 
@@ -141,17 +141,12 @@ import Yams
         try decodes(OriginsReport.self, "/v1/origins")
         try decodes(ReloadResult.self, "/v1/reload", "POST")
         try decodes(RefreshesReport.self, "/v1/refreshes")
+        let now = Timestamp(milliseconds: 0)
         var history = PurgeHistory(since: 0)
-        let record = PurgeHistory.Record(
-            sequence: 1,
-            at: 0,
-            by: "uid 0",
-            action: .expire,
-            select: PurgeRequest.Selection(),
-            reason: "deploy",
-            matched: .init(ScopeCount())
-        )
-        history.append(record)
+        let purge = PurgeRequest(PurgeRequest.Selection(), reason: "deploy")
+        for outcome in [PurgeHistory.Record.Outcome.matched(.init(ScopeCount())), .problem("store-failed")] {
+            history.append(PurgeHistory.Record(purge, sequence: 1, at: now, by: "uid 0", outcome: outcome))
+        }
         try hasMembers(of: history.page(after: 0), "/v1/purges")
         let summary = ResponseSummary(
             entry: 1,

@@ -268,6 +268,14 @@ private final class ScriptedStore: StoreOperations {
 
     func storeCondition() async -> StoreCondition { state.withLock { $0.failure ?? .usable } }
 
+    func invalidated(_ scopes: [InvalidationScope], from cursor: RefreshCursor) async throws -> RefreshPage {
+        throw Failure()
+    }
+
+    func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int { throw Failure() }
+
+    func pinUse() async throws -> PinUse { throw Failure() }
+
     private func enter(_ body: () async -> Void) async {
         state.withLock { state in
             state.running += 1

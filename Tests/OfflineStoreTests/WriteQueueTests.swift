@@ -18,7 +18,7 @@ import Testing
     /// Longer than any test may take: only an event ends such a rest.
     private static let forever = Duration.seconds(3600)
 
-    @Test(.timeLimit(.minutes(5))) func operationEndsARest() {
+    @Test(.timeLimit(.minutes(20))) func operationEndsARest() {
         DispatchQueue.global().async { [queue] in _ = queue.append(Self.job()) }
         queue.rest(Self.forever)
         #expect(queue.takeBatch().jobs.count == 1)
@@ -27,13 +27,13 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(5))) func nobodyRestsWhileAnOperationWaits() {
+    @Test(.timeLimit(.minutes(20))) func nobodyRestsWhileAnOperationWaits() {
         _ = queue.append(Self.job())
         queue.rest(Self.forever)
         #expect(!queue.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(5))) func nobodyRestsWhileACallerWaitsForTheEnd() async {
+    @Test(.timeLimit(.minutes(20))) func nobodyRestsWhileACallerWaitsForTheEnd() async {
         let (isWaiting, waits) = AsyncStream<Void>.makeStream()
         async let settled: Void = queue.settle { waits.yield() }
         for await _ in isWaiting { break }
@@ -43,7 +43,7 @@ import Testing
         await settled
     }
 
-    @Test(.timeLimit(.minutes(5))) func nobodyRestsAfterTheStoreWasClosed() {
+    @Test(.timeLimit(.minutes(20))) func nobodyRestsAfterTheStoreWasClosed() {
         queue.refuse(StoreCore.closed)
         queue.rest(Self.forever)
     }

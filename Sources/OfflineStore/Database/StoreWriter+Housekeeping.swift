@@ -8,7 +8,7 @@ extension StoreWriter {
     /// The chunks removed in one step of the sweep: 4 MiB.
     private static let sweepCount: Int64 = 64
     /// The pages given back in one step. The pages that replace them are moved through the log.
-    private var vacuumPages: Int64 { min(512, database.limits.checkpoint / StoreLimits.pageSize / 2) }
+    private var vacuumPages: Int64 { min(64, database.limits.checkpoint / StoreLimits.pageSize / 2) }
 
     /// Runs one step of all due housekeeping; `true` if there is more to do.
     func doHousekeeping(_ connection: Connection) -> Bool {

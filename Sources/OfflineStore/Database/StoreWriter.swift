@@ -184,11 +184,11 @@ final class StoreWriter: Sendable {
             waiting.admitWaiters(all: step.isIdle)
             if !step.hasMore { waiting.resumeIdleCallers() }
             if step.isIdle, !step.hasMore, waiting.endWork() { return }
-            if step.isIdle, step.isSweep { waiting.rest(min(ContinuousClock.now - begun, Self.longestRest)) }
+            if step.isIdle, step.isCalm { waiting.rest(min((ContinuousClock.now - begun) * 2, Self.longestRest)) }
         }
     }
 
-    /// The longest pause between two steps of a sweep.
+    /// The longest pause between two steps of housekeeping.
     private static let longestRest = Duration.milliseconds(10)
 
     private struct Step {
@@ -196,9 +196,9 @@ final class StoreWriter: Sendable {
         var isIdle: Bool
         /// Whether there is more housekeeping to do.
         var hasMore = false
-        /// Whether that is a sweep and nothing else. It is in no hurry: what is invalidated is
-        /// treated so before its row is marked.
-        var isSweep = false
+        /// Whether nothing of it is in a hurry, as making space is. Invalidated entries are treated
+        /// so before their rows are marked.
+        var isCalm = false
     }
 
     /// Runs one transaction of waiting operations, and one step of housekeeping.
@@ -213,8 +213,8 @@ final class StoreWriter: Sendable {
         guard isHousekeepingDue, !waiting.isRefusing, doHousekeeping(connection) else {
             return Step(isIdle: batch.isEmpty)
         }
-        let isSweep = (memory.wantsTagSweep || memory.wantsEntrySweep) && !memory.isEvicting && !memory.wantsVacuum
-        return Step(isIdle: batch.isEmpty, hasMore: true, isSweep: isSweep)
+        let isCalm = !memory.isEvicting && !memory.isDiskShort && !hasQuotaWork
+        return Step(isIdle: batch.isEmpty, hasMore: true, isCalm: isCalm)
     }
 
     private func takeBatch() -> [WriteJob] {

@@ -154,8 +154,8 @@ final class WriteQueue: Sendable {
         if !isComplete { waitForAwaited(.microseconds(Self.gatheringMicroseconds)) }
     }
 
-    /// Waits until an operation arrives, but no longer than this, so that a long sweep leaves time
-    /// to others. If a caller waits for the end of all work, it does not wait.
+    /// Waits until an operation arrives, but no longer than this, so that long housekeeping
+    /// leaves time to others. If a caller waits for the end of all work, it does not wait.
     func rest(_ duration: Duration) {
         let isNeeded = state.withLock { state in
             guard state.refusal == nil, state.pending.isEmpty, state.idleWaiters.isEmpty else { return false }

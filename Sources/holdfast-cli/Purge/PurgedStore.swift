@@ -21,7 +21,8 @@ struct PurgedStore: Sendable {
     /// - Throws: `CommandFailure`
     func purge(_ purge: PurgeRequest) async throws -> PurgeResult {
         try await perform(
-            isReading: purge.dryRun,
+            // Only the gateway knows whether it would fetch anything again.
+            isReading: purge.dryRun && purge.refresh == nil,
             { try await $0.perform(purge) },
             through: { try await $0.purge(purge) }
         )
