@@ -79,6 +79,9 @@ struct HoldfastPinTests {
             for arguments in [["pin"], ["unpin", "--all", "--tag", "a"], ["pin", "ftp://a.example/"]] {
                 #expect(try await gateway.run(arguments).status == 64, "\(arguments)")
             }
+            // In the words of the command line, not of JSON.
+            let wrong = try await gateway.run(["pin", "--tag", "a", "ftp://a.example/"])
+            #expect(wrong.error.contains("Error: URL 1: "), "\(wrong)")
         }
     }
 }

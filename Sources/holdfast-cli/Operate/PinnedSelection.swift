@@ -44,7 +44,7 @@ struct PinnedSelection: ParsableArguments {
         do {
             _ = try change.scopes()
         } catch let problem as ControlProblem {
-            throw ValidationError(problem.detail)
+            throw ValidationError(PurgeWords.text(problem))
         }
     }
 

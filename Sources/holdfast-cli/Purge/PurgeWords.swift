@@ -1,7 +1,7 @@
 import HoldfastControl
 
-/// A problem of a purge in the words of the command line: the control plane names the members of
-/// JSON, and the user wrote options.
+/// A problem of a purge or of pins in the words of the command line: the control plane names the
+/// members of JSON, and the user wrote options.
 enum PurgeWords {
     static func text(_ problem: ControlProblem) -> String {
         problem.detail
