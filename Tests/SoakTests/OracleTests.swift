@@ -85,6 +85,18 @@ import Testing
         story.origin(version: 1, at: 10)
         #expect(story.get(version: 2, "fwd=uri-miss", at: 9.9) == [.unknownVersion])
     }
+
+    @Test func acceptsVersionThatItHasForgotten() throws {
+        var story = try Story("/plain/1")
+        let last = History.limit + 10
+        for version in 1...last { story.origin(version: version, at: 10 + Double(version) / 1000) }
+        let hit = "hit; ttl=3500"
+        #expect(story.get(version: 1, hit, age: 100, at: 110) == [])
+        #expect(story.get(version: last, hit, age: 100, at: 110) == [])
+        #expect(story.get(version: last + 1, hit, age: 100, at: 110) == [.unknownVersion])
+        #expect(story.change("PUT", version: 2, at: 111) == [])
+        #expect(story.get(version: 1, hit, age: 102, at: 112) == [.invalidation])
+    }
 }
 
 /// Judges which versions may be served from the store at which time.

@@ -25,7 +25,13 @@ struct History: Sendable {
     }
 
     private(set) var appearances: [Name: Appearance] = [:]
+    /// The highest version that is not remembered any more. A response that is fresh for an hour
+    /// may outlive the memory of it.
+    private(set) var forgotten = 0
     private(set) var floors: [Floor] = []
+    /// The most versions to remember, with their selectors.
+    static let limit = 2000
+
     private var events: [(at: Moment, what: String)] = []
 
     mutating func append(_ event: String, at: Moment) {
@@ -38,11 +44,13 @@ struct History: Sendable {
         appearance.last = at
         if confirms { appearance.confirmed = at }
         appearances[name] = appearance
-        guard appearances.count > 200 else { return }
+        guard appearances.count > Self.limit else { return }
         // Old versions are removed, because an entry for each version of a long run would be a
         // leak.
-        let oldest = appearances.values.map(\.last).sorted()[100]
-        appearances = appearances.filter { $0.value.last > oldest }
+        let oldest = appearances.values.map(\.last).sorted()[Self.limit / 2]
+        let removed = appearances.filter { $0.value.last <= oldest }
+        forgotten = max(forgotten, removed.keys.map(\.version).max() ?? 0)
+        for name in removed.keys { appearances[name] = nil }
     }
 
     mutating func taint(_ name: Name, at: Moment) {

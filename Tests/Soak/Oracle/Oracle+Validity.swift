@@ -7,7 +7,11 @@ extension Oracle {
             return Finding(rule: .freshness, expected: "a Cache-Status of 'holdfast'", got: "none")
         }
         let name = History.Name(version: version, selector: request.selector)
-        guard let history = histories[request.resource.target], let appearance = history.appearances[name] else {
+        let history = histories[request.resource.target]
+        guard let history, let appearance = history.appearances[name] else {
+            if let history, version <= history.forgotten {
+                return judgeInvalidation(status, exchange, version, history)
+            }
             return Finding(rule: .unknownVersion, expected: "a version that the origin sent", got: "\(version)")
         }
         return judgeInvalidation(status, exchange, version, history)
