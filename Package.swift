@@ -36,6 +36,7 @@ let argumentParser = gatewayDependency("ArgumentParser", package: "swift-argumen
 let serviceLifecycle = gatewayDependency("ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = gatewayDependency("UnixSignals", package: "swift-service-lifecycle")
 let hummingbird = gatewayDependency("Hummingbird", package: "hummingbird")
+let hummingbirdCore = gatewayDependency("HummingbirdCore", package: "hummingbird")
 let hummingbirdTesting = gatewayDependency("HummingbirdTesting", package: "hummingbird")
 
 func gatewayDependency(_ product: String, package: String) -> Target.Dependency {
@@ -164,10 +165,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "HoldfastMetrics",
+            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: settings
+        ),
+        .target(
             name: "HoldfastControl",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, crypto, logging, hummingbird,
-                serviceLifecycle,
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioPosix, crypto, logging,
+                hummingbird, hummingbirdCore, serviceLifecycle,
             ],
             swiftSettings: settings
         ),
@@ -178,8 +184,8 @@ let package = Package(
             name: "holdfast-cli",
             dependencies: [
                 "CommandLineSupport", "Holdfast", "HoldfastConfiguration", "HoldfastGateway", "HoldfastControl",
-                "HTTPCacheExplaining", argumentParser, asyncHTTPClient, crypto, logging, nioCore, nioHTTP1,
-                nioPosix, serviceLifecycle, unixSignals,
+                "HoldfastMetrics", "HTTPCacheExplaining", argumentParser, asyncHTTPClient, crypto, logging, nioCore,
+                nioHTTP1, nioPosix, serviceLifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
@@ -336,11 +342,13 @@ let package = Package(
         .testTarget(
             name: "HoldfastControlTests",
             dependencies: [
-                "HoldfastControl", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, nioEmbedded,
-                logging, yams,
+                "HoldfastControl", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes,
+                nioCore, nioPosix,
+                nioEmbedded, logging, yams,
             ],
             swiftSettings: settings
         ),
+        .testTarget(name: "HoldfastMetricsTests", dependencies: ["HoldfastMetrics", metrics], swiftSettings: settings),
         .testTarget(
             name: "FuzzReplayTests",
             dependencies: [

@@ -45,13 +45,15 @@ public final class CacheEngine: Sendable {
     let deadlines: Deadlines
     let jitter: @Sendable () -> Double
     private let currentMode: Mutex<OfflineMode>
+    /// The seconds of ``staleness``.
+    private let extendedStaleness = Atomic<Int64>(0)
     private let currentSettings: Mutex<Settings>
     /// Whether a tracer is installed. Without one no span is made: a span costs more than a hit.
     let isTraced = !(InstrumentationSystem.tracer is NoOpTracer)
     /// ``ExchangeRules/havePaths`` of the rules, kept here because the gateway reads it for every
     /// request.
     private let hasRulesWithPaths: Atomic<Bool>
-    /// The number of changes to mode, options and rules.
+    /// The number of changes to mode, staleness, options and rules.
     private let changes = Atomic<UInt64>(0)
 
     /// - Parameters:
@@ -122,6 +124,16 @@ public final class CacheEngine: Sendable {
         }
     }
 
+    /// How stale every stored response may at least be while its origin fails. A change applies to
+    /// requests that arrive after it.
+    public var staleness: StalenessExtension {
+        get { StalenessExtension(seconds: extendedStaleness.load(ordering: .acquiring)) }
+        set {
+            extendedStaleness.store(newValue.seconds, ordering: .releasing)
+            settingsChanged()
+        }
+    }
+
     /// See ``ExchangeRules/havePaths``.
     package var rulesHavePaths: Bool { hasRulesWithPaths.load(ordering: .acquiring) }
 
@@ -148,8 +160,8 @@ public final class CacheEngine: Sendable {
     /// about responses.
     package func settingsChanged() { changes.add(1, ordering: .releasing) }
 
-    /// Grows with every change of mode, options or rules. A decision made under another number may
-    /// be different now.
+    /// Grows with every change of mode, staleness, options or rules. A decision made under another
+    /// number may be different now.
     package var settingsVersion: UInt64 { changes.load(ordering: .acquiring) }
 
     /// How much of the network one request may use: the mode, or less if a rule states so.

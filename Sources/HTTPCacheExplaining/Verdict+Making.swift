@@ -68,7 +68,8 @@ extension DryRun.Outcome {
     }
 
     var forbiddenBy: String? {
-        guard case .forbidden(let name) = considered?.reuse.staleUse(isOffline: mode == .offline) else { return nil }
+        let use = considered?.reuse.staleUse(isOffline: mode == .offline, isOriginUnreachable: stage != .lookedUp)
+        guard case .forbidden(let name) = use else { return nil }
         if case .serve = course { return nil }
         return name
     }

@@ -36,9 +36,7 @@ extension DryRun.Outcome {
         case .recent:
             return "\(state), because it came or was validated within the time in which the caller accepts it unasked"
         case .staleIfError:
-            let isRules = considered.map { wording.coversErrors($0.stored.head, $0.reuse.freshness) } ?? false
-            let why = isRules ? "'stale.on-error'\(wording.rule(of: ["stale.on-error"]))" : "'stale-if-error'"
-            return "\(state), in place of the origin's 503, which \(why) allows"
+            return "\(state), in place of the origin's 503, which \(errorPermission(wording)) allows"
         case .unreachable: return "\(state), because the origin cannot be reached"
         case .breakerOpen: return "\(state), because the origin's circuit breaker is open, so it is not asked"
         case .recentFailure: return "\(state), because the origin failed a moment ago and is not asked again yet"
@@ -48,6 +46,14 @@ extension DryRun.Outcome {
             return "\(state), because " + (mode == .preferStored ? wording.mode(mode) : "the caller prefers it")
                 + (isRefreshed ? ", and renewed in the background" : "")
         }
+    }
+
+    /// The directive, the rule or the operator that allows a stale response in place of an error.
+    private func errorPermission(_ wording: Wording) -> String {
+        guard let (stored, reuse) = considered else { return "'stale-if-error'" }
+        if reuse.isExtendedOnError { return "an operator's extension for a time ('holdfast staleness')" }
+        let isRules = wording.coversErrors(stored.head, reuse.freshness)
+        return isRules ? "'stale.on-error'\(wording.rule(of: ["stale.on-error"]))" : "'stale-if-error'"
     }
 
     private func liftedClause(_ serve: ExchangeMachine.Serve, _ wording: Wording) -> String {

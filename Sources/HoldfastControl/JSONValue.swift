@@ -52,6 +52,10 @@ struct JSONMembers {
         guard let tree = try? JSONDecoder().decode(JSONValue.self, from: Data(json)) else {
             throw ControlProblem(.invalidRequest, "The content is not JSON. Send an object such as \(example).")
         }
+        if let path = RepeatedMember.path(in: json) {
+            let field = ControlProblem.shown(path)
+            throw ControlProblem(.invalidRequest, "'\(field)' is there twice. Name it once.", field: field)
+        }
         try self.init(tree, example: example)
     }
 

@@ -59,6 +59,8 @@ public final class GatewayServer: Service {
     ///   - clock: the clock for the `Date` of responses that have none.
     ///   - purging: performs the purges of clients under ``GatewayConfiguration/purgers``; `nil`
     ///     rejects every PURGE.
+    ///   - health: says how the gateway is, for ``GatewayConfiguration/healthPath``. It is called
+    ///     for all clients that ask at a time at once. By default it is ``HealthStatus/ok``.
     public init(
         configuration: GatewayConfiguration,
         engine: CacheEngine,
@@ -66,7 +68,8 @@ public final class GatewayServer: Service {
         instance: UInt32 = .random(in: .min ... .max),
         clock: any WallClock = SystemWallClock(),
         logger: Logger,
-        purging: (any ClientPurging)? = nil
+        purging: (any ClientPurging)? = nil,
+        health: @escaping @Sendable () async -> HealthStatus = { .ok }
     ) {
         self.service = GatewayService(
             configuration: configuration,
@@ -74,7 +77,8 @@ public final class GatewayServer: Service {
             instance: instance,
             clock: clock,
             logger: logger,
-            purging: purging
+            purging: purging,
+            health: HealthDesk(health)
         )
         self.group = group
         EnvironmentSwitch.socketWriter.report(to: logger)
@@ -184,6 +188,9 @@ public final class GatewayServer: Service {
         }
         return count
     }
+
+    /// The clients that wait for the check of the gateway's health that is under way.
+    var healthWaiterCount: Int { service.health.waiterCount }
 
     /// Applies another configuration to all later requests: routes, limits, and which details
     /// clients see. No connection is closed.

@@ -15,6 +15,7 @@ final class GatewayService: Sendable {
     let logger: Logger
     /// `nil`: no client may purge.
     let purging: (any ClientPurging)?
+    let health: HealthDesk
 
     init(
         configuration: GatewayConfiguration,
@@ -22,7 +23,8 @@ final class GatewayService: Sendable {
         instance: UInt32,
         clock: any WallClock,
         logger: Logger,
-        purging: (any ClientPurging)? = nil
+        purging: (any ClientPurging)? = nil,
+        health: HealthDesk = HealthDesk { .ok }
     ) {
         self.current = Mutex(ConfigurationInForce(configuration, instance: instance))
         self.instance = instance
@@ -30,6 +32,7 @@ final class GatewayService: Sendable {
         self.clock = clock
         self.logger = logger
         self.purging = purging
+        self.health = health
     }
 
     /// The current configuration. Each request reads it once, and is served by it to its end.
@@ -49,12 +52,13 @@ final class GatewayService: Sendable {
     }
 
     /// Prepares an exchange's request without content for the cache. Returns `nil` if the request
-    /// is rejected, or if the settings change at this moment.
+    /// is for the gateway itself, if it is rejected, or if the settings change at this moment.
     func prepare(_ exchange: ClientExchange) -> PreparedRequest? {
         // The version is read before the configuration. So a request that was prepared under an
         // earlier configuration never passes for one of the current configuration.
         let version = engine.settingsVersion
-        guard exchange.request.content == .none,
+        let inForce = inForce
+        guard exchange.request.content == .none, !isHealthCheck(exchange.request, inForce),
             let request = try? cacheRequest(for: exchange, inForce, like: &exchange.session.known),
             let prepared = engine.prepare(request), prepared.settingsVersion == version
         else { return nil }

@@ -15,9 +15,8 @@ struct HoldfastCommand: AsyncParsableCommand {
             is unreachable. 'cache-dump' shows the content of a store.
             """,
         subcommands: [
-            Get.self, Serve.self, Status.self, Mode.self, Purge.self, Pin.self, Unpin.self, Origins.self, Reload.self,
-            Try.self,
-            Explain.self, Check.self, RulesCommand.self,
+            Get.self, Serve.self, Status.self, Mode.self, Staleness.self, Purge.self, Pin.self, Unpin.self,
+            Origins.self, Reload.self, Try.self, Explain.self, Check.self, RulesCommand.self,
         ]
     )
 

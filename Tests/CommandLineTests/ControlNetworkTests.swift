@@ -54,7 +54,8 @@ struct ControlNetworkTests {
                     tokens.append("{name: of-\(scope), file: \(scope).token, scope: \(scope)}")
                 }
                 let list = tokens.joined(separator: ", ")
-                try folder.write(origin, "control: {listen: 127.0.0.1:0, hosts: [ops.test], tokens: [\(list)]}")
+                let control = "control: {listen: 127.0.0.1:0, hosts: [ops.test], tokens: [\(list)]}"
+                try folder.write(origin, control + "\ndrain: {delay: off}")
                 origin.respond("v1")
                 try await run(folder) { network in
                     try await network.gateway.warm([.init(path: "/news/1")])
@@ -183,6 +184,27 @@ struct ControlNetworkTests {
         }
     }
 
+    @Test func clientsThatSendNothingKeepNoOperatorWaiting() async throws {
+        try await withNetwork { network in
+            func open(_ stalled: [LoopbackConnection]) async throws -> Int {
+                let reply = try await network.send("GET", "/livez", token: Network.tokens["read"])
+                #expect(reply.status == 200)
+                return stalled.count { $0.isOpen }
+            }
+            // More than are served at a time. Each could keep its place for 30 s.
+            var stalled: [LoopbackConnection] = []
+            var most = 0
+            // On a machine that stood still for so long, their time was over before.
+            for _ in 0..<5 where most < 30 {
+                stalled = try (0..<70).map { _ in try LoopbackConnection(port: network.port) }
+                for connection in stalled.prefix(35) { connection.send("GET /livez HTT") }
+                most = try await open(stalled)
+            }
+            #expect(most >= 30, "the response came before the time limit of the others")
+            for _ in 0..<30 { _ = try await open(stalled) }
+        }
+    }
+
     @Test("Thirty connections have five tries, and those with a token all succeed") func limitsTries() async throws {
         try await withNetwork { network in
             let token = Network.tokens["purge"]
@@ -252,7 +274,7 @@ struct ControlNetworkTests {
     @Test func tokenIsMadeIfNoneIsNamed() async throws {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in
-                try folder.write(origin, "control: {listen: 127.0.0.1:0}")
+                try folder.write(origin, "control: {listen: 127.0.0.1:0}\ndrain: {delay: off}")
                 let path = folder.store + "/control.token"
                 var secrets: Set<String> = []
                 for _ in 0..<2 {
@@ -300,11 +322,12 @@ struct ControlNetworkTests {
                 let taken = try await serve("control: {listen: \"\(origin.authority)\"}")
                 #expect(taken.status == 1 && taken.error.contains("cannot listen on"), "\(taken)")
 
-                try folder.write(origin, "control: {listen: \"0.0.0.0:0\", insecure: true}")
+                let insecure = "drain: {delay: off}\ncontrol: {listen: \"0.0.0.0:0\", insecure: true"
+                try folder.write(origin, insecure + "}")
                 let warned = try await RunningServer.with(["--config", folder.file]) { server in
                     #expect(await server.log.line(containing: "without TLS").contains("control.listen=0.0.0.0:0"))
                     _ = await server.log.line(containing: "controlled by http://")
-                    try folder.write(origin, "control: {listen: \"0.0.0.0:0\", insecure: true, hosts: [a.test]}")
+                    try folder.write(origin, insecure + ", hosts: [a.test]}")
                     server.signal(SIGHUP)
                     let kept = await server.log.line(containing: "Setting changes only with a restart")
                     #expect(kept.contains("control.hosts"))

@@ -23,7 +23,7 @@ struct HoldfastPinTests {
                     let reply = try await gateway.curl("/v1/pins", ["--json", json, "-H", "Accept: */*"])
                     #expect(reply.status == 200 && reply.json["changed"] as? Int == 2, "\(reply.text)")
                     let pins = try #require(reply.json["pins"] as? [String: Any])
-                    #expect(pins["entries"] as? Int == 2 && pins["limit"] as? Int == (1 << 30) / 4 * 3)
+                    #expect(pins["entries"] as? Int == 2 && pins["limit"] as? Int == (1 << 30) / 2)
                     #expect(await gateway.server.log.line(containing: "Pinned").contains("fair"))
                 }
                 #expect(ending.wasKilled)
@@ -62,6 +62,28 @@ struct HoldfastPinTests {
                 let nothing = try await folder.run(["pin", "--tag", "none"])
                 #expect(nothing.status == 0 && nothing.error.contains("Nothing matched"), "\(nothing)")
             }
+        }
+    }
+
+    @Test func thirtyClientsPinAndListAtOnce() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            try await gateway.warm((0..<30).map { PurgedGateway.Target(path: "/other/\($0)") })
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<30 {
+                    group.addTask {
+                        let url = origin.baseURL + "/other/\(number)"
+                        let json = #"{"select": {"urls": ["\#(url)"]}, "pinned": true}"#
+                        let reply = try await gateway.curl("/v1/pins", ["--json", json, "-H", "Accept: */*"])
+                        #expect(reply.status == 200 && reply.json["changed"] as? Int == 1, "\(reply.text)")
+                        let listed = try await gateway.curl("/v1/pins?limit=100")
+                        let responses = try #require(listed.json["responses"] as? [[String: Any]], "\(listed.text)")
+                        #expect(responses.contains { $0["url"] as? String == url })
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let pins = try await gateway.curl("/v1/pins").json["pins"] as? [String: Any]
+            #expect(pins?["entries"] as? Int == 30)
         }
     }
 

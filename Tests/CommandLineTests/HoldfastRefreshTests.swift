@@ -38,6 +38,26 @@ struct HoldfastRefreshTests {
         }
     }
 
+    @Test func thirtyClientsSeeTheSameRefreshes() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            try await gateway.warm(Self.targets)
+            #expect(try await gateway.purge(["--tag", "news", "--refresh", "500/s"]).status == 0)
+            _ = try await refresh(gateway, in: "done")
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<30 {
+                    group.addTask {
+                        let reply = try await gateway.curl("/v1/refreshes")
+                        #expect(reply.status == 200, "\(reply.text)")
+                        return reply.text
+                    }
+                }
+                var seen: Set<String> = []
+                for try await text in group { seen.insert(text) }
+                #expect(seen.count == 1 && seen.first?.contains(#""refreshed":3"#) == true, "\(seen)")
+            }
+        }
+    }
+
     @Test func shutdownSaysHowFarItGot() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
             // At one a second it is far from its end when the signal comes.

@@ -30,6 +30,12 @@ final class LoopbackConnection {
         close(descriptor)
     }
 
+    /// Whether the other side has neither sent anything nor closed it.
+    var isOpen: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == -1 && errno == EAGAIN
+    }
+
     func send(_ text: String) {
         _ = Array(text.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
     }

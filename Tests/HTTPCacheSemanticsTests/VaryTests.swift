@@ -106,6 +106,15 @@ struct VaryTests {
         #expect(CachePolicy.private.selectVariant(from: [newer, older], for: request(), at: noon) == 0)
     }
 
+    @Test func prefersASuccessToANewerError() {
+        let older = stored([("Date", "Sun, 01 Mar 2026 11:00:00 GMT"), ("Cache-Control", "max-age=86400")])
+        var newer = stored([("Date", noonDate), ("Cache-Control", "max-age=86400")])
+        #expect(CachePolicy.private.selectVariant(from: [older, newer], for: request(), at: noon) == 1)
+        newer.status = .notFound
+        #expect(CachePolicy.private.selectVariant(from: [older, newer], for: request(), at: noon) == 0)
+        #expect(CachePolicy.private.selectVariant(from: [newer, older], for: request(), at: noon) == 1)
+    }
+
     @Test func selectsTheMostRecentByDateThenReceipt() {
         let base = stored([("Date", noonDate), ("Cache-Control", "max-age=60")])
         var received = base

@@ -338,6 +338,7 @@ struct ExchangeFlowTests {
             policy: CachePolicy(kind: .shared),
             partitions: CredentialPartition(secret: [UInt8](repeating: 7, count: 32)),
             mode: mode,
+            staleness: .none,
             settingsVersion: 0
         )
         var options = EngineOptions()

@@ -89,6 +89,14 @@ extension FillCase {
         FillCase("a cookie in a shared cache", .passes(.setCookie), .ok, [.setCookie: "a=1"], kind: .shared),
         FillCase("a cookie in a user's own cache", .stores, .ok, [.setCookie: "a=1"]),
         FillCase("a status that rules exclude", .passes(.rule), .ok, lasting, rules: { $0.overrides.statuses = [404] }),
+        FillCase(
+            "tags that must not be stored",
+            .passes(.tags),
+            .ok,
+            [.cacheControl: "max-age=60, private=\"xkey\"", TagField.xkey.name: "a"],
+            kind: .shared,
+            rules: { $0.tagFields = [.xkey] }
+        ),
         FillCase("an event stream", .passes(.endless), .ok, [.contentType: "text/event-stream; charset=utf-8"]),
         FillCase(
             "a stream of pictures",

@@ -93,6 +93,7 @@ struct FillCase: Sendable, CustomTestStringConvertible {
             policy: CachePolicy(kind: kind),
             partitions: CredentialPartition(secret: [UInt8](repeating: 7, count: 32)),
             mode: .automatic,
+            staleness: .none,
             settingsVersion: 0
         )
         let rules = settings.map { RequestRules(settings: $0) }

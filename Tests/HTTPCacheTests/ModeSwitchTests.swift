@@ -7,24 +7,7 @@ import Testing
 
 /// A mode that an operator sets for a time.
 @Suite struct ModeSwitchTests {
-    /// A store that keeps a mode in memory, and fails if it is told to.
-    final class KeptMode: ModeStore {
-        struct Failure: Error {}
-        let kept = Mutex<TemporaryMode?>(nil)
-        let fails = Mutex(false)
-
-        func temporaryMode() throws -> TemporaryMode? {
-            if fails.withLock({ $0 }) { throw Failure() }
-            return kept.withLock { $0 }
-        }
-
-        func keep(_ mode: TemporaryMode?) throws {
-            if fails.withLock({ $0 }) { throw Failure() }
-            kept.withLock { $0 = mode }
-        }
-    }
-
-    let store = KeptMode()
+    let store = KeptSettings()
     let clock = ManualClock()
     let sleeper = ManualDurationClock()
 
@@ -61,8 +44,8 @@ import Testing
         let modes = makeSwitch(fixture)
         try await modes.begin(offline(for: 20))
         await #expect(throws: ExchangeError.self) { try await fixture.get() }
-        #expect(modes.state.mode == .offline && modes.state.configured == .automatic)
-        #expect(store.kept.withLock { $0 } == modes.state.temporary)
+        #expect(modes.state.value == .offline && modes.state.configured == .automatic)
+        #expect(store.kept(OfflineMode.self) == modes.state.temporary)
         await advance(by: 19)
         await sleeper.sleepers(atLeast: 1)
         #expect(fixture.engine.mode == .offline)
@@ -70,7 +53,7 @@ import Testing
         while fixture.engine.mode == .offline { await Task.yield() }
         #expect(try await fixture.get().text == "1")
         #expect(modes.state == ModeState(configured: .automatic))
-        while store.kept.withLock({ $0 }) != nil { await Task.yield() }
+        while store.kept(OfflineMode.self) != nil { await Task.yield() }
     }
 
     @Test func wallClockThatIsSetForwardsEndsTheModeWithinHalfAMinute() async throws {
@@ -99,7 +82,7 @@ import Testing
         let fixture = EngineFixture()
         let modes = makeSwitch(fixture)
         await modes.restore()
-        #expect(fixture.engine.mode == .automatic && store.kept.withLock { $0 } == nil)
+        #expect(fixture.engine.mode == .automatic && store.kept(OfflineMode.self) == nil)
     }
 
     @Test func reloadDoesNotEndTheMode() async throws {
@@ -109,7 +92,7 @@ import Testing
         modes.configure(.online)
         #expect(fixture.engine.mode == .offline && modes.state.configured == .online)
         try await modes.end(by: "uid 1")
-        #expect(fixture.engine.mode == .online && store.kept.withLock { $0 } == nil)
+        #expect(fixture.engine.mode == .online && store.kept(OfflineMode.self) == nil)
         modes.configure(.preferStored)
         #expect(fixture.engine.mode == .preferStored)
     }
@@ -120,13 +103,13 @@ import Testing
         try await modes.begin(offline(for: 10))
         await sleeper.sleepers(atLeast: 1)
         var longer = offline(for: 25)
-        longer.mode = .preferStored
+        longer.value = .preferStored
         try await modes.begin(longer)
         while sleeper.deadlines != [.init(.seconds(25))] { await Task.yield() }
         // The end of the first one is none of the second one.
         clock.advance(by: .seconds(10))
         sleeper.advance(by: .seconds(10))
-        #expect(modes.state.mode == .preferStored && fixture.engine.mode == .preferStored)
+        #expect(modes.state.value == .preferStored && fixture.engine.mode == .preferStored)
         clock.advance(by: .seconds(15))
         sleeper.advance(by: .seconds(15))
         while fixture.engine.mode == .preferStored { await Task.yield() }
@@ -137,7 +120,7 @@ import Testing
         let fixture = EngineFixture()
         let modes = makeSwitch(fixture)
         store.fails.withLock { $0 = true }
-        await #expect(throws: KeptMode.Failure.self) { try await modes.begin(offline(for: 60)) }
+        await #expect(throws: KeptSettings.Failure.self) { try await modes.begin(offline(for: 60)) }
         #expect(fixture.engine.mode == .automatic && modes.state.temporary == nil)
         // A file that cannot be read keeps no gateway from starting.
         await modes.restore()
@@ -146,7 +129,7 @@ import Testing
         try await modes.begin(offline(for: 60))
         store.fails.withLock { $0 = true }
         // It would come back with a restart.
-        await #expect(throws: KeptMode.Failure.self) { try await modes.end(by: "uid 1") }
+        await #expect(throws: KeptSettings.Failure.self) { try await modes.end(by: "uid 1") }
         #expect(fixture.engine.mode == .offline)
     }
 
@@ -169,7 +152,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        #expect(fixture.engine.mode == modes.state.mode)
-        #expect(store.kept.withLock { $0 } == modes.state.temporary)
+        #expect(fixture.engine.mode == modes.state.value)
+        #expect(store.kept(OfflineMode.self) == modes.state.temporary)
     }
 }

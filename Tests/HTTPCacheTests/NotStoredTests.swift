@@ -56,6 +56,9 @@ import Testing
             Case(.bypass, .ok("x")) { $0.isBypassed = true },
             Case(.bypass, .ok("x")) { $0.methods = [.post] },
             Case(.endless, .ok("x", fields: [.contentType: "text/event-stream"])),
+            Case(.tags, .ok("x", fields: [.cacheControl: "max-age=60", TagField.xkey.name: TagFieldTests.tooMany])) {
+                $0.tagFields = [.xkey]
+            },
             Case(.bodyLength, .ok("x", fields: [.contentLength: "1"])) { $0.minimumBodyLength = 2 },
         ]
     }

@@ -139,6 +139,42 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
+    @Test func refreshesTogetherLeavePlacesToClients() async throws {
+        let fixture = EngineFixture(kind: .shared) { $0.inFlightLimit = 8 }
+        let gate = Gate()
+        let count = RefreshRegistry.limit * RefreshRegistry.width
+        let targets = try (0..<count).map(target)
+        for number in 0..<count {
+            fixture.transport.script("https://a.example/\(number)", .fresh("new", beforeHead: gate))
+        }
+        fixture.transport.script("https://a.example/client", .fresh("to a client"))
+        for number in 0..<RefreshRegistry.limit {
+            let own = Array(targets[number * RefreshRegistry.width..<(number + 1) * RefreshRegistry.width])
+            try fixture.engine.refreshes.reserve(.automatic)
+            fixture.engine.refreshes.begin(report(1000), on: fixture.engine) { _ in RefreshPage(own, next: nil) }
+        }
+        var condition: OriginCondition? { fixture.engine.origins.conditions.first }
+        while condition.map({ $0.inFlight + $0.waiting }) != count {
+            fixture.sleeper.advance(by: .milliseconds(1))
+            await Task.yield()
+        }
+        // A quarter of the places is left.
+        let inFlight = condition?.inFlight
+        if inFlight == 6 {
+            var request = try fixture.request("https://a.example/client")
+            request.client = RequestClient("192.0.2.1")
+            let response = try await fixture.engine.respond(to: request)
+            #expect(response.head.status == .ok && response.source == .network)
+        }
+        #expect(inFlight == 6)
+        gate.open()
+        while fixture.engine.refreshes.reports.contains(where: { $0.state == .running }) {
+            fixture.sleeper.advance(by: .milliseconds(1))
+            await Task.yield()
+        }
+        #expect(fixture.engine.refreshes.reports.allSatisfy { $0.refreshed == RefreshRegistry.width })
+    }
+
     @Test func placesAreLimitedAndGivenBack() throws {
         let registry = EngineFixture().engine.refreshes
         for _ in 0..<RefreshRegistry.limit { try registry.reserve(.automatic) }

@@ -32,6 +32,22 @@ import Testing
         ] { #expect(text.split(separator: "\n").contains { $0 == line }, "\(line) in\n\(text)") }
     }
 
+    @Test func delayOfTheEndIsThereWhereReadinessCanBeSeen() throws {
+        for (yaml, delay, text) in [
+            ("", Duration?.none, "off  (default)"), ("control: {socket: /a}", nil, "off  (default)"),
+            ("control: {listen: 127.0.0.1:1}", nil, "5 s"),
+            ("control: {listen: 127.0.0.1:1}\ndrain: {delay: off}", .zero, "off  (line 3)"),
+            ("control: {socket: off}\nhealth: {path: /up}", nil, "5 s"),
+            ("drain: {delay: 0 s}", .zero, "off  (line 2)"), ("drain: {delay: 10 m}", .seconds(600), "10 m  (line 2)"),
+            ("control: {socket: off}\ndrain: {delay: 250 ms}", .milliseconds(250), "250 ms  (line 3)"),
+        ] {
+            let configuration = try Configuration(yaml: "version: 1\n\(yaml)", file: "f")
+            #expect(configuration.drainDelay == delay, "\(yaml)")
+            let line = configuration.effective.description.split(separator: "\n").first { $0.contains("drain.delay") }
+            #expect(line?.hasSuffix(" \(text)") == true, "\(yaml): \(line ?? "")")
+        }
+    }
+
     @Test func controlPlaneIsShownWithItsFiles() throws {
         let yaml = """
             version: 1

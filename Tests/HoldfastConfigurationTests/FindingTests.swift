@@ -30,10 +30,46 @@ import Testing
             "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a/x\"}\n  - {name: b, host: b, origin: \"https://a\", mode: offline}",
             "f:3: route 'a': mode: route 'b' (line 4) leads to the same origin, so its 'offline' applies here too: both routes share stored responses. Set it here too; another mode has an effect only if this route comes first, and leads to a longer path."
         ),
+        (
+            "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a/x\", tags-from: [xkey]}\n  - {name: b, host: b, origin: \"https://a\", tags-from: [Surrogate-Key, xkey]}\n  - {host: c, origin: \"https://a/y\", tags-from: [xkey, Surrogate-Key]}\n  - {host: d, origin: \"https://a/z\"}",
+            "f:6: route 4: tags-from: route 'b' (line 4) leads to the same origin, so its '[Surrogate-Key, xkey]' applies here too: both routes share stored responses. Set it here too; another list has an effect only if this route comes first, and leads to a longer path."
+        ),
+        (
+            "version: 1\nroutes:\n  - {origin: \"https://a\", tags-from: [xkey, Surrogate-Keys]}",
+            "f:3: route 1: tags-from: 'Surrogate-Keys' is no field with tags. Name Surrogate-Key, Cache-Tag or xkey."
+        ),
+        (
+            "version: 1\nroutes:\n  - {origin: \"https://a\", tags-from: []}",
+            "f:3: route 1: tags-from: The list is empty. Name fields with tags (Surrogate-Key, Cache-Tag or xkey), or leave the setting out."
+        ),
+        (
+            "version: 1\nhealth: {path: healthz}",
+            "f:2: health.path: 'healthz' is not a path such as '/healthz'. It begins with a slash, and has no query, no space and no byte outside ASCII."
+        ),
+        (
+            "version: 1\nhealth: {path: \"/healthz?verbose\"}",
+            "f:2: health.path: '/healthz?verbose' is not a path such as '/healthz'. It begins with a slash, and has no query, no space and no byte outside ASCII."
+        ),
+        (
+            "version: 1\nhealth: {path: \"/ä\"}",
+            "f:2: health.path: '/ä' is not a path such as '/healthz'. It begins with a slash, and has no query, no space and no byte outside ASCII."
+        ),
+        (
+            "version: 1\nhealth: {path: /a/../b}",
+            "f:2: health.path: '/a/../b' holds a dot segment, which no client sends."
+        ),
+        (
+            "version: 1\nhealth: {path: /\(String(repeating: "x", count: 128))}",
+            "f:2: health.path: '/\(String(repeating: "x", count: 99))…' has 129 bytes; the limit is 128. Choose a shorter path."
+        ),
+        (
+            "version: 1\nhealth: {pfad: /a}",
+            "f:2: health: 'pfad' is not known. Known are 'path'."
+        ),
         ("version: 1\nversion: 1", "f:1: Duplicate keys: 'version'. Each key may stand in a mapping once."),
         (
             "version: 1\nruels: []",
-            "f:2: 'ruels' is not known. Did you mean 'rules'? Known are 'breaker', 'clients', 'control', 'eager-refresh', 'failure-throttle', 'guard', 'limits', 'listen', 'mode', 'routes', 'rules', 'store', 'threads', 'timeouts', 'version'."
+            "f:2: 'ruels' is not known. Did you mean 'rules'? Known are 'breaker', 'clients', 'control', 'drain', 'eager-refresh', 'failure-throttle', 'guard', 'health', 'limits', 'listen', 'mode', 'routes', 'rules', 'store', 'threads', 'timeouts', 'version'."
         ),
         (
             "version: 1\nstore: {bugdet: 1 B}",
@@ -58,6 +94,22 @@ import Testing
         (
             "version: 1\nfailure-throttle: 99999999999999999999 s",
             "f:2: failure-throttle: '99999999999999999999 s' is too large."
+        ),
+        (
+            "version: 1\ndrain: {delay: 601 s}",
+            "f:2: drain.delay: '601 s' is too long. The limit is 10 m. Name a shorter time, or 'off'."
+        ),
+        (
+            "version: 1\ndrain: {delay: 5}",
+            "f:2: drain.delay: '5' has no unit. Name one: ms, s, m, h, d or w, as in '5 s'."
+        ),
+        (
+            "version: 1\ndrain: {delay: -5 s}",
+            "f:2: drain.delay: '-5 s' is not a number with a unit (ms, s, m, h, d or w) that is not negative, as in '5 s'."
+        ),
+        (
+            "version: 1\ndrain: {dealy: 5 s}",
+            "f:2: drain: 'dealy' is not known. Did you mean 'delay'? Known are 'delay'."
         ),
         (
             "version: 1\nmode: sometimes",
@@ -159,7 +211,7 @@ import Testing
         ("{bypass: maybe}", "1: bypass: Expected true or false, not 'maybe'."),
         (
             "{frehsness: {}, bypass: true}",
-            "1: 'frehsness' is not known. Did you mean 'freshness'? Known are 'breaker', 'bypass', 'eager-refresh', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'stale', 'store', 'tags', 'timeouts', 'to-client', 'to-origin'."
+            "1: 'frehsness' is not known. Did you mean 'freshness'? Known are 'breaker', 'bypass', 'eager-refresh', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'stale', 'store', 'tags', 'tags-from', 'timeouts', 'to-client', 'to-origin'."
         ),
         (
             "{freshness: {lifetime: 1500 ms}}",

@@ -13,16 +13,18 @@ import Testing
         threads: 2
         mode: automatic
         clients: {trusted: [10.0.0.0/8, "fd00::/8"], cache-status: trusted}
+        health: {path: /healthz}
         store: {path: api.store, budget: 10 GiB, memory: 64 MiB, largest-resident-body: 256 KiB, variants-per-key: 32, secure-delete: false, keep-offline-copies: true,
                 quotas: {tags: {images: 1 GiB}, origins: {"https://api.example.com": 2 GiB}, each-origin: 1 GiB}}
         limits: {connections: 10000, connections-per-client: 100, request-body: 1 GiB, upload-rate: 1 KiB, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB}
+        drain: {delay: 7 s}
         timeouts: {drain: 10 s, soft: 2 s, hard: 60 s}
         breaker: {failures: 3, first-probe: 500 ms, longest-pause: 30 s}
         guard: {empty: true, other-media-type: true, html: true, smallest-json-share: 0.5}
         eager-refresh: 0.8
         failure-throttle: 1 s
         routes:
-          - {name: api, host: api.local, path: /v1, origin: "https://api.example.com/v1", preserve-host: false, mode: preferStored}
+          - {name: api, host: api.local, path: /v1, origin: "https://api.example.com/v1", preserve-host: false, mode: preferStored, unknown-fields: pass, tags-from: [Surrogate-Key]}
         rules:
           - name: catalogue
             match: {url: "https://api.example.com/catalogue/**", method: [GET, HEAD, POST]}
@@ -32,6 +34,7 @@ import Testing
             ignore: {parameters: [session, "cache_*"], fields: [User-Agent], directives: [no-store, private]}
             normalize: {sort-parameters: true, drop-parameters: [tracking, foo], accept-encoding: true}
             tags: [catalogue]
+            tags-from: [Surrogate-Key, CACHE-tag, xkey, XKey]
             store: {methods: [GET, POST], statuses: [200, 404], largest: 10 MiB, smallest: 1 B, content: graphql, per: {cookie: sid}, pin: true}
             to-origin: {set: {X-Api-Key: {env: API_KEY}, X-Plain: text}, remove: [Referer]}
             to-client: {set: {X-Served-By: holdfast}, remove: [Server]}
@@ -53,14 +56,17 @@ import Testing
         #expect(configuration.limits.connections == 10_000 && configuration.limits.requestHead == 64 << 10)
         #expect(configuration.limits.connectionsPerClient == 100 && configuration.limits.requestBody == 1 << 30)
         #expect(configuration.threads == 2 && configuration.drainTimeout == .seconds(10))
+        #expect(configuration.drainDelay == .seconds(7))
         #expect(configuration.clients.trusted == [AddressRange("10.0.0.0/8"), AddressRange("fd00::/8")])
         #expect(configuration.clients.cacheStatus == .trusted && configuration.store.variantsPerKey == 32)
+        #expect(configuration.health.path == "/healthz" && configuration.routes[0].tagsFrom == [.surrogateKey])
         #expect(configuration.options.softTimeout == .seconds(2) && configuration.options.eagerRefresh == 0.8)
         #expect(configuration.options.goodDataGuard?.minimumJSONShare == 0.5)
         #expect(configuration.options.goodDataGuard?.refusesHTML == true)
         #expect(configuration.routes.map(\.origin) == ["https://api.example.com/v1"])
         let settings = configuration.rules.rules(for: request("https://api.example.com/catalogue/1")).settings
         #expect(settings.overrides.lifetime == 300 && settings.overrides.errorLifetime == 30)
+        #expect(settings.tags == ["catalogue"] && settings.tagFields == [.surrogateKey, .cacheTag, .xkey])
         #expect(settings.overrides.maximumStaleness == nil && settings.overrides.staleIfError == 86_400)
         #expect(settings.overrides.staleDespite == .mustRevalidate)
         #expect(settings.overrides.ignoredDirectives == [.noStore, .private])
@@ -151,6 +157,45 @@ import Testing
         )
         #expect(rules.rules(for: request("http://[::1]:8080/b")).settings.overrides.lifetime == nil)
         #expect(rules.rules(for: request("https://[::1]:8080/b")).settings.overrides.lifetime == 300)
+    }
+
+    @Test func tagsOfRouteAreForItsOriginsTargets() throws {
+        let configuration = try Configuration(
+            yaml: """
+                version: 1
+                routes:
+                  - {host: a, origin: "https://o.example/base", tags-from: xkey}
+                  - {host: b, origin: "https://p.example", preserve-host: true, tags-from: [Cache-Tag]}
+                  - {host: c, origin: "https://q.example"}
+                rules:
+                  - match: {url: "https://o.example/base/news/**"}
+                    tags-from: [Surrogate-Key]
+                """
+        )
+        func fields(_ url: String) -> [TagField] { configuration.rules.rules(for: request(url)).settings.tagFields }
+        #expect(fields("https://o.example/base/x") == [.xkey] && fields("https://o.example/base") == [.xkey])
+        #expect(fields("https://o.example/base/news/1") == [.surrogateKey])
+        #expect(fields("https://b/x") == [.cacheTag] && fields("https://b:8443/x") == [.cacheTag])
+        #expect(fields("https://o.example/x").isEmpty && fields("https://q.example/x").isEmpty)
+        #expect(!configuration.rules.isEmpty)
+        let decided = configuration.rules.decisions(for: request("https://o.example/base/x"), contentType: nil)
+        #expect(decided.map(\.setting) == ["tags-from"] && decided.map(\.value) == ["[xkey]"])
+        #expect(decided.map(\.rule) == ["route 1"] && decided.map(\.line) == [3])
+        let settings = configuration.effective.routes.map { $0.settings.first { $0.name == "tags-from" }?.value }
+        #expect(settings == ["[xkey]", "[Cache-Tag]", nil])
+    }
+
+    @Test func healthPathIsReadAsWritten() throws {
+        let longest = "/" + String(repeating: "x", count: 127)
+        for (text, path) in [
+            ("/healthz", "/healthz"), ("/%68//a;b=1", "/%68//a;b=1"), ("/", "/"), (longest, longest), ("off", nil),
+        ] {
+            let configuration = try Configuration(yaml: "version: 1\nhealth: {path: \"\(text)\"}")
+            #expect(configuration.health.path == path)
+            let shown = configuration.effective.settings.first { $0.name == "health.path" }
+            #expect(shown?.value == path ?? "off" && shown?.line == 2)
+        }
+        #expect(try Configuration(yaml: "version: 1").health.path == nil)
     }
 
     @Test func firstMatchingRouteIsUsed() throws {

@@ -29,6 +29,12 @@ import Testing
     @Test(arguments: ["", "2", "h", "0h", "-2h", "2 hours", "1.5h", "9223372036854775807d"])
     func rejectsOtherDurations(_ text: String) { #expect(EndTime.duration(text) == nil) }
 
+    @Test(arguments: [(172_800, "2d"), (129_600, "36h"), (5400, "90m"), (61, "61s"), (0, "0s")] as [(Int64, String)])
+    func writesDurationsAsItReadsThem(_ seconds: Int64, _ text: String) {
+        #expect(EndTime.text(seconds: seconds) == text)
+        #expect(seconds == 0 || EndTime.duration(text) == .seconds(seconds))
+    }
+
     @Test(arguments: [
         ("15:00", "2026-11-25T14:00:00Z"), ("14:00", "2026-11-26T13:00:00Z"), ("9:05:30", "2026-11-26T08:05:30Z"),
     ])
@@ -89,5 +95,51 @@ import Testing
     func rejectsOtherSwitches(_ json: String, _ field: String, _ text: String) throws {
         let problem = try #require(throws: ControlProblem.self) { try temporary(json) }
         #expect(problem.status == 400 && problem.field == field && problem.detail.contains(text), "\(problem)")
+    }
+}
+
+/// Extensions of staleness, as clients send them.
+@Suite struct StalenessRequestTests {
+    private let now = Timestamp(seconds: 1_795_613_400)
+
+    private func temporary(_ json: String) throws -> TemporaryStaleness {
+        try StalenessRequest(json: Array(json.utf8)).temporaryStaleness(at: now, by: "uid 1")
+    }
+
+    @Test func namesALengthAndAnEnd() throws {
+        let first = try temporary(#"{"staleness": "2d", "until": "2026-11-25T14:00:00Z", "reason": "outage"}"#)
+        let second = try temporary(#"{"staleness": "48h", "for": "30m", "reason": "outage"}"#)
+        let expected = TemporaryStaleness(
+            StalenessExtension(seconds: 172_800),
+            until: now.adding(.seconds(1800)),
+            since: now,
+            reason: "outage",
+            client: "uid 1"
+        )
+        #expect(first == expected && second == expected)
+        let report = StalenessReport(StalenessState(configured: .none, temporary: first))
+        #expect(report.staleness == "2d" && report.seconds == 172_800 && report.until == "2026-11-25T14:00:00Z")
+        let none = StalenessReport(StalenessState(configured: .none))
+        #expect(none.staleness == "configured" && none.seconds == nil && none.until == nil)
+    }
+
+    @Test(
+        arguments: [
+            (#"{}"#, "staleness", "missing", nil), (#"{"staleness": "long"}"#, "staleness", "2d", nil),
+            (#"{"staleness": "0d", "for": "1h"}"#, "staleness", "2d", nil),
+            (#"{"staleness": 2, "for": "1h"}"#, "staleness", "a text", nil),
+            (#"{"staleness": "366d", "for": "1h"}"#, "staleness", "365 days", 365),
+            (#"{"staleness": "2d"}"#, "until", "needs an end", nil),
+            (#"{"staleness": "2d", "until": "soon"}"#, "until", "RFC 3339", nil),
+            (#"{"staleness": "2d", "until": "2026-11-25T13:30:00Z"}"#, "until", "is over", nil),
+            (#"{"staleness": "2d", "for": "31d"}"#, "for", "30 days", 30),
+            (#"{"staleness": "2d", "for": "1h", "until": "2026-11-25T14:00:00Z"}"#, "for", "both", nil),
+            (#"{"staleness": "2d", "for": "1h", "mode": "offline"}"#, "mode", "'until'", nil),
+        ] as [(String, String, String, Int?)]
+    )
+    func rejectsOtherExtensions(_ json: String, _ field: String, _ text: String, _ limit: Int?) throws {
+        let problem = try #require(throws: ControlProblem.self) { try temporary(json) }
+        #expect(problem.status == 400 && problem.field == field && problem.detail.contains(text), "\(problem)")
+        #expect(problem.limit == limit)
     }
 }

@@ -44,8 +44,12 @@ import Yams
         var statuses: Set<String> = ["200", "401", "403", "421", "429"]
         // Health checks look at nothing that could be wrong.
         if operation.path.hasPrefix("/v1/") { statuses.insert("400") }
-        if operation.method != .get { statuses.formUnion(["408", "413", "415"]) }
+        if Self.hasContent(operation) { statuses.formUnion(["408", "413", "415"]) }
         return statuses
+    }
+
+    private static func hasContent(_ operation: ControlResponder.Operation) -> Bool {
+        operation.method != .get && operation.method != .delete
     }
 
     @Test func everyOperationIsDocumented() {
@@ -66,7 +70,7 @@ import Yams
             for (status, response) in responses where resolved(response)?["description"] == nil {
                 missing.append("\(name): the response \(status)")
             }
-            if operation.method != .get, documented["requestBody"] == nil { missing.append("\(name): its content") }
+            if Self.hasContent(operation), documented["requestBody"] == nil { missing.append("\(name): its content") }
         }
         #expect(missing.isEmpty, "docs/openapi.yaml lacks:\n\(missing.joined(separator: "\n"))")
     }
@@ -128,6 +132,8 @@ import Yams
         let now = Timestamp(milliseconds: 0)
         let mode = try ModeRequest(json: try request("/v1/mode", "PUT"))
         #expect(try mode.temporaryMode(configured: .automatic, at: now, by: "") != nil)
+        let staleness = try StalenessRequest(json: try request("/v1/staleness", "PUT"))
+        #expect(try staleness.temporaryStaleness(at: now, by: "").value.seconds == 172_800)
         let level = try LogLevelRequest(json: try request("/v1/log-level", "PUT"))
         #expect(try level.temporary(own: .notice, at: now, by: "") != nil)
         try JSONMembers(json: try request("/v1/reload", "POST"), example: "{}").end(known: [])
@@ -137,6 +143,7 @@ import Yams
         try decodes(PurgeResult.self, "/v1/purges", "POST")
         try decodes(PinResult.self, "/v1/pins", "POST")
         try decodes(ModeReport.self, "/v1/mode")
+        try decodes(StalenessReport.self, "/v1/staleness")
         try decodes(StatusReport.self, "/v1/status")
         try decodes(OriginsReport.self, "/v1/origins")
         try decodes(ReloadResult.self, "/v1/reload", "POST")

@@ -191,6 +191,22 @@ import Testing
         store.open()
     }
 
+    @Test func purgeThatGetsItsTurnAtTheEndChangesNothing() async throws {
+        let desk = desk
+        _ = try await desk.purge(purge("before"), by: "c")
+        await desk.end(within: .zero)
+        for number in 0..<30 {
+            let purge = purge("\(number)")
+            // It has waited, and the one before it has left.
+            let problem = await #expect(throws: ControlProblem.self) { try await desk.perform(purge, by: "c") }
+            #expect(problem?.status == 503 && problem?.code == "ending")
+            #expect(problem?.detail == "The gateway is ending. Nothing was purged: repeat it at the next one.")
+        }
+        #expect(store.invalidationSequence.number == 1)
+        let page = await desk.purges(after: 0, atMost: 100)
+        #expect(page.purges.map(\.sequence) == [1] && page.failed.isEmpty)
+    }
+
     @Test func endWaitsForAPurgeThatIsDoneInTime() async throws {
         store.close()
         let (desk, store, purge) = (desk, store, purge("a"))

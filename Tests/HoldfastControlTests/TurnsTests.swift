@@ -1,6 +1,5 @@
+import HTTPCache
 import Testing
-
-@testable import HoldfastControl
 
 /// The order in which operations get their turns.
 @Suite struct TurnsTests {

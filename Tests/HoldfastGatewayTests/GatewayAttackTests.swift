@@ -41,7 +41,8 @@ struct GatewayAttackTests {
         ]
     )
     func ambiguousFraming(fields: String) async throws {
-        try await expectRefusal("POST / HTTP/1.1\r\nHost: g\r\n\(fields)\r\n\r\n", 400)
+        // As chunks the content is valid, so only the fields can be the reason.
+        try await expectRefusal("POST / HTTP/1.1\r\nHost: g\r\n\(fields)\r\n\r\n0\r\n\r\n", 400)
     }
 
     @Test("1: HTTP/1.0 has no Transfer-Encoding") func oldChunks() async throws {

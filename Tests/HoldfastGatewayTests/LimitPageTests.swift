@@ -25,6 +25,7 @@ struct LimitPageTests {
             "unwanted content": configuration.discardedContentLimit, "requests at an origin": options.inFlightLimit,
             "requests waiting for an origin": options.waitingLimit,
             "content of unknown length without a client": Int(UnreadLimit.bytes),
+            "tags of a response": ResponseDraft.maximumTagCount, "length of a tag": ResponseDraft.maximumTagLength,
             "interim responses": transport.messageLimits.interimResponses,
             "kept connections": transport.maximumIdleConnections, "variants": store.maximumVariantsPerKey,
             "memory": store.memoryBudget, "resident body": store.maximumResidentBody,

@@ -23,6 +23,7 @@ let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
@@ -117,19 +118,30 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "HoldfastMetrics",
+            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: settings
+        ),
+        .target(
             name: "HoldfastControl",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, crypto, logging, hummingbird,
-                serviceLifecycle,
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioPosix, crypto, logging,
+                hummingbird, hummingbirdCore, serviceLifecycle,
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HoldfastControlTests",
             dependencies: [
-                "HoldfastControl", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, nioEmbedded,
-                logging, yams,
+                "HoldfastControl", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes,
+                nioCore, nioPosix,
+                nioEmbedded, logging, yams,
             ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HoldfastMetricsTests",
+            dependencies: ["HoldfastMetrics", .product(name: "Metrics", package: "swift-metrics")],
             swiftSettings: settings
         ),
         .testTarget(

@@ -140,13 +140,52 @@ import Testing
             }
         }
         let use = try await store.pinUse()
-        #expect(use.limit == 24 << 20 && use.bytes <= use.limit && use.bytes > use.limit - 300_000)
+        #expect(use.limit == 16 << 20 && use.bytes <= use.limit && use.bytes > use.limit - 300_000)
         #expect(use.entries == pinned && refusal?.use == use)
         #expect(refusal?.description.contains("store.budget") == true)
         // A pinned response adds nothing.
         #expect(try await store.setPinned(true, [.key(try key("https://a.example/0"))]) == 0)
         // Everything may be unpinned, at any time.
         #expect(try await store.setPinned(false, [.all]) == pinned)
+        try await store.close()
+    }
+
+    @Test func thirtyPinsAtOnceStayWithinTheLimitTogether() async throws {
+        let store = try await openStore(folder.store, clock: clock, budget: 32 << 20) {
+            $0.checkpointThreshold = 256 << 10
+        }
+        // Two thirds of the responses fit, all of them do not.
+        for number in 0..<60 {
+            let key = try key("https://a.example/\(number)")
+            try await store.store(draft(key, at: clock.now(), tags: ["\(number % 3)"]), [pattern(340_000)])
+        }
+        let refused = await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<30 {
+                group.addTask {
+                    do {
+                        _ = try await store.setPinned(true, [.tag("\(number % 3)")])
+                        return false
+                    } catch { return error is PinsExceedBudget }
+                }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        let use = try await store.pinUse()
+        #expect(use.bytes <= use.limit && use.entries == 40 && refused == 10, "\(use) \(refused)")
+        try await store.close()
+    }
+
+    @Test func pinThatIsCancelledWhileItWaitsChangesNothing() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await fill(store)
+        try await store.core.pinTurns.enter()
+        let pin = Task { try await store.setPinned(true, [.all]) }
+        while store.core.pinTurns.waiting == 0 { await Task.yield() }
+        pin.cancel()
+        await #expect(throws: CancellationError.self) { try await pin.value }
+        store.core.pinTurns.leave()
+        #expect(try await store.pinUse().entries == 0)
+        #expect(try await store.setPinned(true, [.all]) == Self.urls.count)
         try await store.close()
     }
 

@@ -221,7 +221,7 @@ package struct ExchangeMachine: Sendable {
         let isUnreachable = failure?.code.isUnreachable == true
         if isUnreachable, preference != .networkOnly, let (stored, reuse) = considered {
             if let usable = usableWithoutOrigin(stored, reuse, isOriginUnreachable: true) { return .serve(usable) }
-            if case .forbidden(let directive) = staleUse(reuse) {
+            if case .forbidden(let directive) = staleUse(reuse, isOriginUnreachable: true) {
                 return .refuse(staleForbidden(by: directive, cause: error))
             }
         }
@@ -384,7 +384,9 @@ package struct ExchangeMachine: Sendable {
     }
 
     /// Whether the mode allows using the stored response as stale as it is.
-    private func staleUse(_ reuse: Reuse) -> Reuse.StaleUse { reuse.staleUse(isOffline: mode == .offline) }
+    private func staleUse(_ reuse: Reuse, isOriginUnreachable: Bool = false) -> Reuse.StaleUse {
+        reuse.staleUse(isOffline: mode == .offline, isOriginUnreachable: isOriginUnreachable)
+    }
 
     /// Whether a fresh response has been so for longer than the share of its lifetime that the
     /// operator set.
@@ -419,7 +421,7 @@ package struct ExchangeMachine: Sendable {
         _ reuse: Reuse,
         isOriginUnreachable: Bool = false
     ) -> Serve? {
-        let use = staleUse(reuse)
+        let use = staleUse(reuse, isOriginUnreachable: isOriginUnreachable)
         var isLifted = false
         switch reuse.decision {
         case .fresh: break

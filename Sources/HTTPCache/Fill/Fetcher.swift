@@ -140,6 +140,9 @@ struct Fetcher: Sendable {
 
     /// The stored response under its new head. If the store cannot keep that head, this exchange
     /// still uses it.
+    ///
+    /// Under a head with more tags than a store keeps, a purge would not reach it. So the stored
+    /// response keeps its old head and tags, and is served again only after a validation.
     private func freshen(
         _ stored: StoredResponse,
         _ head: StoredResponseHead,
@@ -147,11 +150,17 @@ struct Fetcher: Sendable {
         _ boundary: MessageBoundary?
     ) async -> StoredResponse {
         if boundary?.isCrossed != true {
-            let draft = context.draft(head, replacing: stored)
-            let updated = await engine.recovering("freshen") {
+            var draft = context.draft(head, replacing: stored)
+            let isKept = draft.hasAcceptableTags
+            if !isKept {
+                var former = stored.head
+                former.isInvalidated = true
+                draft = context.draft(former, replacing: stored)
+            }
+            let updated = await engine.recovering("freshen") { [draft] in
                 try await engine.store.freshen(stored, with: draft, fence: plan.known.fence)
             }
-            if let updated, let response = updated {
+            if isKept, let updated, let response = updated {
                 // Another response, with bytes behind it, may have set that head.
                 var head = stored.head
                 head.isInvalidated = true
@@ -204,9 +213,10 @@ struct Fetcher: Sendable {
         var isInPlace = false
     }
 
-    /// Without a writer if the store declines, a rule says that bodies of this length are not
-    /// stored, or the caller's check could not judge it.
+    /// Without a writer if the store declines, it has more tags than a store keeps, a rule says
+    /// that bodies of this length are not stored, or the caller's check could not judge it.
     private func writer(for draft: ResponseDraft) async -> Storing {
+        guard draft.hasAcceptableTags else { return Storing(refusal: .tags) }
         let limits = prepared.settings(for: draft.head.fields).map(BodyLimits.init)
         if let limits, !limits.allow(draft) { return Storing(refusal: .bodyLength) }
         if let check = request.contentCheck, draft.head.status.kind == .successful,

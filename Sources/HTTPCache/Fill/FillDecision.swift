@@ -113,9 +113,9 @@ package struct FillContext: Sendable {
                 return combine(storedSuccess, with: response, in: partition, at: responseTime)
             }
         }
-        return .store(
-            draft(head(of: response, at: responseTime), in: partition, response.contentLength, at: responseTime)
-        )
+        let head = head(of: response, at: responseTime)
+        guard keepsTags(head, of: response.headerFields) else { return .passThrough(.tags) }
+        return .store(draft(head, in: partition, response.contentLength, at: responseTime))
     }
 
     /// Decides about a 304 for the cache's own condition. RFC 9111 §4.3.4
@@ -140,6 +140,9 @@ package struct FillContext: Sendable {
                 ? .passThrough(.statusAboutRequest) : .askAgain
         }
         let updated = withCallersExpiry(head)
+        guard keepsTags(updated, of: response.headerFields, validating.head.fields) else {
+            return .confirm(validating, head: updated)
+        }
         switch audience(of: updated) {
         case .shared: return .freshen(validating, head: updated)
         // A principal's own copy is another stored response: asked for as such.
@@ -168,7 +171,8 @@ package struct FillContext: Sendable {
 
     /// Whether a HEAD's fields may be stored with the stored response to GET.
     package func mayUpdate(_ stored: StoredResponse, to head: StoredResponseHead) -> Bool {
-        switch audience(of: head) {
+        guard keepsTags(head, of: stored.head.fields) else { return false }
+        return switch audience(of: head) {
         case .shared: true
         case .principal: !stored.isShared
         case .forbidden: false
@@ -286,7 +290,7 @@ package struct FillContext: Sendable {
         with response: HTTPResponse,
         at responseTime: Timestamp
     ) -> CombinedResponse? {
-        policy.combined(
+        let combined = policy.combined(
             stored.head,
             bodyLength: stored.bodyLength,
             with: response,
@@ -294,10 +298,25 @@ package struct FillContext: Sendable {
             responseTime: responseTime,
             request: selecting
         )
+        guard let combined, keepsTags(combined.head, of: response.headerFields, stored.head.fields) else { return nil }
+        return combined
+    }
+
+    // MARK: Tags
+
+    /// Whether a head has the fields with tags that the response had. A response may forbid that a
+    /// field is stored (`private="surrogate-key"`). Stored without its tags, a purge by one of them
+    /// would not reach it.
+    private func keepsTags(_ head: StoredResponseHead, of sources: HTTPFields...) -> Bool {
+        let named = rules?.settings(for: head.fields).tagFields ?? []
+        return named.allSatisfy { field in
+            head.fields.contains(field.name) || !sources.contains { $0.contains(field.name) }
+        }
     }
 
     /// The tags of a stored response: its cache groups (RFC 9875 §2), its path if equivalent
-    /// queries share it, and the tags of the rules and of the request.
+    /// queries share it, the tags of the rules, those of the fields that the rules name, and the
+    /// tags of the request.
     private func tags(of fields: HTTPFields, _ settings: ExchangeSettings?) -> [String] {
         var tags: [String] = []
         if options.usesCacheGroups { tags = key.components.target.tags(ofGroups: policy.groups(of: fields)) }
@@ -305,6 +324,14 @@ package struct FillContext: Sendable {
             tags.append(tag)
         }
         for tag in settings?.tags ?? [] where !tags.containsBytes(of: tag) { tags.append(tag) }
+        for field in settings?.tagFields ?? [] {
+            field.forEachTag(in: fields) { tag in
+                if !tags.containsBytes(of: tag) { tags.append(tag) }
+                // One too many keeps the response out of the store. An origin must not make this
+                // compare thousands with each other.
+                return tags.count <= ResponseDraft.maximumTagCount
+            }
+        }
         for tag in presented.tags where !tags.containsBytes(of: tag) { tags.append(tag) }
         return tags
     }

@@ -7,11 +7,20 @@ public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOpe
     /// How much of the network is used, and until when.
     var modeState: ModeState { get }
 
-    /// Sets a mode for a time. See ``ModeSwitch/begin(_:)``.
+    /// Sets a mode for a time. See ``TemporarySwitch/begin(_:)``.
     func begin(_ mode: TemporaryMode) async throws
 
-    /// Puts the configured mode into force again. See ``ModeSwitch/end(by:)``.
+    /// Puts the configured mode into force again. See ``TemporarySwitch/end(by:)``.
     func endTemporaryMode(by client: String) async throws
+
+    /// How far stale use is extended while origins fail, and until when.
+    var stalenessState: StalenessState { get }
+
+    /// Extends stale use for a time. See ``TemporarySwitch/begin(_:)``.
+    func begin(_ staleness: TemporaryStaleness) async throws
+
+    /// Ends the extension. See ``TemporarySwitch/end(by:)``.
+    func endTemporaryStaleness(by client: String) async throws
 
     /// The log level of the program.
     var logLevels: LogLevels { get }
@@ -32,6 +41,7 @@ public struct EngineOperations: CacheOperations {
     private let engine: CacheEngine
     private let store: any StoreOperations & StoreListing
     private let modes: ModeSwitch
+    private let staleness: StalenessSwitch
     private let settings: any ConfigurationOperations
     /// The log level of the program.
     public let logLevels: LogLevels
@@ -39,18 +49,21 @@ public struct EngineOperations: CacheOperations {
     /// - Parameters:
     ///   - store: the operations of the same store that the engine uses.
     ///   - modes: switches the same engine.
+    ///   - staleness: extends stale use of the same engine.
     ///   - settings: reloads the configuration of the same engine.
     ///   - logLevels: the levels of the program's loggers.
     public init(
         engine: CacheEngine,
         store: any StoreOperations & StoreListing,
         modes: ModeSwitch,
+        staleness: StalenessSwitch,
         settings: any ConfigurationOperations,
         logLevels: LogLevels
     ) {
         self.engine = engine
         self.store = store
         self.modes = modes
+        self.staleness = staleness
         self.settings = settings
         self.logLevels = logLevels
     }
@@ -65,6 +78,17 @@ public struct EngineOperations: CacheOperations {
 
     /// Puts the engine's configured mode into force again.
     public func endTemporaryMode(by client: String) async throws { try await modes.end(by: client) }
+
+    // MARK: Staleness
+
+    /// The engine's extension.
+    public var stalenessState: StalenessState { staleness.state }
+
+    /// Extends the engine's stale use.
+    public func begin(_ staleness: TemporaryStaleness) async throws { try await self.staleness.begin(staleness) }
+
+    /// Ends the engine's extension.
+    public func endTemporaryStaleness(by client: String) async throws { try await staleness.end(by: client) }
 
     // MARK: Origins
 

@@ -7,6 +7,11 @@ package struct RequestClient: Sendable, Hashable {
     /// No client in particular: a program's own requests, which are not shared out.
     package static let none = RequestClient(number: 0)
 
+    /// All refreshes of purged responses together: clients find places at an origin however many
+    /// refreshes are under way.
+    package static let refreshes = RequestClient(number: 2)
+
+    // The number of a named client is odd.
     private init(number: Int) { self.number = number }
 
     /// - Parameter name: identifies the client: an address, for example.

@@ -88,6 +88,9 @@ public struct ExchangeSettings: Sendable, Hashable {
     public var goodDataGuard = Override<GoodDataGuard>.inherited
     /// Tags that responses are stored under, besides their cache groups.
     public var tags: [String] = []
+    /// Fields of responses that name more tags. Clients do not get these fields. The stored
+    /// response keeps them, so that a 304 renews them as it renews other fields.
+    public var tagFields: [TagField] = []
     /// Whether stored responses are protected from eviction.
     public var isPinned = false
     /// Longer bodies, in bytes, are not stored.

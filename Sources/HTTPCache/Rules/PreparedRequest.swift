@@ -144,6 +144,7 @@ package final class PreparedRequest: Sendable {
         let policy: CachePolicy
         let partitions: CredentialPartition
         let mode: OfflineMode
+        let staleness: StalenessExtension
         /// See ``CacheEngine/settingsVersion``.
         let settingsVersion: UInt64
     }
@@ -175,6 +176,7 @@ package final class PreparedRequest: Sendable {
         var policy = snapshot.policy
         if let rules, rules.hasOverrides { policy.overriding = rules }
         if isPerPrincipal { policy.kind = .private }
+        policy.extendedStaleness = snapshot.staleness.seconds
         self.policy = policy
         guard request.storage != .never, request.isKeyed, settings?.isBypassed != true,
             settings?.admits(method) != false
@@ -217,11 +219,12 @@ package final class PreparedRequest: Sendable {
             request.head.headerFields[.acceptEncoding] = value
         }
         if !request.keysContent { request.keysContent = keysContent(of: presented, settings) }
-        let withheld = settings.responseFields
-        if let inform = presented.onInformational, !withheld.isEmpty {
+        let (withheld, tagFields) = (settings.responseFields, settings.tagFields)
+        if let inform = presented.onInformational, !withheld.isEmpty || !tagFields.isEmpty {
             request.onInformational = { interim in
                 var interim = interim
                 withheld.withhold(from: &interim.headerFields)
+                tagFields.withhold(from: &interim.headerFields)
                 inform(interim)
             }
         }
@@ -259,6 +262,7 @@ extension CacheEngine {
             policy: policy,
             partitions: partitions,
             mode: mode,
+            staleness: staleness,
             settingsVersion: version
         )
         return PreparedRequest(request, rules: rules, snapshot)

@@ -102,10 +102,14 @@ extension ExchangeSettings {
 extension RequestRules {
     /// Edits the fields of a response for the client. The stored response stays as it came.
     ///
+    /// Fields that name tags are removed first, so that a rule can set a field of such a name.
+    ///
     /// The type of the whole representation decides which rules apply, because a part may have
     /// another type. Fields that frame the message stay.
     func edit(_ response: inout CacheResponse) {
-        let edits = settings(for: response.stored?.head.fields ?? response.head.headerFields).responseFields
+        let settings = settings(for: response.stored?.head.fields ?? response.head.headerFields)
+        settings.tagFields.withhold(from: &response.head.headerFields)
+        let edits = settings.responseFields
         guard !edits.isEmpty else { return }
         edits.apply(to: &response.head.headerFields, keeping: Self.framingFields)
     }

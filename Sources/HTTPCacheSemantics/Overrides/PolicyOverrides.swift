@@ -97,10 +97,12 @@ public struct PolicyOverrides: Sendable, Hashable {
 
     /// The limit that a staleness (in milliseconds) exceeds, by its name in a configuration file;
     /// `nil` if it exceeds none.
-    func exceededBudget(staleness: Int64, isOffline: Bool) -> String? {
-        guard let seconds = isOffline ? maximumStalenessOffline : maximumStaleness, staleness > 0,
-            staleness > DeltaSeconds(seconds: seconds).milliseconds
-        else { return nil }
+    ///
+    /// - Parameter extended: the seconds that replace a lower limit, unless that is 0.
+    func exceededBudget(staleness: Int64, isOffline: Bool, extended: Int64 = 0) -> String? {
+        guard var seconds = isOffline ? maximumStalenessOffline : maximumStaleness, staleness > 0 else { return nil }
+        if seconds > 0 { seconds = max(seconds, extended) }
+        guard staleness > DeltaSeconds(seconds: seconds).milliseconds else { return nil }
         return isOffline ? "stale.offline" : "stale.normal"
     }
 }

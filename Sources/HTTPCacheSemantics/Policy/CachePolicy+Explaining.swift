@@ -112,6 +112,7 @@ extension CachePolicy {
         add("stale-if-error", requested.staleIfError)
         add("stale.normal", fields.overrides?.maximumStaleness.map(DeltaSeconds.init(seconds:)))
         add("stale.offline", fields.overrides?.maximumStalenessOffline.map(DeltaSeconds.init(seconds:)))
+        if extendedStaleness > 0 { add("staleness", DeltaSeconds(seconds: extendedStaleness)) }
         if case .upTo(let limit) = requested.maxStale { add("max-stale", limit) }
         if let minFresh = requested.minFresh {
             points.append(

@@ -41,6 +41,9 @@ extension CachePolicy {
     /// fields. But ``PolicyOverrides/staleDespite`` applies only while the origin is unreachable or
     /// fails. While it is reachable, a stale response is validated as its directives require.
     ///
+    /// **An operator's extension** (``extendedStaleness``) raises limits and `stale-if-error`, and
+    /// lifts no prohibition: unlike the origin's own `stale-if-error` it leaves `s-maxage` binding.
+    ///
     /// RFC 9111 §4, §4.2.4, §5.2; RFC 5861.
     public func reuse(of stored: StoredResponseHead, for request: HTTPRequest, at now: Timestamp) -> Reuse {
         let fields = read(stored)
@@ -61,14 +64,26 @@ extension CachePolicy {
             forbidding = self.forbidding(left, isPermitted: extensions.whileRevalidate || extensions.ifError)
             if forbidding == nil { lifted = forbids }
         }
+        let allowsOnError = extensions.ifError || Self.covers(requested.staleIfError, staleness: staleness)
+        let isExtended = !allowsOnError && isExtendedOnError(stored, fields.overrides, staleness: staleness)
         return Reuse(
             decision: decision(stored, fields, requested, freshness, prohibition, extensions, isForOthers),
             freshness: freshness,
             staleUse: staleUse(forbidding),
             allowsStaleOnError: !stored.isInvalidated && forbidding == nil
-                && (extensions.ifError || Self.covers(requested.staleIfError, staleness: staleness)),
+                && (allowsOnError || isExtended),
+            isExtendedOnError: isExtended,
             exceededBudget: fields.overrides?.exceededBudget(staleness: staleness, isOffline: false),
-            exceededBudgetOffline: fields.overrides?.exceededBudget(staleness: staleness, isOffline: true),
+            exceededBudgetUnreachable: fields.overrides?.exceededBudget(
+                staleness: staleness,
+                isOffline: false,
+                extended: extendedStaleness
+            ),
+            exceededBudgetOffline: fields.overrides?.exceededBudget(
+                staleness: staleness,
+                isOffline: true,
+                extended: extendedStaleness
+            ),
             liftedDirective: lifted?.rawValue
         )
     }
@@ -201,6 +216,17 @@ extension CachePolicy {
                 && Self.covers(directives.staleWhileRevalidate, staleness: staleness),
             ifError: Self.covers(directives.staleIfError, staleness: staleness)
         )
+    }
+
+    /// Whether an operator's extension covers a staleness in place of an origin's error.
+    private func isExtendedOnError(
+        _ stored: StoredResponseHead,
+        _ overrides: PolicyOverrides?,
+        staleness: Int64
+    ) -> Bool {
+        extendedStaleness > 0 && overrides?.staleIfError != 0
+            && !StatusRules.needsExplicitFreshness(stored.status.code)
+            && Self.covers(DeltaSeconds(seconds: extendedStaleness), staleness: staleness)
     }
 
     private func decision(

@@ -58,6 +58,14 @@ public struct CachePolicy: Sendable {
     public var storesSetCookie: Bool
     /// The operator's overrides; `nil` if the responses' own fields decide alone.
     public var overriding: (any PolicyOverriding)?
+    /// How stale, in seconds, every response may at least be that is served because its origin is
+    /// unreachable or responds with 5xx, or because no origin is asked at all. The default is 0:
+    /// the limits of responses and rules alone.
+    ///
+    /// It raises limits, and lowers none. It lifts no prohibition: `must-revalidate` and all others
+    /// stay binding, `s-maxage` too. Nor does it raise a limit of 0 that a rule sets: that rule
+    /// says *never*. RFC 9111 §4.2.4
+    public var extendedStaleness: Int64 = 0
 
     /// Makes a policy.
     ///

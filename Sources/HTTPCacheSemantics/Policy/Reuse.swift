@@ -68,9 +68,12 @@ public struct Reuse: Sendable, Hashable {
     ///
     /// An operator's time limits are separate: see ``staleUse(isOffline:)``.
     public var staleUse: StaleUse
-    /// The operator's limit that the present staleness exceeds if the origin is unreachable or is
-    /// asked only on a miss: `stale.normal`. ``PolicyOverrides/maximumStaleness``
+    /// The operator's limit that the present staleness exceeds if the origin is asked only on a
+    /// miss: `stale.normal`. ``PolicyOverrides/maximumStaleness``
     public var exceededBudget: String?
+    /// The same if the origin is unreachable. Only ``CachePolicy/extendedStaleness`` makes a
+    /// difference.
+    public var exceededBudgetUnreachable: String?
     /// The same if no origin is asked at all: `stale.offline`.
     /// ``PolicyOverrides/maximumStalenessOffline``
     public var exceededBudgetOffline: String?
@@ -81,6 +84,9 @@ public struct Reuse: Sendable, Hashable {
     ///
     /// `false` for an invalidated response, and if ``staleUse-swift.property`` is forbidden.
     public var allowsStaleOnError: Bool
+    /// Whether nothing but ``CachePolicy/extendedStaleness`` covers the present staleness in place
+    /// of an origin's error.
+    public var isExtendedOnError: Bool
 
     /// Makes a verdict.
     public init(
@@ -88,7 +94,9 @@ public struct Reuse: Sendable, Hashable {
         freshness: Freshness,
         staleUse: StaleUse,
         allowsStaleOnError: Bool,
+        isExtendedOnError: Bool = false,
         exceededBudget: String? = nil,
+        exceededBudgetUnreachable: String? = nil,
         exceededBudgetOffline: String? = nil,
         liftedDirective: String? = nil
     ) {
@@ -96,17 +104,22 @@ public struct Reuse: Sendable, Hashable {
         self.freshness = freshness
         self.staleUse = staleUse
         self.allowsStaleOnError = allowsStaleOnError
+        self.isExtendedOnError = isExtendedOnError
         self.exceededBudget = exceededBudget
+        self.exceededBudgetUnreachable = exceededBudgetUnreachable
         self.exceededBudgetOffline = exceededBudgetOffline
         self.liftedDirective = liftedDirective
     }
 
     /// ``staleUse-swift.property`` with the operator's time limits applied.
     ///
-    /// - Parameter isOffline: whether no origin is asked at all. Otherwise it is unreachable, or is
-    ///   asked only on a miss.
-    public func staleUse(isOffline: Bool) -> StaleUse {
-        guard staleUse == .allowed, let budget = isOffline ? exceededBudgetOffline : exceededBudget else {
+    /// - Parameters:
+    ///   - isOffline: whether no origin is asked at all.
+    ///   - isOriginUnreachable: whether it was asked in vain, or is known to be unreachable.
+    ///     Otherwise it is asked only on a miss.
+    public func staleUse(isOffline: Bool, isOriginUnreachable: Bool = false) -> StaleUse {
+        let exceeded = isOriginUnreachable ? exceededBudgetUnreachable : exceededBudget
+        guard staleUse == .allowed, let budget = isOffline ? exceededBudgetOffline : exceeded else {
             return staleUse
         }
         return .forbidden(by: budget)

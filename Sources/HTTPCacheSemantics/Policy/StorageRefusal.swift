@@ -47,6 +47,9 @@ public enum StorageRefusal: String, Sendable, Hashable, CaseIterable {
     case guarded
     /// The body is longer or shorter than a rule or the caller's check allows.
     case bodyLength
+    /// It has more tags than a store keeps, a longer one, or forbids that the field with its tags
+    /// is stored. A purge by a tag would not reach it.
+    case tags
     /// Bytes followed the end of the response, so its end is unclear.
     case unclearEnd
     /// The store rejected it: it is full, closed or failing, or the body is too large for it.

@@ -104,6 +104,7 @@ extension StorageRefusal {
             "It repeats a secret of the request, or a rule treats the store as a shared cache."
         case .rule, .guarded, .bodyLength, .bypass: "A rule, a guard or a limit of the body's length keeps it out."
         case .store: "The store is full, closed or failing, or the body is too large for it: see the log above."
+        case .tags: "It has more than 64 tags, or one of more than 1,024 bytes. Give it fewer."
         case .endless: "An event stream has no end, so there is nothing to store."
         case .unclearEnd: "Bytes followed the response's end: the origin or a proxy frames it wrongly."
         case .partialContent: "It is partial content. Request the whole, without 'Range'."

@@ -7,27 +7,51 @@ struct RouteLookup {
     private(set) var named: [String: Int] = [:]
     /// The first route of each path, by hosts in lower case. The host "" stands for any host.
     private let routesByHost: [String: PrefixTable<Int>]
-    /// The first route with a mode for each path of an origin (`https://a.example:8443`).
-    private let modesByOrigin: [String: PrefixTable<Int>]
+    /// The routes with a mode.
+    let modes: ByOrigin
+    /// The routes whose origins tag responses.
+    let tags: ByOrigin
+
+    /// Some of the routes: the first one for each path of an origin (`https://a.example:8443`).
+    struct ByOrigin {
+        private let paths: [String: PrefixTable<Int>]
+
+        fileprivate init(_ routes: [Configuration.Route], where isMeant: (Configuration.Route) -> Bool) {
+            var paths: [String: [[UInt8]: Int]] = [:]
+            for (index, route) in routes.enumerated() where isMeant(route) {
+                guard let (origin, base) = RouteLookup.origin(of: route), paths[origin]?[base] == nil else { continue }
+                paths[origin, default: [:]][base] = index
+            }
+            self.paths = paths.mapValues { PrefixTable($0) }
+        }
+
+        /// The first of them that has the same origin as a route, and leads to its path or to one
+        /// above it. Its settings apply to every request for these targets, whichever route the
+        /// request comes by.
+        func first(above route: Configuration.Route) -> Int? {
+            guard let (origin, base) = RouteLookup.origin(of: route) else { return nil }
+            var first: Int?
+            paths[origin]?.forEach(startOfPath: base) { first = min(first ?? $0, $0) }
+            return first
+        }
+    }
 
     init(_ routes: [Configuration.Route]) {
         var routesByHost: [String: [[UInt8]: Int]] = [:]
-        var modesByOrigin: [String: [[UInt8]: Int]] = [:]
         for (index, route) in routes.enumerated() {
             if let name = route.name, named[name] == nil { named[name] = index }
             let path = PathPrefix(route.path).normalForm
             let host = route.host?.lowercased() ?? ""
             if routesByHost[host]?[path] == nil { routesByHost[host, default: [:]][path] = index }
-            guard route.mode != nil, let (origin, base) = Self.origin(of: route) else { continue }
-            if modesByOrigin[origin]?[base] == nil { modesByOrigin[origin, default: [:]][base] = index }
         }
         self.routesByHost = routesByHost.mapValues { PrefixTable($0) }
-        self.modesByOrigin = modesByOrigin.mapValues { PrefixTable($0) }
+        modes = ByOrigin(routes) { $0.mode != nil }
+        tags = ByOrigin(routes) { !$0.tagsFrom.isEmpty }
     }
 
     /// Scheme and authority of a route's origin, and its path. `nil` if the route keeps the
     /// client's host, which then replaces the authority.
-    private static func origin(of route: Configuration.Route) -> (String, [UInt8])? {
+    fileprivate static func origin(of route: Configuration.Route) -> (String, [UInt8])? {
         guard !route.preservesHost, let target = try? TargetURI(route.origin) else { return nil }
         return ("\(target.scheme)://\(target.authority)", PathPrefix(target.path).normalForm)
     }
@@ -57,14 +81,5 @@ struct RouteLookup {
             }
         }
         return hosts
-    }
-
-    /// The first route with a mode that has the same origin, and leads to this one's path or to one
-    /// above it. A mode applies to every request for these targets, whichever route it comes by.
-    func firstWithMode(above route: Configuration.Route) -> Int? {
-        guard let (origin, base) = Self.origin(of: route) else { return nil }
-        var first: Int?
-        modesByOrigin[origin]?.forEach(startOfPath: base) { first = min(first ?? $0, $0) }
-        return first
     }
 }

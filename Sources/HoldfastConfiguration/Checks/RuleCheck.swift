@@ -151,6 +151,9 @@ extension RuleCheck {
         if settings.store.content == .asRequested {
             report("store.content", "Write 'any' or 'graphql', or leave the setting out.")
         }
+        if settings.tagsFrom?.isEmpty == true {
+            report("tags-from", "The list is empty. Name fields, or leave the setting out.")
+        }
         if let tags = settings.tags {
             if tags.isEmpty { report("tags", "The list is empty. Name tags, or leave the setting out.") }
             if tags.count > 32 { report("tags", "There are \(tags.count) tags; the limit is 32.") }

@@ -72,7 +72,7 @@ extension Configuration {
             throw ConfigurationError(sorted.map(\.element))
         }
         self = reader.configuration
-        rules = RuleSet(checked, lowest: routeModes())
+        rules = RuleSet(checked, lowest: routeRules())
     }
 
     /// The folder of a file.

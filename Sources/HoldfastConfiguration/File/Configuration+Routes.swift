@@ -104,15 +104,19 @@ extension Configuration {
                 report("host", "\(shown(host)) is not a host such as 'api.local', 'api.local:8080' or '*.example.com'.")
             }
         }
-        if let other = lookup.firstWithMode(above: route), routes[other].mode != route.mode,
-            let mode = routes[other].mode
-        {
+        func reportShared(_ setting: String, _ other: Int, _ value: String, _ word: String) {
             let place = routes[other].line.map { " (line \($0))" } ?? ""
             report(
-                "mode",
-                "\(routes[other].subject(number: other + 1))\(place) leads to the same origin, so its '\(mode.rawValue)' applies here too: both routes "
-                    + "share stored responses. Set it here too; another mode has an effect only if this route comes first, and leads to a longer path."
+                setting,
+                "\(routes[other].subject(number: other + 1))\(place) leads to the same origin, so its '\(value)' applies here too: both routes "
+                    + "share stored responses. Set it here too; another \(word) has an effect only if this route comes first, and leads to a longer path."
             )
+        }
+        if let other = lookup.modes.first(above: route), let mode = routes[other].mode, mode != route.mode {
+            reportShared("mode", other, mode.rawValue, "mode")
+        }
+        if let other = lookup.tags.first(above: route), Set(routes[other].tagsFrom) != Set(route.tagsFrom) {
+            reportShared("tags-from", other, Writers.list(routes[other].tagsFrom.map(\.rawValue)), "list")
         }
         if let name = route.name, let first = lookup.named[name], first < index {
             report("name", "Another route\(routes[first].line.map { " on line \($0)" } ?? "") has this name.")
@@ -145,11 +149,15 @@ extension Configuration {
         }
     }
 
-    /// The routes' modes as rules, one for all targets of a route's origin. They come after all
-    /// other rules, so that the mode of a rule takes precedence.
-    func routeModes() -> [CompiledRules.Entry] {
+    /// The routes' modes and fields with tags as rules, one for all targets of a route's origin.
+    /// They come after all other rules, so that the setting of a rule takes precedence.
+    ///
+    /// As rules, they also apply to requests that come by no route, as those of a refresh do.
+    func routeRules() -> [CompiledRules.Entry] {
         routes.enumerated().compactMap { index, route in
-            guard let mode = route.mode, let target = try? TargetURI(route.origin) else { return nil }
+            guard route.mode != nil || !route.tagsFrom.isEmpty, let target = try? TargetURI(route.origin) else {
+                return nil
+            }
             var path = target.path[...]
             while path.hasSuffix("/") { path.removeLast() }
             // The target then holds the client's host instead of the origin's.
@@ -163,7 +171,8 @@ extension Configuration {
             var texts = ["\(base)/**"]
             if !path.isEmpty { texts += [base] }
             var settings = RuleSettings()
-            settings.mode = mode
+            settings.mode = route.mode
+            settings.tagsFrom = route.tagsFrom.isEmpty ? nil : route.tagsFrom
             let subject = route.subject(number: index + 1)
             let rule = Rule(subject, settings: settings, location: route.line.map { .init(file: file, line: $0) })
             let patterns = texts.compactMap { try? CompiledPattern(URLPattern($0)) }

@@ -22,6 +22,9 @@ public struct Configuration: Sendable {
         public var mode: OfflineMode?
         /// `unknown-fields`: how request fields that the gateway does not know are handled.
         public var unknownFields: FieldHandling?
+        /// `tags-from`: fields by which the origin tags its responses. Clients do not get them. The
+        /// `tags-from` of a rule takes precedence.
+        public var tagsFrom: [TagField] = []
         /// The line on which it begins; `nil` if it comes from no file.
         public var line: Int?
         /// Its number in the file, from 1. Routes that could not be read are counted too.
@@ -111,6 +114,14 @@ public struct Configuration: Sendable {
         /// `cache-status`: which clients see more of `Cache-Status` than whether it was a hit.
         public var cacheStatus: Audience?
         /// Sets nothing.
+        public init() {}
+    }
+
+    /// `health`: what clients of the gateway see of its health.
+    public struct Health: Sendable, Hashable {
+        /// `path`: the path on which they see it; `nil`: on none.
+        public var path: String?
+        /// On none.
         public init() {}
     }
 
@@ -218,10 +229,16 @@ public struct Configuration: Sendable {
     public var mode: OfflineMode?
     /// `clients`
     public var clients = Clients()
+    /// `health`
+    public var health = Health()
     /// `control`
     public var control = Control()
     /// `timeouts.drain`: how long the gateway waits for exchanges under way when it stops.
     public var drainTimeout: Duration?
+    /// `drain.delay`: how long the gateway accepts connections after the first `SIGTERM`, and is
+    /// not ready, before it closes its listeners. Zero: not at all. `nil`: 5 s with
+    /// `control.listen`, else not at all.
+    public var drainDelay: Duration?
     /// `timeouts.client`, `timeouts.send`, `timeouts.receive`: how long a transfer may make no
     /// progress.
     public var stallTimeouts = StallTimeouts()

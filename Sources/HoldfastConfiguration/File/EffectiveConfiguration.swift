@@ -65,7 +65,7 @@ extension Configuration {
             routes: routes.enumerated().map { $1.effective(number: $0 + 1) },
             precedence:
                 "Of the rules that match a request, the first one that has a setting decides it, each setting by itself; "
-                + "then a route's mode, then the settings above, then the response itself.",
+                + "then a route's mode and tags, then the settings above, then the response itself.",
             rules: rules.rules.enumerated().map { $1.effective(number: $0 + 1) }
         )
     }
@@ -88,6 +88,11 @@ extension Configuration.Route {
                     "unknown-fields",
                     (unknownFields ?? .pass).rawValue,
                     standard: unknownFields == nil || unknownFields == .pass
+                ),
+                setting(
+                    "tags-from",
+                    tagsFrom.isEmpty ? nil : Writers.list(tagsFrom.map(\.rawValue)),
+                    standard: tagsFrom.isEmpty
                 ),
             ]
         )

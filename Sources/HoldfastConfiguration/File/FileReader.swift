@@ -110,7 +110,7 @@ struct FileReader {
 
 extension FileReader {
     private static let routeKeys = [
-        "name", "host", "path", "origin", "preserve-host", "mode", "unknown-fields",
+        "name", "host", "path", "origin", "preserve-host", "mode", "unknown-fields", "tags-from",
     ]
 
     private mutating func readRoutes(_ entry: FileValue.Entry) {
@@ -146,6 +146,7 @@ extension FileReader {
                         route.unknownFields = try inner.value.word(
                             Configuration.FieldHandling.allCases.map { ($0.rawValue, $0) }
                         )
+                    case "tags-from": route.tagsFrom = try Readers.tagFields(inner.value)
                     default: throw Readers.unknown(inner, of: Self.routeKeys)
                     }
                 }

@@ -103,6 +103,35 @@ extension TopSetting {
         return text
     }
 
+    static func drainDelay(_ value: FileValue) throws(Refusal) -> Duration {
+        if value.isOff { return .zero }
+        let delay = try Readers.duration(value)
+        guard delay <= Configuration.longestDrainDelay else {
+            let limit = Quantity.written(Configuration.longestDrainDelay)
+            throw Refusal("\(value.shown) is too long. The limit is \(limit). Name a shorter time, or 'off'.")
+        }
+        return delay
+    }
+
+    /// Reads a path that a request can have, byte for byte.
+    static func path(_ value: FileValue) throws(Refusal) -> String {
+        let text = try value.text("a path such as '/healthz', or 'off'")
+        guard text.utf8.count <= 128 else {
+            throw Refusal("\(value.shown) has \(text.utf8.count) bytes; the limit is 128. Choose a shorter path.")
+        }
+        guard text.utf8.first == UInt8(ascii: "/"),
+            text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"?#".utf8.contains($0) })
+        else {
+            throw Refusal(
+                "\(value.shown) is not a path such as '/healthz'. It begins with a slash, and has no query, no space and no byte outside ASCII."
+            )
+        }
+        guard !PathNormalForm.hasDotSegment(text) else {
+            throw Refusal("\(value.shown) holds a dot segment, which no client sends.")
+        }
+        return text
+    }
+
     static func addresses(_ value: FileValue) throws(Refusal) -> [AddressRange] {
         var result: [AddressRange] = []
         for item in try value.list(of: "addresses such as '10.0.0.0/8'") {

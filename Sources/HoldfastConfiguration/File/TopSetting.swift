@@ -29,7 +29,7 @@ struct TopSetting: Sendable {
         return result
     }()
 
-    static let all: [TopSetting] = top + control + clients + store + limits + origins
+    static let all: [TopSetting] = top + control + clients + health + store + limits + origins
 
     private static let top = [
         TopSetting(
@@ -76,6 +76,16 @@ struct TopSetting: Sendable {
             },
             written: { ($0.clients.underscoredFields ?? .drop).rawValue }
         ),
+    ]
+
+    private static let health = [
+        TopSetting(
+            "health.path",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.health.path = value.isOff ? nil : try path(value)
+            },
+            written: { $0.health.path ?? "off" }
+        )
     ]
 
     private static let store = [
@@ -145,6 +155,14 @@ struct TopSetting: Sendable {
     ]
 
     private static let origins = [
+        TopSetting(
+            "drain.delay",
+            read: { (value, configuration) throws(Refusal) in configuration.drainDelay = try drainDelay(value) },
+            written: {
+                let standard = $0.standardDrainDelay(isControlled: !$0.control.isOff)
+                return Configuration.text(drainDelay: $0.drainDelay ?? standard)
+            }
+        ),
         TopSetting(
             "timeouts.drain",
             read: { (value, configuration) throws(Refusal) in

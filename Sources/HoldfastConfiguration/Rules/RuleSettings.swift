@@ -135,6 +135,8 @@ public struct RuleSettings: Sendable, Hashable {
     public var normalize = Normalizing()
     /// `tags`: added to the response's own cache groups.
     public var tags: [String]?
+    /// `tags-from`: fields of responses that name more tags. Clients do not get them.
+    public var tagsFrom: [TagField]?
     /// `store`
     public var store = Storing()
     /// `bypass`: responses are neither stored nor served from the store.

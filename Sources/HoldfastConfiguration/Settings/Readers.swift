@@ -77,6 +77,19 @@ enum Readers {
         return result
     }
 
+    /// Reads fields that name tags, each once.
+    static func tagFields(_ value: FileValue) throws(Refusal) -> [TagField] {
+        let known = choice(TagField.allCases.map(\.rawValue))
+        var result: [TagField] = []
+        for item in try value.list(of: "fields with tags (\(known))") {
+            guard let field = TagField(named: try item.text("a field name")) else {
+                throw Refusal("\(item.shown) is no field with tags. Name \(known).", line: item.line)
+            }
+            if !result.contains(field) { result.append(field) }
+        }
+        return result
+    }
+
     private static let commonMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"]
 
     static func methods(_ value: FileValue) throws(Refusal) -> [HTTPRequest.Method] {

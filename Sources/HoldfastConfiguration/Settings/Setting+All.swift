@@ -92,6 +92,14 @@ extension Setting {
     private static let storing = [
         texts("tags", .response, \.tags, of: "tags") { $1.tags = $0 },
         Setting(
+            "tags-from",
+            .response,
+            \.tagsFrom,
+            worksWithBypass: true,
+            read: Readers.tagFields,
+            written: { Writers.list($0.map(\.rawValue)) }
+        ) { $1.tagFields = $0 },
+        Setting(
             "store.methods",
             .request,
             \.store.methods,

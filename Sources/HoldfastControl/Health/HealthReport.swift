@@ -2,13 +2,7 @@ import HTTPCache
 
 /// The state of a gateway for load balancers, service managers and people.
 struct HealthReport: Sendable, Hashable, Encodable {
-    enum Status: String, Sendable, Hashable, Encodable {
-        case ok
-        /// It serves, with less than all of its means.
-        case degraded
-        /// It must get no requests.
-        case failing
-    }
+    typealias Status = HealthStatus
 
     struct Check: Sendable, Hashable, Encodable {
         var status: Status
@@ -21,11 +15,11 @@ struct HealthReport: Sendable, Hashable, Encodable {
     init(_ checks: [String: Check]) {
         self.checks = checks
         let all = checks.values.map(\.status)
-        status = all.contains(.failing) ? .failing : all.contains(.degraded) ? .degraded : .ok
+        status = [.failing, .ending, .degraded].first(where: all.contains) ?? .ok
     }
 
     /// 200, or 503 if it must get no requests.
-    var httpStatus: Int { status == .failing ? 503 : 200 }
+    var httpStatus: Int { status.httpStatus }
 }
 
 extension HealthReport {
@@ -61,7 +55,7 @@ extension HealthReport {
         switch phase {
         case .starting: Check(status: .failing, detail: "the gateway is starting")
         case .serving: Check(status: .ok, detail: "the gateway accepts connections")
-        case .ending: Check(status: .failing, detail: "the gateway is ending")
+        case .ending: Check(status: .ending, detail: "the gateway is ending")
         }
     }
 
@@ -86,8 +80,8 @@ extension HealthReport.Check {
 
     fileprivate init(_ state: ModeState) {
         let end = state.temporary.map { " until \(EndTime.text($0.until))" } ?? ""
-        let mode = "the mode is \(state.mode.rawValue)\(end)"
-        switch state.mode {
+        let mode = "the mode is \(state.value.rawValue)\(end)"
+        switch state.value {
         case .online, .automatic, .preferStored: self.init(status: .ok, detail: mode)
         case .offline: self.init(status: .degraded, detail: "\(mode); no origin gets a request")
         }

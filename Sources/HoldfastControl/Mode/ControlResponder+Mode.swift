@@ -9,6 +9,13 @@ extension ControlResponder {
             return try responder.mode()
         },
         Operation(path: "/v1/mode", method: .put, scope: .operate) { try await $0.setMode($1, $2) },
+        Operation(path: "/v1/mode", method: .delete, scope: .operate) { responder, request, context in
+            try QueryMembers.none(in: request)
+            try await responder.change(responder.operations.modeState) {
+                try await responder.operations.endTemporaryMode(by: context.client.name)
+            }
+            return try responder.mode()
+        },
     ]
 
     /// `GET /v1/mode`
@@ -20,18 +27,30 @@ extension ControlResponder {
         let asked = try ModeRequest(json: content)
         let configured = operations.modeState.configured
         let temporary = try asked.temporaryMode(configured: configured, at: clock.now(), by: context.client.name)
-        do {
+        try await change(operations.modeState) {
             if let temporary {
                 try await operations.begin(temporary)
             } else {
                 try await operations.endTemporaryMode(by: context.client.name)
             }
+        }
+        return try mode()
+    }
+
+    /// Changes a setting that operators set for a time.
+    ///
+    /// - Throws: ``ControlProblem`` if the store cannot keep the change. Then nothing has changed.
+    func change<Value>(
+        _ state: @autoclosure () -> TemporaryState<Value>,
+        by change: () async throws -> Void
+    ) async throws(ControlProblem) {
+        do {
+            try await change()
         } catch {
             throw ControlProblem(
                 .storeFailed,
-                "The mode is still '\(operations.modeState.mode.rawValue)', because the store cannot keep another one: \(error)"
+                "The \(Value.settingName) is still '\(state().value.logged)', because the store cannot keep another one: \(error)"
             )
         }
-        return try mode()
     }
 }

@@ -55,6 +55,15 @@ public enum EndTime {
         return Date(timeIntervalSince1970: seconds).formatted(style)
     }
 
+    /// A duration as ``duration(_:)`` reads it, in its largest unit without a rest: `2d`, `36h`.
+    static func text(seconds: Int64) -> String {
+        for (unit, length) in [("d", 86_400), ("h", 3600), ("m", 60)] as [(String, Int64)]
+        where seconds > 0 && seconds % length == 0 {
+            return "\(seconds / length)\(unit)"
+        }
+        return "\(seconds)s"
+    }
+
     private static func timestamp(_ date: Date) -> Timestamp {
         Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
     }

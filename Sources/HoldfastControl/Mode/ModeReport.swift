@@ -18,7 +18,7 @@ public struct ModeReport: Sendable, Hashable, Codable {
 
     /// The report of a state.
     public init(_ state: ModeState) {
-        mode = state.mode
+        mode = state.value
         configured = state.configured
         guard let temporary = state.temporary else { return }
         until = EndTime.text(temporary.until)

@@ -133,7 +133,8 @@ actor PurgeDesk {
 
     // MARK: The purge that is performed
 
-    private func perform(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
+    /// Performs a purge that has its turn.
+    func perform(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
         // It may have got its turn just before the end.
         if isEnding { throw Self.endingBefore }
         return try await withCheckedThrowingContinuation { continuation in

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCache
 import HTTPTypes
+import HoldfastMetrics
 import Hummingbird
 import Logging
 import NIOCore
@@ -17,6 +18,7 @@ struct ControlResponder: HTTPResponder {
     let phase: @Sendable () -> ServingPhase
     let listening: @Sendable () -> String?
     let about: ProgramReport
+    let registry: MetricsRegistry
     let clock: any WallClock
     let logger: Logger
     var door: ControlDoor
@@ -48,7 +50,9 @@ struct ControlResponder: HTTPResponder {
         }
     }
 
-    static let operations = healthAndPurges + mode + status + configuration + responses + logLevel + pins + refreshes
+    static let operations =
+        healthAndPurges + mode + staleness + status + configuration + responses + logLevel + pins + refreshes
+        + metrics
 
     private static let healthAndPurges: [Operation] = [
         Operation(path: "/livez", method: .get, scope: .read) { responder, _, _ in
@@ -69,7 +73,7 @@ struct ControlResponder: HTTPResponder {
     func respond(to request: Request, context: ControlContext) async throws -> Response {
         var response = try await outcome(of: request, context)
         // The rest of a content that was not read must not keep the connection.
-        if request.hasContent, response.status.code >= 400 || request.method == .get {
+        if request.hasContent, response.status.code >= 400 || [.get, .delete].contains(request.method) {
             response.headers[.connection] = "close"
             SlowClients.close(context.channel)
         }
@@ -190,18 +194,20 @@ struct ControlResponder: HTTPResponder {
         response(status, "application/json", try encoder.encode(value), fields)
     }
 
-    private static func response(
+    /// - Parameter end: written after the content.
+    static func response(
         _ status: HTTPResponse.Status,
         _ type: String,
-        _ json: Data,
-        _ fields: HTTPFields
+        _ content: Data,
+        _ fields: HTTPFields = [:],
+        ending end: String = "\n"
     ) -> Response {
         var fields = fields
         fields[.contentType] = type
         fields[.cacheControl] = "no-store"
         fields[.xContentTypeOptions] = "nosniff"
-        let content = ByteBuffer(bytes: Array(json) + [UInt8(ascii: "\n")])
-        return Response(status: status, headers: fields, body: .init(byteBuffer: content))
+        let bytes = ByteBuffer(bytes: Array(content) + Array(end.utf8))
+        return Response(status: status, headers: fields, body: .init(byteBuffer: bytes))
     }
 
     static var encoder: JSONEncoder {

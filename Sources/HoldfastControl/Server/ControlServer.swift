@@ -1,4 +1,5 @@
 public import HTTPCache
+public import HoldfastMetrics
 import Hummingbird
 public import Logging
 public import NIOCore
@@ -52,7 +53,8 @@ public final class ControlServer: Service {
         }
     }
 
-    /// The most connections at a time, for the socket and for the port each. Further ones wait.
+    /// The most connections at a time, for the socket and for the port each. A further one takes
+    /// the place of one that sends nothing, or waits. ``ConnectionPlaces``
     private static let maximumConnections = 64
     /// How long a connection may be idle.
     private static let idleLimit = TimeAmount.seconds(30)
@@ -69,6 +71,7 @@ public final class ControlServer: Service {
     ///   - network: the port, beside the socket; `nil` for none.
     ///   - version: the program's, for `/v1/status`.
     ///   - loops: the event loops that serve the gateway's clients, for `/livez`.
+    ///   - metrics: the metrics of `GET /metrics`. The state of the cache is added to them.
     ///   - whenListening: called for each place when clients can connect there.
     /// - Throws: ``ControlSocket/Refusal`` if the path is too long, or cannot be used, or if a
     ///   process listens on it.
@@ -79,6 +82,7 @@ public final class ControlServer: Service {
         operations: any CacheOperations,
         version: String,
         loops: [any EventLoop],
+        metrics: MetricsRegistry = MetricsRegistry(),
         clock: any WallClock = SystemWallClock(),
         logger: Logger,
         whenListening: @escaping @Sendable (Place) -> Void = { _ in }
@@ -92,6 +96,7 @@ public final class ControlServer: Service {
         self.whenListening = whenListening
         self.phase = phase
         let sequence = operations.invalidationSequence.number
+        metrics.add(OperationsMetrics(operations, version: version, clock: clock))
         desk = PurgeDesk(operations, refreshes: operations, since: sequence, clock: clock, logger: logger)
         responder = ControlResponder(
             operations: operations,
@@ -100,6 +105,7 @@ public final class ControlServer: Service {
             phase: { phase.value },
             listening: { phase.address },
             about: ProgramReport(version: version, startedAt: clock.now()),
+            registry: metrics,
             clock: clock,
             logger: logger,
             door: .socket
@@ -183,16 +189,20 @@ public final class ControlServer: Service {
         _ group: any EventLoopGroup,
         _ whenRunning: @escaping @Sendable (any Channel) -> Void
     ) -> any Service {
-        Application(
+        let admission = ConnectionAdmission(limit: Self.maximumConnections)
+        return Application(
             responder: responder,
             server: .http1(
-                configuration: .init(additionalChannelHandlers: [HeadDeadline()], idleTimeout: Self.idleLimit)
+                configuration: .init(
+                    additionalChannelHandlers: [HeadDeadline(admission)],
+                    idleTimeout: Self.idleLimit
+                )
             ),
-            configuration: ApplicationConfiguration(
-                address: address,
-                availableConnectionsDelegate: .maximum(Self.maximumConnections, logger: logger)
-            ),
-            onServerRunning: whenRunning,
+            configuration: ApplicationConfiguration(address: address, availableConnectionsDelegate: admission),
+            onServerRunning: { channel in
+                admission.listens(on: channel)
+                whenRunning(channel)
+            },
             eventLoopGroupProvider: .shared(group),
             logger: logger
         )

@@ -6,6 +6,8 @@ import NIOCore
 enum SlowClients {
     /// For a request's head, from the connection's start or from the last response on.
     static let headLimit = TimeAmount.seconds(30)
+    /// For a request's head while another client needs the place. ``ConnectionPlaces``
+    static let grace = TimeAmount.seconds(1)
     /// For a request's content.
     static let contentLimit = Duration.seconds(30)
     /// For the content of a request that was rejected before it was read.
@@ -49,34 +51,57 @@ final class HeadDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = NIOAny
 
     private let limit: TimeAmount
+    /// Learns which connections wait for a head.
+    private let admission: ConnectionAdmission?
     private var timer: Scheduled<Void>?
 
-    init(limit: TimeAmount = SlowClients.headLimit) { self.limit = limit }
+    init(limit: TimeAmount = SlowClients.headLimit, _ admission: ConnectionAdmission? = nil) {
+        self.limit = limit
+        self.admission = admission
+    }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        if context.channel.isActive { restart(context) }
+        if context.channel.isActive { start(context) }
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        restart(context)
+        start(context)
         context.fireChannelActive()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        timer?.cancel()
+        stop(context)
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) { stop(context) }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         timer?.cancel()
+        admission?.endWaiting(context.channel)
         context.fireChannelRead(data)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         restart(context)
-        context.write(data, promise: promise)
+        guard let admission else { return context.write(data, promise: promise) }
+        // A client that still reads its response does not wait for the next request.
+        let written = promise ?? context.eventLoop.makePromise()
+        let channel = context.channel
+        written.futureResult.whenSuccess {
+            if channel.isActive { admission.beginWaiting(channel) }
+        }
+        context.write(data, promise: written)
+    }
+
+    private func start(_ context: ChannelHandlerContext) {
+        restart(context)
+        admission?.beginWaiting(context.channel)
+    }
+
+    private func stop(_ context: ChannelHandlerContext) {
+        timer?.cancel()
+        admission?.endWaiting(context.channel)
     }
 
     private func restart(_ context: ChannelHandlerContext) {

@@ -22,6 +22,6 @@ extension ControlResponder {
     /// `GET /v1/origins`
     private func origins(_ request: Request, _: ControlContext) async throws -> Response {
         try QueryMembers.none(in: request)
-        return try Self.response(.ok, OriginsReport(operations.origins, operations.modeState.mode))
+        return try Self.response(.ok, OriginsReport(operations.origins, operations.modeState.value))
     }
 }

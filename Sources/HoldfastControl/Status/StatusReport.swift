@@ -63,6 +63,8 @@ public struct StatusReport: Sendable, Hashable, Codable {
     public var listening: String?
     /// The mode and its end.
     public var mode: ModeReport
+    /// How far stale use is extended while origins fail, and the end of that.
+    public var staleness: StalenessReport
     /// The number of origins that are known.
     public var origins: Int
     /// The first 100 that are unreachable.
@@ -97,6 +99,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
         self.phase = phase.rawValue
         self.listening = listening
         mode = ModeReport(state)
+        staleness = StalenessReport(operations.stalenessState)
         origins = conditions.count
         unreachable = away.prefix(Self.shownOrigins).map {
             Unreachable(origin: $0.origin, since: $0.since.map(EndTime.text))
@@ -109,12 +112,13 @@ public struct StatusReport: Sendable, Hashable, Codable {
             loadedAt: EndTime.text(settings.loadedAt),
             lastReload: settings.lastReload.map(Reload.init)
         )
-        summary = Self.summary(phase, state, away, condition, settings.lastReload, at: now)
+        summary = Self.summary(phase, state, operations.stalenessState, away, condition, settings.lastReload, at: now)
     }
 
     private static func summary(
         _ phase: ServingPhase,
         _ mode: ModeState,
+        _ staleness: StalenessState,
         _ away: [OriginCondition],
         _ store: StoreCondition,
         _ reload: ReloadReport?,
@@ -136,10 +140,15 @@ public struct StatusReport: Sendable, Hashable, Codable {
         }
         if let temporary = mode.temporary {
             sentences.append(
-                "The mode is \(temporary.mode.rawValue) until \(EndTime.text(temporary.until)), then \(mode.configured.rawValue)."
+                "The mode is \(temporary.value.rawValue) until \(EndTime.text(temporary.until)), then \(mode.configured.rawValue)."
             )
         } else if mode.configured != .automatic {
             sentences.append("The mode is \(mode.configured.rawValue).")
+        }
+        if let temporary = staleness.temporary {
+            sentences.append(
+                "While an origin fails, responses may be \(EndTime.text(seconds: temporary.value.seconds)) stale at least, until \(EndTime.text(temporary.until))."
+            )
         }
         switch store {
         case .usable: break

@@ -1,8 +1,8 @@
 public import HoldfastConfiguration
 
 extension GatewayConfiguration {
-    /// Reads the gateway's settings from a configuration file: `listen`, `clients`, `limits`,
-    /// `timeouts.drain`, `timeouts.client` and `routes`.
+    /// Reads the gateway's settings from a configuration file: `listen`, `clients`, `health`,
+    /// `limits`, `timeouts.drain`, `timeouts.client` and `routes`.
     ///
     /// `limits.request-head` limits the field lines. It also limits the request line, if it is
     /// smaller than that line's own limit.
@@ -37,6 +37,7 @@ extension GatewayConfiguration {
         purgers = configuration.clients.purgers
         if configuration.clients.underscoredFields == .pass { underscoredFields = .pass }
         hidesCacheStatusDetails = configuration.clients.cacheStatus == .trusted
+        healthPath = configuration.health.path
         if let duration = configuration.drainTimeout { timeouts.draining = duration }
         if let duration = configuration.stallTimeouts.client { timeouts.content = duration }
     }

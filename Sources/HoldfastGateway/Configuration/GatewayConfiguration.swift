@@ -45,6 +45,10 @@ public struct GatewayConfiguration: Sendable {
     /// Whether `Cache-Status` shows clients that are not trusted only if the response was stored.
     /// RFC 9211 §4
     public var hidesCacheStatusDetails = false
+    /// The path on which every client sees the gateway's health in one word, on any host and with
+    /// any query; compared byte by byte. It begins with a slash. No origin gets a request for it.
+    /// `nil`, the default: there is none
+    public var healthPath: String?
     /// See ``Timeouts``.
     public var timeouts = Timeouts()
 

@@ -63,7 +63,7 @@ final class ClientExchange: @unchecked Sendable {
     func begin(repeatsFields: Bool = false) {
         if !repeatsFields { session.known = nil }
         guard let prepared = session.service.prepare(self) else {
-            return request.isPurge ? purge() : startTask(for: .request)
+            return serveUnprepared()
         }
         let attempt = session.service.engine.attempt(on: prepared)
         self.attempt = attempt
@@ -78,6 +78,18 @@ final class ClientExchange: @unchecked Sendable {
             session.executor.perform { self.fetch(attempt) }
         case .continueInTask:
             startTask(for: .attempt(attempt))
+        }
+    }
+
+    /// Serves a request that is not prepared for the cache. Those for the gateway itself are always
+    /// among them, so no other request is compared with them.
+    private func serveUnprepared() {
+        if request.isPurge { return purge() }
+        let (service, context) = (session.service, session.responseContext)
+        guard service.isHealthCheck(request, context.inForce) else { return startTask(for: .request) }
+        startTask {
+            let response = await service.healthResponse(self.request, context)
+            if (try? await self.enterLoop()) != nil { self.finish(with: response) }
         }
     }
 
@@ -129,8 +141,7 @@ final class ClientExchange: @unchecked Sendable {
         task = Task(executorPreference: session.executor, operation: body)
     }
 
-    /// Serves a PURGE. It is never prepared for the cache, so only requests that are not prepared
-    /// are looked at.
+    /// Serves a PURGE.
     private func purge() {
         let (service, context) = (session.service, session.responseContext)
         guard let client = service.purgingClient(request, from: session.client, context.inForce) else {

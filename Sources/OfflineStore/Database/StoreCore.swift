@@ -38,6 +38,8 @@ final class StoreCore: Sendable {
     /// The number of evicted entries, and their bytes, since opening.
     let evictedEntries = Atomic<Int>(0)
     let evictedBytes = Atomic<Int64>(0)
+    /// Makes operators' pins one after another: no two are checked against the same free space.
+    let pinTurns = TurnQueue(places: 1, waitingLimit: .max)
 
     private let sidecar: SequenceSidecar?
     /// Watches the commits of another process; `nil` in the process that writes.

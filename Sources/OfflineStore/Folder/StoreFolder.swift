@@ -12,10 +12,10 @@
 /// - `CURRENT`, a text file that names the database in use,
 /// - `lock`, which the writing process locks,
 /// - `sequence`, the number of the last invalidation,
-/// - `mode`, the mode that an operator set for a time, until that is over,
+/// - `mode` and `staleness`, settings that an operator set for a time, until that is over,
 /// - `control.sock`, while a gateway with a control plane runs: its socket, or a link to it.
 ///
-/// A database in use is never renamed or removed. `CURRENT` and `mode` are replaced, atomically.
+/// A database in use is never renamed or removed. The other files are replaced, atomically.
 package struct StoreFolder: Sendable {
     /// The absolute path.
     package let path: String
@@ -23,7 +23,10 @@ package struct StoreFolder: Sendable {
     package var currentPath: String { path + "/CURRENT" }
     package var lockPath: String { path + "/lock" }
     package var sidecarPath: String { path + "/sequence" }
-    var modePath: String { path + "/mode" }
+
+    /// The names of settings that operators set for a time, each kept in a file of that name.
+    static let temporarySettings = ["mode", "staleness"]
+    func path(ofSetting name: String) -> String { path + "/" + name }
 
     /// Makes a relative path absolute, so that it stays valid if the process changes its working
     /// directory.
@@ -121,8 +124,9 @@ package struct StoreFolder: Sendable {
     }
 
     private static func isOurs(_ name: String) -> Bool {
-        let others = ["lock", "sequence", "CURRENT", "CURRENT.new", "mode", "mode.new", "control.sock"]
+        let others = ["lock", "sequence", "CURRENT", "CURRENT.new", "control.sock"]
         if others.contains(name) { return true }
+        if temporarySettings.contains(where: { name == $0 || name == $0 + ".new" }) { return true }
         for ending in ["", "-wal", "-shm", "-journal"] where name.hasSuffix(ending) {
             if databaseNumber(String(name.dropLast(ending.count))) != nil { return true }
         }

@@ -10,6 +10,9 @@ extension CacheManager {
     /// A response whose storing was acknowledged before is included. One that is stored for the
     /// first time meanwhile may not be.
     ///
+    /// Pins take turns, so that the space they need is still free when they are set: two requests
+    /// that fit alone do not exceed the limit together.
+    ///
     /// - Throws: `PinsExceedBudget`; ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
     public func setPinned(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int {
@@ -17,7 +20,14 @@ extension CacheManager {
         if isReadOnly { throw core.readOnlyError }
         // Responses that were stored a moment ago wait to be written.
         try await core.write { _ in }
-        if isPinned { try await checkBudget(for: scopes) }
+        guard isPinned else { return try await setPins(false, scopes) }
+        try await core.pinTurns.enter()
+        defer { core.pinTurns.leave() }
+        try await checkBudget(for: scopes)
+        return try await setPins(true, scopes)
+    }
+
+    private func setPins(_ isPinned: Bool, _ scopes: [InvalidationScope]) async throws -> Int {
         var changed = 0
         for selection in ScopeSelection.selections(scopes) {
             var cursor: Int64? = .min
@@ -37,7 +47,8 @@ extension CacheManager {
     /// estimates.
     private static let pinExamination = 100_000
 
-    /// Pins may take three quarters of the budget: a store that is full of them stores nothing.
+    /// Pins may take half of the budget: a store that is full of them stores nothing, and in a
+    /// small store the write-ahead log takes more than a fifth.
     private func checkBudget(for scopes: [InvalidationScope]) async throws {
         let count = try await count(scopes, examining: Self.pinExamination)
         let additional = count.bytes - count.pinnedBytes
@@ -57,7 +68,7 @@ extension CacheManager {
                 "SELECT count(*), coalesce(sum(size), 0) FROM entry INDEXED BY entry_by_expiry WHERE is_pinned = 1"
             )
             defer { statement.reset() }
-            let limit = database.state.limits.budget / 4 * 3
+            let limit = database.state.limits.budget / 2
             guard try statement.step() else { return PinUse(entries: 0, bytes: 0, limit: limit) }
             return PinUse(entries: Int(statement.integer(0)), bytes: statement.integer(1), limit: limit)
         }

@@ -10,7 +10,7 @@ struct Pin: AsyncParsableCommand {
             later are not pinned; for those, a rule has 'store: {pin: true}'.
 
             The pins are durable when the command ends. A running gateway pins through its control socket; in a store that no process has open, the command itself does. \
-            Pins may take three quarters of the budget of the store: what would take more is rejected as a whole. In a store that no process has open, the budget is known \
+            Pins may take half of the budget of the store: what would take more is rejected as a whole. In a store that no process has open, the budget is known \
             only with '--config'.
 
             \(GatewayPlace.help)
@@ -27,8 +27,8 @@ struct Pin: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var selection: PinnedSelection
+    @OptionGroup var selectors: SelectorOptions
     @OptionGroup var place: GatewayPlace
 
-    func run() async throws { try await selection.perform(pinned: true, at: place) }
+    func run() async throws { try await PinChange(selectors: selectors, pinned: true).perform(at: place) }
 }

@@ -12,7 +12,7 @@ struct Status: AsyncParsableCommand {
 
             \(GatewayPlace.help)
 
-            JSON: one object, with the keys summary, version, startedAt, uptimeSeconds, phase, listening, mode, origins, unreachable, storeCondition, store, invalidationSequence \
+            JSON: one object, with the keys summary, version, startedAt, uptimeSeconds, phase, listening, mode, staleness, origins, unreachable, storeCondition, store, invalidationSequence \
             and configuration.
 
             The exit status is 0 if the gateway responds, 1 if no gateway can be asked, 64 if the command line is wrong.
@@ -37,6 +37,7 @@ struct Status: AsyncParsableCommand {
             lines.append("  unreachable    \(origin.origin)\(origin.since.map { " since \($0)" } ?? "")")
         }
         lines.append("  mode           \(Mode.text(report.mode).dropFirst("The mode is ".count))")
+        if report.staleness.until != nil { lines.append("  staleness      \(Staleness.text(report.staleness))") }
         if let store = report.store {
             let kinds = "\(store.responses) responses, \(store.pinned) pinned, \(store.damaged) damaged"
             lines.append("  store          \(store.usedBytes) of \(store.budget) bytes; \(kinds)")

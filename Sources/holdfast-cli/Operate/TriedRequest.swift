@@ -109,6 +109,7 @@ extension StorageRefusal {
         case .partialContent: "It is partial content."
         case .method: "Responses to this method are not stored."
         case .rule, .bypass, .storedSuccess, .guarded, .bodyLength: "A rule keeps it out."
+        case .tags: "It has more than 64 tags, or one of more than 1,024 bytes, or forbids that they are stored."
         case .endless: "An event stream has no end, so there is nothing to store."
         case .unclearEnd: "Bytes followed its end: the origin frames it wrongly."
         case .store: "The store rejected it."

@@ -21,8 +21,8 @@ struct Unpin: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var selection: PinnedSelection
+    @OptionGroup var selectors: SelectorOptions
     @OptionGroup var place: GatewayPlace
 
-    func run() async throws { try await selection.perform(pinned: false, at: place) }
+    func run() async throws { try await PinChange(selectors: selectors, pinned: false).perform(at: place) }
 }

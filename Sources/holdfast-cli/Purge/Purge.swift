@@ -34,38 +34,13 @@ struct Purge: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Absolute http or https URLs of the origin.", valueName: "url"))
-    var urls: [String] = []
-
-    @Option(name: .customLong("tag"), help: ArgumentHelp("A tag; may be repeated.", valueName: "name"))
-    var tags: [String] = []
-
-    @Option(
-        name: .customLong("prefix"),
-        help: ArgumentHelp("The beginning of URLs of one origin; may be repeated.", valueName: "url")
-    )
-    var prefixes: [String] = []
-
-    @Option(
-        name: .customLong("host"),
-        help: ArgumentHelp("A host, on every port; may be repeated.", valueName: "host")
-    )
-    var hosts: [String] = []
-
-    @Flag(help: "Every response of the store.")
-    var all = false
+    @OptionGroup var selectors: SelectorOptions
 
     @Flag(help: "Removes the responses, offline copies too.")
     var remove = false
 
     @Flag(help: "Removes without asking. Without a terminal, nothing is asked.")
     var yes = false
-
-    @Flag(name: .customLong("dry-run"), help: "Counts the responses, and changes nothing.")
-    var dryRun = false
-
-    @Option(help: ArgumentHelp("A text for the gateway's log and history.", valueName: "text"))
-    var reason: String?
 
     @Option(
         help: ArgumentHelp(
@@ -84,22 +59,6 @@ struct Purge: AsyncParsableCommand {
     @OptionGroup var place: GatewayPlace
 
     func validate() throws {
-        try validateRefresh()
-        let purge = purge
-        guard purge.select.count > 0 else {
-            throw ValidationError("Name URLs, or '--tag', '--prefix', '--host' or '--all'.")
-        }
-        if all, purge.select.count > 1 {
-            throw ValidationError("'--all' includes every other response: name it alone.")
-        }
-        do {
-            _ = try purge.scopes()
-        } catch let problem as ControlProblem {
-            throw ValidationError(PurgeWords.text(problem))
-        }
-    }
-
-    private func validateRefresh() throws {
         if let refresh, RefreshPace(rate: refresh) == nil {
             let rates = RefreshPace.rates
             throw ValidationError(
@@ -120,7 +79,7 @@ struct Purge: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if remove, !dryRun, !yes, Confirmation.isPossible {
+        if remove, !selectors.dryRun, !yes, Confirmation.isPossible {
             var preview = purge
             preview.dryRun = true
             let question = Self.question(try await perform(preview))
@@ -128,9 +87,7 @@ struct Purge: AsyncParsableCommand {
         }
         let result = try await perform(purge)
         try place.write(result, Self.text)
-        if result.matched.responses == 0, !all {
-            StandardStream.error.line("Nothing matched. 'cache-dump list' shows the URLs and tags of a store.")
-        }
+        selectors.noteMatched(result.matched.responses)
     }
 
     private func perform(_ purge: PurgeRequest) async throws -> PurgeResult {
@@ -143,19 +100,13 @@ struct Purge: AsyncParsableCommand {
     }
 
     private var purge: PurgeRequest {
-        var selection = PurgeRequest.Selection()
-        selection.urls = urls
-        selection.tags = tags
-        selection.prefixes = prefixes
-        selection.hosts = hosts
-        selection.all = all
         var pace = refresh.flatMap { RefreshPace(rate: $0) }
         if let refreshCount { pace?.atMost = refreshCount }
         return PurgeRequest(
-            selection,
+            selectors.selection,
             action: remove ? .remove : .expire,
-            dryRun: dryRun,
-            reason: reason,
+            dryRun: selectors.dryRun,
+            reason: selectors.reason,
             refresh: pace
         )
     }

@@ -3,6 +3,7 @@ import Foundation
 import Holdfast
 import HoldfastControl
 import HoldfastGateway
+import HoldfastMetrics
 import NIOCore
 
 extension GatewayProcess {
@@ -20,6 +21,7 @@ extension GatewayProcess {
         _ operations: any CacheOperations,
         _ store: CacheManager,
         _ purging: ControlledPurging,
+        _ metrics: MetricsRegistry,
         on group: any EventLoopGroup,
         _ logger: Logger
     ) async throws -> ControlServer? {
@@ -40,6 +42,7 @@ extension GatewayProcess {
                 operations: operations,
                 version: HoldfastCommand.version,
                 loops: Array(group.makeIterator()),
+                metrics: metrics,
                 logger: logger,
                 whenListening: { StandardStream.error.line("holdfast controlled by \($0)") }
             )

@@ -2,6 +2,7 @@ import CommandLineSupport
 import Holdfast
 import HoldfastControl
 import HoldfastGateway
+import HoldfastMetrics
 import NIOCore
 import ServiceLifecycle
 import UnixSignals
@@ -22,7 +23,8 @@ struct GatewayProcess: Sendable {
     let server: GatewayServer
     /// `nil` if it is off.
     let control: ControlServer?
-    let manager: ServiceManager
+    let health: GatewayHealth
+    let supervision: Supervision
     let logger: Logger
 
     /// Opens the store, listens, and serves until a signal comes.
@@ -65,6 +67,7 @@ struct GatewayProcess: Sendable {
         _ settings: ServeSettings,
         _ store: CacheManager,
         _ transport: OriginTransport,
+        _ metrics: MetricsRegistry,
         _ logger: Logger
     ) -> CacheEngine {
         CacheEngine(
@@ -75,7 +78,7 @@ struct GatewayProcess: Sendable {
             mode: settings.mode,
             options: settings.file.options,
             rules: settings.rules,
-            telemetry: Telemetry(),
+            telemetry: Telemetry(factory: metrics),
             logger: logger
         )
     }
@@ -96,17 +99,23 @@ struct GatewayProcess: Sendable {
             group: group,
             logger: logger
         )
-        let engine = makeEngine(settings, store, transport, logger)
+        let metrics = MetricsRegistry(MetricDescription.engine)
+        metrics.add(ProcessMetrics(startTime: Double(SystemWallClock().now().milliseconds) / 1000))
+        let engine = makeEngine(settings, store, transport, metrics, logger)
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
-        // Before a client can connect: the mode that an operator set outlasts the process.
+        let staleness = StalenessSwitch(engine: engine, store: store, logger: logger)
+        // Before a client can connect: what an operator set for a time outlasts the process.
         await modes.restore()
+        await staleness.restore()
         let purging = ControlledPurging()
+        let health = GatewayHealth()
         let server = GatewayServer(
             configuration: settings.gateway,
             engine: engine,
             group: group,
             logger: logger,
-            purging: purging
+            purging: purging,
+            health: { await health.status() }
         )
         let configuration = ReloadableConfiguration(
             settings,
@@ -120,17 +129,20 @@ struct GatewayProcess: Sendable {
             ),
             logger: logger
         )
+        let operations = EngineOperations(
+            engine: engine,
+            store: store,
+            modes: modes,
+            staleness: staleness,
+            settings: configuration,
+            logLevels: levels
+        )
         let control: ControlServer?
         do {
-            let operations = EngineOperations(
-                engine: engine,
-                store: store,
-                modes: modes,
-                settings: configuration,
-                logLevels: levels
-            )
-            control = try await makeControl(settings, operations, store, purging, on: group, logger)
+            health.connect(to: HealthWatch(operations: operations, loops: Array(group.makeIterator())))
+            control = try await makeControl(settings, operations, store, purging, metrics, on: group, logger)
             let address = try await server.start()
+            health.enter(.serving)
             control?.listens(at: "\(address)")
             StandardStream.output.line("holdfast listening on http://\(address)")
         } catch {
@@ -151,7 +163,8 @@ struct GatewayProcess: Sendable {
             transport: transport,
             server: server,
             control: control,
-            manager: ServiceManager(),
+            health: health,
+            supervision: Supervision(operations, loops: Array(group.makeIterator()), logger),
             logger: logger
         )
     }
@@ -170,35 +183,12 @@ struct GatewayProcess: Sendable {
             ],
             logger: logger
         )
-        manager.notify(.ready)
+        supervision.manager.notify(.ready)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await obey(signals, ending: services) }
+            tasks.addTask { await supervision.run() }
             defer { tasks.cancelAll() }
             try await services.run()
-        }
-    }
-
-    /// Handles signals until the task is cancelled.
-    private func obey(_ signals: UnixSignalsSequence, ending services: ServiceGroup) async {
-        var isEnding = false
-        for await signal in signals {
-            switch signal {
-            case .sighup:
-                if isEnding { break }
-                manager.notify(.reloading)
-                _ = await configuration.reload(by: "SIGHUP")
-                manager.notify(.ready)
-            case _ where isEnding:
-                // The store survives a killed process. Exchanges under way are lost, as a second
-                // signal asks.
-                _exit(128 + signal.rawValue)
-            default:
-                isEnding = true
-                control?.enter(.ending)
-                logger.notice("Ending; a second signal ends at once", metadata: ["signal": "\(signal)"])
-                manager.notify(.stopping)
-                await services.triggerGracefulShutdown()
-            }
         }
     }
 }

@@ -55,6 +55,8 @@ actor ReloadableConfiguration: ConfigurationOperations {
 
     nonisolated var configuration: any Encodable & Sendable { current.withLock { $0.effective } }
     nonisolated var configurationStatus: ConfigurationStatus { current.withLock { $0.status } }
+    /// How long the listeners stay open after the first SIGTERM.
+    nonisolated var drainDelay: Duration { current.withLock { $0.settings.drainDelay(start: start) } }
     nonisolated var routedOrigins: [String] { current.withLock { $0.settings.origins } }
 
     /// Reloads the configuration file. An invalid file is rejected as a whole, and its errors are

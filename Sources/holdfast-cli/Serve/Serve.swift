@@ -19,7 +19,7 @@ struct Serve: AsyncParsableCommand {
               holdfast listening on http://127.0.0.1:8080
 
             and SIGINT (Ctrl-C) or SIGTERM ends it: exchanges under way may take 10 seconds to finish ('timeouts.drain' in a file); the exit \
-            status is then 0. A second such signal ends it at once.
+            status is then 0. SIGTERM waits for 'drain.delay' of the file before, and serves meanwhile. A second such signal ends that wait, or the process at once.
 
             The store is the folder of '--store'. Without it, an origin named with '--origin' has a folder of its own, such as https-api.example.com-443, \
             in $STATE_DIRECTORY (set by systemd), else in $XDG_STATE_HOME/holdfast, else in ~/.local/state/holdfast. The folder is created with mode 0700, \

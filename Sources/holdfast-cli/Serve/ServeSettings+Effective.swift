@@ -20,6 +20,10 @@ extension ServeSettings {
         values["threads"] = named.threads.map(String.init)
         values["store.path"] = named.store
         if named.hasNoControl { values["control.socket"] = "off" }
+        let delay = drainDelay(start: start)
+        if delay != file.drainDelay ?? file.standardDrainDelay(isControlled: !file.control.isOff) {
+            values["drain.delay"] = Configuration.text(drainDelay: delay)
+        }
         let kept = Set(start.kept(against: self).map(\.setting))
         let first = Dictionary(start.file.effective.settings.map { ($0.name, $0) }) { $1 }
         effective.settings = effective.settings.map { setting in

@@ -63,6 +63,17 @@ struct ServeSettings: Sendable {
     /// The file's rules; `nil` if it has none.
     var rules: RuleSet? { file.rules.isEmpty ? nil : file.rules }
 
+    /// How long the listeners stay open after the first SIGTERM.
+    ///
+    /// - Parameter start: the settings at the start. They decide if a port of the control plane
+    ///   shows readiness. A reload may change 'health.path'.
+    func drainDelay(start: ServeSettings) -> Duration {
+        if let delay = file.drainDelay { return delay }
+        var known = file
+        known.control = start.file.control
+        return known.standardDrainDelay(isControlled: start.control != .nowhere)
+    }
+
     /// Whether clients may do something for which they need a token.
     var needsTokens: Bool { file.control.listen != nil || !file.clients.purgers.isEmpty }
 

@@ -28,6 +28,7 @@ struct RunningGateway: Sendable {
         wrapping wrap: (InMemoryResponseStore) -> any ResponseStore = { $0 },
         sleeper: any Clock<Duration> = TimeoutClock(),
         purging: (any ClientPurging)? = nil,
+        health: @escaping @Sendable () async -> HealthStatus = { .ok },
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         configureTransport: (inout OriginTransport.Configuration) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Value
@@ -61,7 +62,8 @@ struct RunningGateway: Sendable {
             group: group,
             clock: clock,
             logger: logger,
-            purging: purging
+            purging: purging,
+            health: health
         )
         let address = try await server.start()
         let gateway = RunningGateway(

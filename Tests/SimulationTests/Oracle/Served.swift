@@ -105,7 +105,8 @@ struct Served {
     func allowsStaleOnError(_ call: Call) -> Bool {
         guard mayBeUsedStale(by: call), !isInvalidated, status < 400 else { return false }
         let wish = Rules(call.fields[.cacheControl]).time("stale-if-error")
-        return isFresh || covers(rules.time("stale-if-error")) || (wish.map { $0 > 0 && staleness <= $0 } ?? false)
+        return isFresh || covers(rules.time("stale-if-error")) || covers(call.extendedStaleness)
+            || (wish.map { $0 > 0 && staleness <= $0 } ?? false)
     }
 
     /// Whether the request has a cookie in a shared cache, and the response does not permit

@@ -14,6 +14,8 @@ final class Call: @unchecked Sendable {
     let isReadingWhole: Bool
     /// That it began in.
     var mode: OfflineMode
+    /// The operator's extension of staleness that it began with, in milliseconds.
+    var extendedStaleness: Int64 = 0
     let quiescentTick: Int
     var begunTick = 0
     var begunAt: Int64 = 0

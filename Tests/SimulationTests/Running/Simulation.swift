@@ -269,6 +269,10 @@ final class Simulation: @unchecked Sendable {
         call.mode = prepared.mode
         let mode = steering.mode(for: world.resources[call.resource].host)
         if call.mode != mode { world.report(call, "began in another mode than \(mode), which is in force") }
+        call.extendedStaleness = prepared.policy.extendedStaleness * 1000
+        if call.extendedStaleness != steering.extendedStaleness * 1000 {
+            world.report(call, "began with another extension of staleness than the one in force")
+        }
         do {
             let response = try await engine.respond(to: prepared)
             call.respondedTick = world.nextTick()

@@ -4,8 +4,8 @@ import HTTPTypes
 import HoldfastTesting
 import Logging
 
-/// Steers the cache while it works: purges, switches the mode for a time, and reloads options and
-/// rules. Each change races with the callers of its step.
+/// Steers the cache while it works: purges, switches the mode and extends staleness for a time, and
+/// reloads options and rules. Each change races with the callers of its step.
 final class SimulatedOperator: @unchecked Sendable {
     // Unchecked: see ``World``.
 
@@ -13,6 +13,7 @@ final class SimulatedOperator: @unchecked Sendable {
     private let engine: CacheEngine
     private let store: SimulatedStore
     private let modes: ModeSwitch
+    private let staleness: StalenessSwitch
     private var generator: SeededGenerator
     /// The hosts that the rules in force keep offline.
     private var offlineHosts: Set<String> = []
@@ -22,22 +23,37 @@ final class SimulatedOperator: @unchecked Sendable {
         self.engine = engine
         self.store = store
         self.generator = generator
+        let memory = SettingMemory(world, generator)
+        let logger = Logger(label: "simulation", factory: { _ in SwiftLogNoOpLogHandler() })
         modes = ModeSwitch(
             engine: engine,
-            store: ModeMemory(world, generator),
+            store: memory,
             clock: world.wall,
             sleeper: world.durations,
-            logger: Logger(label: "simulation", factory: { _ in SwiftLogNoOpLogHandler() })
+            logger: logger
+        )
+        staleness = StalenessSwitch(
+            engine: engine,
+            store: memory,
+            clock: world.wall,
+            sleeper: world.durations,
+            logger: logger
         )
     }
 
     /// The mode that applies to requests to a host from now on.
-    func mode(for host: String) -> OfflineMode { offlineHosts.contains(host) ? .offline : modes.state.mode }
+    func mode(for host: String) -> OfflineMode { offlineHosts.contains(host) ? .offline : modes.state.value }
+
+    /// The extension of staleness, in seconds, that applies to requests from now on.
+    var extendedStaleness: Int64 { staleness.state.value.seconds }
 
     /// Sometimes starts a change. The callers of this step run at the same time.
     func act() {
         if generator.chance(0.15) { purge() }
-        if generator.chance(0.05) { switchMode() }
+        if generator.chance(0.05) {
+            set(modes, generator.pick([OfflineMode.automatic, .online, .offline, .offline, .preferStored]))
+        }
+        if generator.chance(0.05) { set(staleness, StalenessExtension(seconds: Int64(generator.int(1...60)))) }
         if generator.chance(0.05) { reload() }
     }
 
@@ -65,41 +81,43 @@ final class SimulatedOperator: @unchecked Sendable {
         Task { _ = try? await store.invalidate(scope, keepingForOffline: keeps, at: now) }
     }
 
-    // MARK: Mode
+    // MARK: Settings for a time
 
-    private func switchMode() {
+    private func set<Value>(_ setting: TemporarySwitch<Value>, _ value: Value) {
         let hops = generator.int(0...10)
         let isEnd = generator.chance(0.3)
-        let mode = generator.pick([OfflineMode.automatic, .online, .offline, .offline, .preferStored])
         let length = generator.int(1...120)
         Task { [self] in
             for _ in 0..<hops { await SerialThread.yield() }
             let now = world.wall.now()
-            let before = modes.state
-            let temporary = TemporaryMode(
-                mode,
+            let before = setting.state
+            let temporary = Temporary(
+                value,
                 until: now.adding(.seconds(length)),
                 since: now,
                 client: "simulation"
             )
             do {
-                if isEnd { try await modes.end(by: "simulation") } else { try await modes.begin(temporary) }
-                check(modes.state.temporary == (isEnd ? nil : temporary), "a mode is not in force when set")
+                if isEnd { try await setting.end(by: "simulation") } else { try await setting.begin(temporary) }
+                let isAsSet = setting.state.temporary == (isEnd ? nil : temporary)
+                check(isAsSet, "a \(Value.settingName) is not in force when set")
             } catch {
-                check(modes.state == before, "a mode that cannot be kept is in force")
+                check(setting.state == before, "a \(Value.settingName) that cannot be kept is in force")
             }
         }
     }
 
-    /// The end of a mode is in force as soon as it is reached.
+    /// The end of a setting is in force as soon as it is reached.
     func checkEnd() {
-        let isOver = modes.state.temporary?.isOver(at: world.wall.now()) ?? false
-        check(!isOver, "a mode outlasts its end")
+        let now = world.wall.now()
+        check(modes.state.temporary?.isOver(at: now) != true, "a mode outlasts its end")
+        check(staleness.state.temporary?.isOver(at: now) != true, "a staleness outlasts its end")
     }
 
-    /// Puts the configured mode into force, and waits no more for an end.
+    /// Puts the configured values into force, and waits no more for an end.
     func rest() async {
         while modes.state.temporary != nil { try? await modes.end(by: "simulation") }
+        while staleness.state.temporary != nil { try? await staleness.end(by: "simulation") }
     }
 
     // MARK: Reloads
@@ -124,23 +142,32 @@ final class SimulatedOperator: @unchecked Sendable {
         if !isTrue { world.violations.append("operator: \(what)") }
     }
 
-    /// Keeps the mode, or fails by chance.
-    private final class ModeMemory: ModeStore, @unchecked Sendable {
+    /// Keeps settings, or fails by chance.
+    private final class SettingMemory: TemporaryStore, @unchecked Sendable {
         // Unchecked: see ``World``.
         private let world: World
         private var generator: SeededGenerator
-        private var kept: TemporaryMode?
+        private var kept: [String: any Sendable] = [:]
 
         init(_ world: World, _ generator: SeededGenerator) {
             self.world = world
             self.generator = generator
         }
 
-        func temporaryMode() -> TemporaryMode? { kept }
+        func temporary<Value>(_: Value.Type) -> Temporary<Value>? { kept[Value.settingName] as? Temporary<Value> }
 
-        func keep(_ mode: TemporaryMode?) throws {
+        func keep<Value>(_ temporary: Temporary<Value>) throws {
+            try failSometimes()
+            kept[Value.settingName] = temporary
+        }
+
+        func forget<Value: TemporaryValue>(_: Value.Type) throws {
+            try failSometimes()
+            kept[Value.settingName] = nil
+        }
+
+        private func failSometimes() throws {
             if !world.isCalm, generator.chance(world.configuration.storeFaults) { throw SimulatedStore.Fault() }
-            kept = mode
         }
     }
 

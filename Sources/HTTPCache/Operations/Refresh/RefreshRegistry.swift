@@ -7,7 +7,8 @@ import Synchronization
 ///
 /// A refresh reads purged responses page by page and makes their requests again, as clients would:
 /// fetches are shared, breakers and places at the origins apply, and a response that was fetched
-/// meanwhile is served from the store without a request.
+/// meanwhile is served from the store without a request. All refreshes together are one client, so
+/// they leave a quarter of an origin's places to others.
 final class RefreshRegistry: Sendable {
     /// The most refreshes under way.
     static let limit = 4
@@ -109,7 +110,8 @@ final class RefreshRegistry: Sendable {
             var underWay = 0
             while !Task.isCancelled {
                 let action = run.next(engine.mode) { engine.isUnreachable($0) }
-                state.withLock { $0.running[number]?.report = run.report }
+                // It has not ended before its requests have.
+                if action != .end { state.withLock { $0.running[number]?.report = run.report } }
                 switch action {
                 case .end: return await Self.drain(&group, &run)
                 case .read(let cursor):
@@ -145,7 +147,9 @@ extension CacheEngine {
     /// Makes a request again, and reads its response to the end, so that it is stored.
     fileprivate func refresh(_ target: RefreshTarget) async -> RefreshRun.Ending {
         do {
-            let response = try await respond(to: CacheRequest(head: target.request))
+            var request = CacheRequest(head: target.request)
+            request.client = .refreshes
+            let response = try await respond(to: request)
             if response.source == .store { return response.isStale ? .failed : .refreshed }
             if !response.isValidated { for try await _ in response.body {} }
             return response.head.status.code < 400 ? .refreshed : .failed

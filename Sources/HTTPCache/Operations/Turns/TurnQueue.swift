@@ -1,9 +1,9 @@
 import Synchronization
 
 /// Makes operations wait for their turn, and limits how many wait.
-final class TurnQueue: Sendable {
+package final class TurnQueue: Sendable {
     /// Why an operation gets no turn.
-    enum Refusal: Error, Sendable, Hashable {
+    package enum Refusal: Error, Sendable, Hashable {
         /// Too many wait.
         case isFull
         /// The queue has ended.
@@ -18,17 +18,17 @@ final class TurnQueue: Sendable {
 
     private let state: Mutex<State>
 
-    init(places: Int, waitingLimit: Int) {
+    package init(places: Int, waitingLimit: Int) {
         state = Mutex(State(turns: Turns(places: places, waitingLimit: waitingLimit)))
     }
 
     /// How many wait.
-    var waiting: Int { state.withLock { $0.waiters.count } }
+    package var waiting: Int { state.withLock { $0.waiters.count } }
 
     /// Waits for a turn. ``leave()`` ends it.
     ///
     /// - Throws: ``Refusal``; `CancellationError` if the task was cancelled while it waited.
-    func enter() async throws {
+    package func enter() async throws {
         let id = state.withLock { state in
             state.next += 1
             return state.next
@@ -56,13 +56,13 @@ final class TurnQueue: Sendable {
     }
 
     /// Ends a turn that ``enter()`` gave.
-    func leave() {
+    package func leave() {
         let next = state.withLock { state in state.turns.leave().flatMap { state.waiters.removeValue(forKey: $0) } }
         next?.resume()
     }
 
     /// Lets no one in from now on. Those that wait get ``Refusal/hasEnded``.
-    func end() {
+    package func end() {
         let waiters = state.withLock { state in
             state.turns.end().compactMap { state.waiters.removeValue(forKey: $0) }
         }

@@ -1,8 +1,8 @@
 /// The operations that have a place and those that wait, in the order of arrival. ``TurnQueue``
 /// acts on it.
-struct Turns: Sendable {
+package struct Turns: Sendable {
     /// How one that arrives is treated.
-    enum Arrival: Sendable, Hashable {
+    package enum Arrival: Sendable, Hashable {
         /// It has a place, and calls ``leave()`` in the end.
         case enter
         /// It waits until ``leave()`` names it.
@@ -14,20 +14,20 @@ struct Turns: Sendable {
     }
 
     /// How many have a place at a time.
-    let places: Int
+    package let places: Int
     /// The most that wait.
-    let waitingLimit: Int
+    package let waitingLimit: Int
 
     private var taken = 0
     private var waiting: [Int] = []
     private var hasEnded = false
 
-    init(places: Int, waitingLimit: Int) {
+    package init(places: Int, waitingLimit: Int) {
         self.places = places
         self.waitingLimit = waitingLimit
     }
 
-    mutating func arrive(_ id: Int) -> Arrival {
+    package mutating func arrive(_ id: Int) -> Arrival {
         if hasEnded { return .hasEnded }
         if taken < places {
             taken += 1
@@ -41,7 +41,7 @@ struct Turns: Sendable {
     /// Gives a place back.
     ///
     /// - Returns: the one that has waited longest, which has the place now.
-    mutating func leave() -> Int? {
+    package mutating func leave() -> Int? {
         if waiting.isEmpty {
             taken -= 1
             return nil
@@ -52,7 +52,7 @@ struct Turns: Sendable {
     /// Ends the waiting of one.
     ///
     /// - Returns: whether it waited. Otherwise it has got its place meanwhile.
-    mutating func stopWaiting(_ id: Int) -> Bool {
+    package mutating func stopWaiting(_ id: Int) -> Bool {
         guard let place = waiting.firstIndex(of: id) else { return false }
         waiting.remove(at: place)
         return true
@@ -61,7 +61,7 @@ struct Turns: Sendable {
     /// Lets no one in from now on.
     ///
     /// - Returns: those that waited.
-    mutating func end() -> [Int] {
+    package mutating func end() -> [Int] {
         hasEnded = true
         defer { waiting = [] }
         return waiting

@@ -4,41 +4,53 @@ import Foundation
 /// process's state by `sd_notify(3)`.
 ///
 /// Nothing is sent unless `NOTIFY_SOCKET` names a socket. A notice that cannot be sent is dropped.
-struct ServiceManager: Sendable {
+package struct ServiceManager: Sendable {
     /// A state of the process.
-    enum Notice {
+    package enum Notice: Sendable, Hashable {
         /// The gateway accepts connections, under the configuration that was read last.
         case ready
         case reloading
         case stopping
+        /// Every event loop answers. ``Watchdog`` sends it.
+        case alive
+        /// A sentence for people, in one line. ``ServiceStatus`` sends it.
+        case status(String)
     }
 
     private let path: String?
 
-    init(environment: [String: String] = ProcessInfo.processInfo.environment) {
+    package init(environment: [String: String]) {
         path = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
     }
 
-    func notify(_ notice: Notice) {
+    /// Whether there is one.
+    package var isPresent: Bool { path != nil }
+
+    /// - Returns: whether the notice was sent.
+    @discardableResult
+    package func notify(_ notice: Notice) -> Bool {
         switch notice {
-        case .ready: send("READY=1")
+        case .ready: return send("READY=1")
         case .reloading:
             // By this clock systemd pairs it with the READY=1 that follows.
             let instant = monotonicNanoseconds() / 1000
-            send("RELOADING=1\nMONOTONIC_USEC=\(instant)")
-        case .stopping: send("STOPPING=1")
+            return send("RELOADING=1\nMONOTONIC_USEC=\(instant)")
+        case .stopping: return send("STOPPING=1")
+        // These are repeated, so a manager that does not read must not hold the process up.
+        case .alive: return send("WATCHDOG=1", CInt(MSG_DONTWAIT))
+        case .status(let text): return send("STATUS=\(text)", CInt(MSG_DONTWAIT))
         }
     }
 
-    private func send(_ text: String) {
-        guard let path else { return }
+    private func send(_ text: String, _ flags: CInt = 0) -> Bool {
+        guard let path else { return false }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         // An abstract name begins with NUL and has no terminator.
         var name = Array(path.utf8)
         if name.first == UInt8(ascii: "@") { name[0] = 0 }
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
-        guard name.count < capacity else { return }
+        guard name.count < capacity else { return false }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
         let length = socklen_t(MemoryLayout<sockaddr_un>.size - capacity + name.count)
         #if canImport(Glibc)
@@ -47,12 +59,12 @@ struct ServiceManager: Sendable {
             let kind = SOCK_DGRAM
         #endif
         let descriptor = socket(AF_UNIX, kind, 0)
-        guard descriptor >= 0 else { return }
+        guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         let bytes = Array(text.utf8)
-        _ = withUnsafePointer(to: &address) { pointer in
+        return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                sendto(descriptor, bytes, bytes.count, 0, $0, length)
+                sendto(descriptor, bytes, bytes.count, flags, $0, length) == bytes.count
             }
         }
     }

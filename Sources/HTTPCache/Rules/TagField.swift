@@ -1,0 +1,72 @@
+public import HTTPTypes
+
+/// A response field in which an origin names tags for caches.
+///
+/// The field is for this cache alone: its values become tags of the stored response, and clients do
+/// not get it.
+public enum TagField: String, Sendable, Hashable, CaseIterable {
+    /// Tags with spaces between them, as Fastly reads them.
+    case surrogateKey = "Surrogate-Key"
+    /// Tags with commas between them, as Cloudflare reads them. A tag may hold spaces.
+    case cacheTag = "Cache-Tag"
+    /// Tags with spaces or commas between them, as Varnish reads them.
+    case xkey = "xkey"
+
+    /// The field with this name, compared without regard to case; `nil` for any other name.
+    public init?(named name: String) {
+        guard let field = Self.allCases.first(where: { $0.rawValue.lowercased() == name.lowercased() }) else {
+            return nil
+        }
+        self = field
+    }
+
+    /// The field's name.
+    public var name: HTTPField.Name {
+        switch self {
+        case .surrogateKey: .surrogateKey
+        case .cacheTag: .cacheTag
+        case .xkey: .xkey
+        }
+    }
+
+    /// Calls `body` with each tag in the values of this field, in order. Empty members are no tags.
+    ///
+    /// - Parameter body: returns `false` to get no more.
+    func forEachTag(in fields: HTTPFields, _ body: (String) -> Bool) {
+        for value in fields[values: name] {
+            for member in value.utf8.split(whereSeparator: isSeparator) {
+                // Spaces are left only around the members of 'Cache-Tag'.
+                let first = member.firstIndex { $0 != 0x20 && $0 != 0x09 }
+                guard let first, let last = member.lastIndex(where: { $0 != 0x20 && $0 != 0x09 }) else { continue }
+                guard body(String(Substring(member[first...last]))) else { return }
+            }
+        }
+    }
+
+    private func isSeparator(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: " "), UInt8(ascii: "\t"): self != .cacheTag
+        case UInt8(ascii: ","): self != .surrogateKey
+        default: false
+        }
+    }
+}
+
+extension [TagField] {
+    /// Removes the fields from a head on its way to a client.
+    func withhold(from fields: inout HTTPFields) {
+        guard contains(where: { fields.contains($0.name) }) else { return }
+        for field in self { fields[fields: field.name] = [] }
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let surrogateKey = tagField("Surrogate-Key")
+    fileprivate static let cacheTag = tagField("Cache-Tag")
+    fileprivate static let xkey = tagField("xkey")
+
+    private static func tagField(_ name: StaticString) -> HTTPField.Name {
+        guard let name = HTTPField.Name("\(name)") else { preconditionFailure("'\(name)' is not a field name.") }
+        return name
+    }
+}

@@ -1,0 +1,112 @@
+package import Foundation
+package import HTTPCache
+package import HTTPCacheSemantics
+import Synchronization
+
+/// Shows a service manager what the gateway does, in a sentence: `systemctl status` prints it.
+package final class ServiceStatus: Sendable {
+    private struct State {
+        var shown: String?
+        var isEnding = false
+    }
+
+    private let manager: ServiceManager
+    private let state = Mutex(State())
+
+    /// How long after one look at the gateway the next one follows.
+    package static let interval = Duration.seconds(5)
+
+    package init(_ manager: ServiceManager) { self.manager = manager }
+
+    /// Sends the sentence when it has changed, until the task is cancelled.
+    ///
+    /// - Parameter sentence: looks at the gateway.
+    package func follow(
+        clock: any Clock<Duration> = ContinuousClock(),
+        _ sentence: @Sendable () async -> String
+    ) async {
+        guard manager.isPresent else { return }
+        while !Task.isCancelled {
+            show(await sentence())
+            try? await clock.sleep(for: Self.interval)
+        }
+    }
+
+    /// Says that the gateway ends. Nothing else is sent from now on.
+    ///
+    /// - Returns: whether it is the first call.
+    package func end() -> Bool {
+        state.withLock { state in
+            guard !state.isEnding else { return false }
+            state.isEnding = true
+            manager.notify(.status("Ending"))
+            return true
+        }
+    }
+
+    /// The notice is sent within the lock, so that none of an earlier state follows the last one.
+    private func show(_ sentence: String) {
+        state.withLock { state in
+            guard !state.isEnding, state.shown != sentence else { return }
+            // One that is not sent is tried again.
+            if manager.notify(.status(sentence)) { state.shown = sentence }
+        }
+    }
+}
+
+extension ServiceStatus {
+    /// The state of a gateway that serves: `Serving; 1 of 3 origins unreachable for 12 min`.
+    ///
+    /// It names no origin, so its length is limited, and it changes once a minute at most while
+    /// nothing happens.
+    ///
+    /// - Parameter zone: the time zone of the instants.
+    package static func sentence(
+        _ origins: [OriginCondition],
+        _ mode: ModeState,
+        _ store: StoreCondition,
+        at now: Timestamp,
+        in zone: TimeZone = .current
+    ) -> String {
+        var parts = ["Serving"]
+        switch store {
+        case .usable: break
+        case .readOnly: parts.append("store read-only")
+        case .notWritable: parts.append("disk accepts no writes")
+        case .unreadable: parts.append("store cannot be read")
+        }
+        if let temporary = mode.temporary {
+            parts.append("mode \(temporary.value.rawValue) until \(clockText(temporary.until, at: now, in: zone))")
+        } else if mode.configured != .automatic {
+            parts.append("mode \(mode.configured.rawValue)")
+        }
+        let unreachable = origins.filter { $0.reachability == .unreachable }
+        if !unreachable.isEmpty {
+            let most = unreachable.count > 1 ? "up to " : ""
+            let time = unreachable.compactMap(\.since).min().map { " for \(most)\(minutes(since: $0, at: now))" } ?? ""
+            parts.append("\(unreachable.count) of \(origins.count) origins unreachable\(time)")
+        }
+        return parts.joined(separator: "; ")
+    }
+
+    private static func minutes(since instant: Timestamp, at now: Timestamp) -> String {
+        let milliseconds = now.milliseconds(since: instant)
+        return milliseconds < 60_000 ? "less than a minute" : StatusReport.duration(milliseconds)
+    }
+
+    /// The time of day, with the date if it is not within a day.
+    private static func clockText(_ instant: Timestamp, at now: Timestamp, in zone: TimeZone) -> String {
+        let date = Date(timeIntervalSince1970: Double(instant.milliseconds) / 1000)
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = zone
+        let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute], from: date)
+        let time = [parts.hour, parts.minute].map { padded($0) }.joined(separator: ":")
+        guard instant.milliseconds(since: now) >= 86_400_000 else { return time }
+        return [parts.year, parts.month, parts.day].map { padded($0) }.joined(separator: "-") + " " + time
+    }
+
+    private static func padded(_ number: Int?) -> String {
+        let text = "\(number ?? 0)"
+        return text.count < 2 ? "0" + text : text
+    }
+}

@@ -1,0 +1,81 @@
+package import Logging
+
+/// The watchdog of a service manager, which restarts a service that gives no sign of life for a
+/// time: `WatchdogSec=` of systemd.
+///
+/// The sign is sent while every event loop answers, and not otherwise. So a gateway that hangs is
+/// restarted. It runs as a task, so a process whose tasks hang gives no sign either.
+package struct Watchdog: Sendable {
+    /// A variable of the environment that is malformed.
+    package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+        /// Sentences that name the variable, its value, and the values that are allowed.
+        package let description: String
+    }
+
+    /// The time after which the manager restarts the process.
+    let limit: Duration
+
+    /// Reads `WATCHDOG_USEC`, and `WATCHDOG_PID` if it is set. An empty variable is treated as not
+    /// set.
+    ///
+    /// - Parameter process: the number of this process.
+    /// - Returns: `nil` if the manager watches no process, or another one.
+    /// - Throws: ``Refusal``
+    package init?(environment: [String: String], process: Int32) throws(Refusal) {
+        guard let text = environment["WATCHDOG_USEC"], !text.isEmpty else { return nil }
+        guard let microseconds = Self.number(text, upTo: .max) else {
+            throw Refusal(
+                description: "'WATCHDOG_USEC' is '\(ControlProblem.shown(text))', "
+                    + "and a number of microseconds from 1 to \(Int64.max) is expected. "
+                    + "The service manager gets no signs of life: set 'WatchdogSec=' in the unit."
+            )
+        }
+        if let text = environment["WATCHDOG_PID"], !text.isEmpty {
+            guard let watched = Self.number(text, upTo: Int64(Int32.max)) else {
+                throw Refusal(
+                    description: "'WATCHDOG_PID' is '\(ControlProblem.shown(text))', "
+                        + "and the number of a process is expected. "
+                        + "The service manager gets no signs of life: leave the variable to the service manager."
+                )
+            }
+            guard watched == Int64(process) else { return nil }
+        }
+        limit = .microseconds(microseconds)
+    }
+
+    private static func number(_ text: String, upTo limit: Int64) -> Int64? {
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text) else { return nil }
+        return (1...limit).contains(number) ? number : nil
+    }
+
+    /// How long after a sign the next one is sent.
+    var interval: Duration { max(limit / 2, .milliseconds(1)) }
+
+    /// How soon the loops are asked again if one did not answer. It is short, so that a loop that
+    /// answers late saves the process.
+    var retryInterval: Duration { max(min(limit / 8, .seconds(1)), .milliseconds(1)) }
+
+    /// Gives signs of life until the task is cancelled.
+    package func run(
+        _ manager: ServiceManager,
+        _ loops: LoopWatch,
+        clock: any Clock<Duration> = ContinuousClock(),
+        logger: Logger
+    ) async {
+        var isSilent = false
+        while true {
+            let stuck = await loops.stuckLoops()
+            // A cancelled question has no answer.
+            if Task.isCancelled { return }
+            if !stuck.isEmpty, !isSilent {
+                logger.error(
+                    "Event loops do not answer; the service manager gets no sign of life until they do",
+                    metadata: ["loops": "\(stuck)", "watchdog.limit": "\(limit)"]
+                )
+            }
+            isSilent = !stuck.isEmpty
+            let isSent = stuck.isEmpty && manager.notify(.alive)
+            try? await clock.sleep(for: isSent ? interval : retryInterval)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import HTTPCache
+import HTTPCacheSemantics
+
+/// An extension, for a time, of how stale responses may be while their origin fails.
+public struct StalenessRequest: Sendable, Hashable, Encodable {
+    /// How stale every response may at least be: `2d`.
+    public var staleness: String
+    /// The end of the extension by RFC 3339.
+    public var until: String?
+    /// Its length: `2h`.
+    public var `for`: String?
+    /// A text for the log and for other operators.
+    public var reason: String?
+
+    /// An extension. Its values are checked when it is performed.
+    public init(_ staleness: String, until: String? = nil, for length: String? = nil, reason: String? = nil) {
+        self.staleness = staleness
+        self.until = until
+        self.for = length
+        self.reason = reason
+    }
+
+    /// Reads an extension from JSON. Members that are not known are rejected.
+    ///
+    /// - Throws: ``ControlProblem``
+    init(json: [UInt8]) throws(ControlProblem) {
+        var members = try JSONMembers(json: json, example: #"{"staleness": "2d", "for": "2h"}"#)
+        guard let staleness = try members.text("staleness") else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'staleness' is missing. Name a number with s, m, h or d: 12h, 2d.",
+                field: "staleness"
+            )
+        }
+        self.staleness = staleness
+        until = try members.text("until")
+        self.for = try members.text("for")
+        reason = try members.reason()
+        try members.end(known: ["for", "reason", "staleness", "until"])
+    }
+
+    /// The extension that is asked for.
+    ///
+    /// - Throws: ``ControlProblem``
+    func temporaryStaleness(at now: Timestamp, by client: String) throws(ControlProblem) -> TemporaryStaleness {
+        guard let length = EndTime.duration(staleness) else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'staleness' is '\(ControlProblem.shown(staleness))', and a number with s, m, h or d is expected: 12h, 2d.",
+                field: "staleness",
+                value: staleness
+            )
+        }
+        let days = Int(StalenessExtension.longest / 86_400)
+        guard length <= .seconds(StalenessExtension.longest) else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'staleness' is '\(ControlProblem.shown(staleness))'; the limit is \(days) days. Name less.",
+                field: "staleness",
+                value: staleness,
+                limit: days
+            )
+        }
+        guard let end = try RequestedEnd(until: until, for: self.for).instant(at: now) else {
+            // An extension that is forgotten outlasts the outage that it was for.
+            throw ControlProblem(
+                .invalidRequest,
+                "An extension of staleness needs an end. Name 'until' (2026-11-25T14:00:00Z) or 'for' (2h). "
+                    + "What must last belongs into the configuration file ('stale.offline', 'stale.normal', 'stale.on-error').",
+                field: "until"
+            )
+        }
+        return TemporaryStaleness(
+            StalenessExtension(seconds: length.components.seconds),
+            until: end,
+            since: now,
+            reason: reason,
+            client: client
+        )
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+public import HTTPCache
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension CacheManager: TemporaryStore {
+    /// The most bytes of the file that keeps a value.
+    private static let maximumSettingLength = 64 << 10
+
+    /// The value that is kept in the folder's file of the setting's name; `nil` if there is none.
+    ///
+    /// - Throws: ``StoreError``: `damaged` if the file holds no such value, `io`.
+    public func temporary<Value>(_ type: Value.Type) throws -> Temporary<Value>? {
+        let path = core.folder.path(ofSetting: Value.settingName)
+        let bytes: [UInt8]
+        do {
+            let file = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW)
+            bytes = try file.read(count: Self.maximumSettingLength, at: 0)
+        } catch let failure as SystemFailure {
+            if failure.isMissing { return nil }
+            throw failure.storeError
+        }
+        do {
+            return try JSONDecoder().decode(Temporary<Value>.self, from: Data(bytes))
+        } catch {
+            throw StoreError(
+                code: .damaged,
+                message: "The file '\(path)' holds no \(Value.settingName). Remove it, or set the setting again.",
+                cause: error
+            )
+        }
+    }
+
+    /// Keeps a value in the folder's file of the setting's name.
+    ///
+    /// - Throws: ``StoreError``: `readOnly`, `full`, `unwritable`, `io`.
+    public func keep<Value>(_ temporary: Temporary<Value>) throws {
+        let path = try writablePath(Value.self)
+        do {
+            try core.folder.replace(path, with: Array(try JSONEncoder().encode(temporary)))
+        } catch let failure as SystemFailure {
+            throw failure.storeError
+        }
+    }
+
+    /// Removes the file of the setting's name.
+    ///
+    /// - Throws: ``StoreError``: `readOnly`, `unwritable`, `io`.
+    public func forget<Value: TemporaryValue>(_ type: Value.Type) throws {
+        let path = try writablePath(Value.self)
+        do {
+            try core.folder.remove(path)
+        } catch let failure as SystemFailure {
+            throw failure.storeError
+        }
+    }
+
+    private func writablePath<Value: TemporaryValue>(_: Value.Type) throws -> String {
+        if isReadOnly {
+            throw StoreError(
+                code: .readOnly,
+                message: "The store '\(folder)' was opened for reading alone, so it keeps no \(Value.settingName)."
+            )
+        }
+        return core.folder.path(ofSetting: Value.settingName)
+    }
+}

@@ -1,0 +1,40 @@
+import CommandLineSupport
+import Holdfast
+import HoldfastControl
+import NIOHTTP1
+
+/// A change of pins, as `holdfast pin` and `holdfast unpin` make it.
+struct PinChange {
+    let selectors: SelectorOptions
+    let pinned: Bool
+
+    /// Pins or unpins the responses, and writes the result.
+    func perform(at place: GatewayPlace) async throws {
+        let change = PinRequest(
+            selectors.selection,
+            pinned: pinned,
+            dryRun: selectors.dryRun,
+            reason: selectors.reason
+        )
+        let result: PinResult
+        if let socket = place.socket {
+            result = try await ControlClient(socket: ControlSocket(path: socket)).send(.POST, "/v1/pins", change)
+        } else {
+            let store = try place.namedStore()
+            result = try await PurgedStore(folder: store.folder, configuration: store.settings ?? PurgedStore.unknown)
+                .pin(change)
+        }
+        try place.write(result, Self.text)
+        selectors.noteMatched(result.matched.responses)
+    }
+
+    /// One line for people.
+    static func text(_ result: PinResult) -> String {
+        let verb = (result.dryRun ? "Would " : "") + (result.pinned ? "pin" : "unpin") + (result.dryRun ? "" : "ned")
+        let matched = result.matched
+        let number = "\(result.changed) of \(matched.exact ? "" : "about ")\(matched.responses)"
+        let count = result.pins.entries
+        let pins = "\(count) \(count == 1 ? "entry" : "entries"), \(result.pins.bytes) bytes"
+        return "\(verb.prefix(1).uppercased())\(verb.dropFirst()) \(number) selected responses. Pinned now: \(pins)."
+    }
+}

@@ -1,0 +1,86 @@
+import Holdfast
+import HoldfastControl
+import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension GatewayProcess {
+    /// Handles signals until the task is cancelled.
+    func obey(_ signals: UnixSignalsSequence, ending services: ServiceGroup) async {
+        let ending = EndOfProcess()
+        await withTaskGroup(of: Void.self) { delays in
+            defer { delays.cancelAll() }
+            for await signal in signals {
+                let action = ending.sequence.withLock {
+                    $0.receive(EndSequence.Signal(signal), delay: configuration.drainDelay)
+                }
+                switch action {
+                case .ignore: break
+                case .reload: await reload()
+                case .delay(let time):
+                    beginEnd()
+                    logger.notice(
+                        "Ending after a delay, and serving until then; a second signal ends the delay",
+                        metadata: ["signal": "\(signal)", "drain.delay": "\(time)"]
+                    )
+                    delays.addTask {
+                        try? await Task.sleep(for: time)
+                        guard !Task.isCancelled, ending.sequence.withLock({ $0.finishDelay() }) else { return }
+                        await drain(services)
+                    }
+                case .drain:
+                    beginEnd()
+                    logger.notice("Ending; a second signal ends at once", metadata: ["signal": "\(signal)"])
+                    await services.triggerGracefulShutdown()
+                case .endDelay: await drain(services)
+                case .exit:
+                    // The store survives a killed process. Exchanges under way are lost, as a
+                    // second signal asks.
+                    _exit(128 + signal.rawValue)
+                }
+            }
+        }
+    }
+
+    private func reload() async {
+        supervision.manager.notify(.reloading)
+        _ = await configuration.reload(by: "SIGHUP")
+        supervision.manager.notify(.ready)
+    }
+
+    /// Says that the gateway ends, wherever it is asked.
+    private func beginEnd() {
+        health.enter(.ending)
+        control?.enter(.ending)
+        supervision.beginEnd()
+    }
+
+    /// Ends the delay.
+    private func drain(_ services: ServiceGroup) async {
+        logger.notice("The delay is over, and no more connections are accepted; a further signal ends at once")
+        await services.triggerGracefulShutdown()
+    }
+}
+
+/// How far the process is, for its signals and its delay.
+private final class EndOfProcess: Sendable {
+    let sequence = Mutex(EndSequence())
+}
+
+extension EndSequence.Signal {
+    fileprivate init(_ signal: UnixSignal) {
+        switch signal {
+        case .sighup: self = .reload
+        case .sigint: self = .interrupt
+        default: self = .terminate
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Holdfast
+import HoldfastControl
+import NIOCore
+
+/// Tells the service manager that the gateway lives, and what it does. It needs no control plane.
+struct Supervision: Sendable {
+    let manager: ServiceManager
+    private let status: ServiceStatus
+    private let watchdog: Watchdog?
+    private let operations: any CacheOperations
+    private let loops: LoopWatch
+    private let logger: Logger
+
+    /// - Parameter loops: the event loops that serve the gateway's clients.
+    init(_ operations: any CacheOperations, loops: [any EventLoop], _ logger: Logger) {
+        let environment = ProcessInfo.processInfo.environment
+        self.operations = operations
+        self.loops = LoopWatch(loops)
+        self.logger = logger
+        manager = ServiceManager(environment: environment)
+        status = ServiceStatus(manager)
+        do {
+            watchdog = try Watchdog(environment: environment, process: ProcessInfo.processInfo.processIdentifier)
+        } catch {
+            logger.warning("The watchdog is ignored", metadata: ["watchdog.error": "\(error)"])
+            watchdog = nil
+        }
+    }
+
+    /// Runs until the task is cancelled.
+    func run() async {
+        guard manager.isPresent else { return }
+        await withTaskGroup(of: Void.self) { tasks in
+            if let watchdog { tasks.addTask { await watchdog.run(manager, loops, logger: logger) } }
+            tasks.addTask {
+                let clock = SystemWallClock()
+                await status.follow {
+                    let store = await operations.storeCondition()
+                    return ServiceStatus.sentence(operations.origins, operations.modeState, store, at: clock.now())
+                }
+            }
+        }
+    }
+
+    /// Says that the gateway ends, once.
+    func beginEnd() {
+        if status.end() { manager.notify(.stopping) }
+    }
+}

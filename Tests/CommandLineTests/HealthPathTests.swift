@@ -1,0 +1,49 @@
+import Foundation
+import SampleOrigin
+import Testing
+
+/// The gateway's health on its own port, with the built command.
+@Suite("health.path", .timeLimit(.minutes(20))) struct HealthPathTests {
+    private func write(_ folder: PurgedGateway.Folder, _ origin: RunningOrigin) throws {
+        try folder.write(origin, "health: {path: /healthz}")
+    }
+
+    private func status(_ port: Int) async throws -> String {
+        let response = try await ServerProcess.get("/healthz", at: port, host: "any.test")
+        let line = response.prefix { $0 != "\r\n" }
+        return "\(line.dropFirst(9).prefix(3)) \(response.split(separator: "\r\n\r\n").last ?? "")"
+    }
+
+    @Test func isServedWithoutAControlPlane() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try write(folder, origin)
+                let ending = try await ServerProcess.with(["--config", folder.file, "--no-control"]) { port in
+                    let ready = "200 {\"status\":\"ok\"}\n"
+                    try await withThrowingTaskGroup(of: String.self) { group in
+                        for _ in 0..<30 { group.addTask { try await status(port) } }
+                        for try await text in group { #expect(text == ready) }
+                    }
+                }
+                #expect(ending.status == 0)
+            }
+        }
+    }
+
+    @Test(.enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+    func saysWhatTheControlPlaneSaysInOneWord() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try write(folder, origin)
+                try await PurgedGateway.with(folder) { gateway in
+                    #expect(try await status(gateway.server.port) == "200 {\"status\":\"ok\"}\n")
+                    let mode = try await gateway.run(["mode", "offline", "--for", "1h"])
+                    #expect(mode.status == 0, "\(mode.error)")
+                    #expect(try await status(gateway.server.port) == "200 {\"status\":\"degraded\"}\n")
+                    let reply = try await gateway.curl("/healthz")
+                    #expect(reply.status == 200 && reply.json["status"] as? String == "degraded")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import SampleOrigin
+import Testing
+
+/// `GET /metrics` of the built gateway, scraped with curl.
+@Suite("Metrics", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+struct HoldfastMetricsTests {
+    /// The value of a sample: `name{labels}`.
+    private func value(_ sample: String, in text: String) -> Double? {
+        let lines = text.split(separator: "\n").filter { $0.hasPrefix(sample + " ") }
+        return lines.count == 1 ? Double(lines[0].dropFirst(sample.count + 1)) : nil
+    }
+
+    private func exchanges(_ outcome: String) -> String { "holdfast_exchanges_total{outcome=\"\(outcome)\"}" }
+
+    @Test("Every exchange of thirty clients is counted, hits from memory too") func exchangesAreCounted() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            for number in 0..<5 { _ = try await gateway.get("/news/\(number)") }
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for client in 0..<30 {
+                    tasks.addTask {
+                        for _ in 0..<4 { _ = try await gateway.get("/news/\(client % 5)") }
+                    }
+                }
+                try await tasks.waitForAll()
+            }
+            let reply = try await gateway.curl("/metrics")
+            #expect(reply.status == 200)
+            #expect(value(exchanges("fetched"), in: reply.text) == Double(origin.requestCount), "\(reply.text)")
+            #expect(value(exchanges("hit"), in: reply.text) == 120, "\(reply.text)")
+            for outcome in ["stale-hit", "validated", "collapsed", "bypass", "refused", "failed"] {
+                #expect(value(exchanges(outcome), in: reply.text) == 0, "\(outcome)")
+            }
+        }
+    }
+
+    @Test func originsModeAndStoreAreShown() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            try await gateway.warm([.init(path: "/news/1"), .init(path: "/other")])
+            let before = try await gateway.curl("/metrics").text
+            let up = "holdfast_origin_up{origin=\"\(origin.baseURL)\"}"
+            #expect(
+                value(up, in: before) == 1 && value("holdfast_mode{mode=\"automatic\"}", in: before) == 1,
+                "\(before)"
+            )
+            #expect(value("holdfast_store_responses", in: before) == 2)
+            #expect(value("holdfast_config_last_reload_successful", in: before) == nil)
+            #expect((value("process_start_time_seconds", in: before) ?? 0) > 1e9)
+            #expect((value("process_cpu_seconds_total", in: before) ?? 0) > 0)
+            await origin.stop()
+            for number in 0..<3 { _ = try await gateway.get("/missing/\(number)") }
+            #expect(try await gateway.run(["mode", "offline", "--for", "1h"]).status == 0)
+            _ = try await gateway.curl("/v1/reload", ["--json", "{}", "-H", "Accept: */*"])
+            let after = try await gateway.curl("/metrics").text
+            #expect(value(up, in: after) == 0 && value("holdfast_mode{mode=\"offline\"}", in: after) == 1, "\(after)")
+            #expect(value("holdfast_mode{mode=\"automatic\"}", in: after) == 0)
+            #expect(value("holdfast_config_last_reload_successful", in: after) == 1)
+        }
+    }
+
+    @Test func clientsChooseTheFormat() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            let text = try await gateway.curl("/metrics", ["-i"]).text.lowercased()
+            #expect(text.contains("content-type: text/plain; version=0.0.4; charset=utf-8\r\n"), "\(text)")
+            #expect(text.contains("# type holdfast_exchanges_total counter\n") && !text.contains("# eof"))
+            let accept = "Accept: application/openmetrics-text;version=1.0.0,*/*;q=0.1"
+            let open = try await gateway.curl("/metrics", ["-i", "-H", accept]).text.lowercased()
+            #expect(open.contains("content-type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"))
+            #expect(open.contains("# type holdfast_exchanges counter\n") && open.hasSuffix("\n# eof\n"), "\(open)")
+            for field in ["Host: a.example", "Origin: http://a.example"] {
+                let reply = try await gateway.curl("/metrics", ["-H", field])
+                #expect(reply.status == 421 || reply.status == 403)
+                #expect(!reply.text.contains("holdfast_exchanges"))
+            }
+            #expect(try await gateway.curl("/metrics", ["-X", "POST"]).status == 405)
+        }
+    }
+
+    @Test("A flood of methods, hosts and paths adds no series") func seriesAreBounded() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            func names(_ text: String) -> Set<Substring> {
+                Set(
+                    text.split(separator: "\n").filter { $0.first != "#" }.compactMap { $0.split(separator: " ").first }
+                )
+            }
+            _ = try await gateway.get("/news/1")
+            let before = names(try await gateway.curl("/metrics").text)
+            let getting = try LoopbackConnection(port: gateway.server.port)
+            for number in 0..<1000 {
+                let rest = "/\(number) HTTP/1.1\r\nHost: h\(number).test\r\n"
+                getting.send("GET \(rest)\r\n")
+                #expect(await getting.read(until: "v1").hasPrefix("HTTP/1.1 200"))
+                // The gateway closes a connection on which it rejects a request.
+                let other = try LoopbackConnection(port: gateway.server.port)
+                other.send("M\(number) \(rest)Connection: close\r\n\r\n")
+                #expect(await other.readToEnd().hasPrefix("HTTP/1.1 "))
+            }
+            #expect(names(try await gateway.curl("/metrics").text) == before)
+        }
+    }
+}
