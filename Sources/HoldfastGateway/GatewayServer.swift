@@ -60,7 +60,7 @@ public final class GatewayServer: Service {
     ///   - purging: performs the purges of clients under ``GatewayConfiguration/purgers``; `nil`
     ///     rejects every PURGE.
     ///   - health: says how the gateway is, for ``GatewayConfiguration/healthPath``. It is called
-    ///     for all clients that ask at a time at once. By default it is ``HealthStatus/ok``.
+    ///     for all clients that ask at a time at once. By default it is `HealthStatus.ok`.
     public init(
         configuration: GatewayConfiguration,
         engine: CacheEngine,
