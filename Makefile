@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo unit test test-clients test-switches simulate crash soak compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-switches simulate crash soak compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -29,6 +29,9 @@ release: ## Build the tools for use: optimised, on Linux with Swift's runtime
 install: ## Install the tools (and the systemd unit) into PREFIX (/usr/local), below DESTDIR
 	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/release --install
 
+deb: ## Build a Debian package of tools, service and manual into SCRATCH/deb
+	@scripts/deb
+
 run: ## Run the gateway in front of a sample origin, or of ORIGIN=https://…; Ctrl-C ends it
 	@scripts/run
 
@@ -40,6 +43,15 @@ test: ## Check everything: format, warnings, all tests, a consumer package
 
 test-clients: ## Run curl, requests, Node's fetch and pip against the gateway, offline too
 	@scripts/test-clients
+
+test-deb: ## Install, use, upgrade and purge the Debian package in a clean system; needs root
+	@scripts/test-deb
+
+test-container: ## Check the Containerfile with hadolint, and that its files exist
+	@scripts/test-container
+
+test-metrics: ## Check alerts and dashboard with promtool, and run the tests of the alerts
+	@scripts/test-promtool
 
 test-switches: ## Run the gateway's and the layer's tests with the fast parts turned off
 	@scripts/test-switches

@@ -4,7 +4,8 @@ import CommandLineSupport
 /// `holdfast`: the request layer and the gateway from the shell.
 @main
 struct HoldfastCommand: AsyncParsableCommand {
-    /// The version in reports. Nothing has been released yet.
+    /// The version in reports, and of the Debian package: scripts/deb reads this line. Nothing has
+    /// been released yet.
     static let version = "unreleased"
 
     static let configuration = CommandConfiguration(
@@ -14,6 +15,7 @@ struct HoldfastCommand: AsyncParsableCommand {
             Responses are kept in a store, a folder of your choice, by the rules of HTTP caching (RFC 9111), and are served when the origin \
             is unreachable. 'cache-dump' shows the content of a store.
             """,
+        version: version,
         subcommands: [
             Get.self, Serve.self, Status.self, Mode.self, Staleness.self, Purge.self, Pin.self, Unpin.self,
             Origins.self, Reload.self, Try.self, Explain.self, Check.self, RulesCommand.self,
