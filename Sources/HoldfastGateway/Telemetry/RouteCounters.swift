@@ -38,7 +38,8 @@ struct RouteCounters: Sendable {
         for (index, count) in other.cells.enumerated() { cells[index] += count }
     }
 
-    /// The metrics, without the series that are still 0.
+    /// The metrics. Only exchanges have series that are still 0, so that a first failure shows as
+    /// an increase.
     ///
     /// - Parameter names: the names of the routes, by their labels.
     func families(_ names: [String]) -> [MetricFamily] {
@@ -47,7 +48,9 @@ struct RouteCounters: Sendable {
             for (route, name) in names.enumerated() {
                 for (index, value) in section.values.enumerated() {
                     let count = cells[route * Self.width + section.start + index]
-                    guard count > 0 else { continue }
+                    guard count > 0 || (section.start == Self.exchanges.start && route > RouteLabels.other) else {
+                        continue
+                    }
                     series.append(
                         MetricSeries([.init("route", name), .init(section.label, value)], .integer(Int64(count)))
                     )
