@@ -1,4 +1,5 @@
 public import HTTPCache
+public import HoldfastMetrics
 public import Logging
 public import NIOCore
 import NIOPosix
@@ -46,6 +47,7 @@ public final class GatewayServer: Service {
     private let service: GatewayService
     private let group: any EventLoopGroup
     private let connections = ConnectionRegistry()
+    private let counted: GatewayMetrics
     private let state = Mutex(State.initial)
     /// The hot table of each loop.
     private let tables = Mutex<[(loop: any EventLoop, table: NIOLoopBoundBox<HotTable>)]>([])
@@ -71,6 +73,8 @@ public final class GatewayServer: Service {
         purging: (any ClientPurging)? = nil,
         health: @escaping @Sendable () async -> HealthStatus = { .ok }
     ) {
+        let labels = RouteLabels()
+        counted = GatewayMetrics(labels, connections)
         self.service = GatewayService(
             configuration: configuration,
             engine: engine,
@@ -78,7 +82,8 @@ public final class GatewayServer: Service {
             clock: clock,
             logger: logger,
             purging: purging,
-            health: HealthDesk(health)
+            health: HealthDesk(health),
+            labels: labels
         )
         self.group = group
         EnvironmentSwitch.socketWriter.report(to: logger)
@@ -178,6 +183,7 @@ public final class GatewayServer: Service {
         }
         for listener in listeners { try? await listener.close() }
         await connections.drain(within: service.configuration.timeouts.draining, on: group.any())
+        counted.stop()
     }
 
     /// The number of requests that the loops have served from their hot tables.
@@ -191,6 +197,10 @@ public final class GatewayServer: Service {
 
     /// The clients that wait for the check of the gateway's health that is under way.
     var healthWaiterCount: Int { service.health.waiterCount }
+
+    /// Requests, their outcomes and durations, and connections. Each loop counts for itself, and a
+    /// scrape sums the loops.
+    public var metrics: any MetricsCollector { counted }
 
     /// Applies another configuration to all later requests: routes, limits, and which details
     /// clients see. No connection is closed.
@@ -225,6 +235,7 @@ public final class GatewayServer: Service {
         let service = service
         let connections = connections
         let lookups = DiskLookups(loop)
+        let telemetry = counted.add(loop)
         let hot = NIOLoopBoundBox.makeBoxSendingValue(HotTable(), eventLoop: loop)
         tables.withLock { $0.append((loop, hot)) }
         return ServerBootstrap(group: loop)
@@ -243,9 +254,15 @@ public final class GatewayServer: Service {
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    telemetry.value.countConnection()
                     if let excess = connections.admit(channel, service.configuration) {
                         return try channel.pipeline.syncOperations.addHandler(
-                            BusyHandler(service: service, excess: excess, connections: connections)
+                            BusyHandler(
+                                service: service,
+                                excess: excess,
+                                connections: connections,
+                                telemetry: telemetry.value
+                            )
                         )
                     }
                     try channel.pipeline.syncOperations.addHandler(
@@ -254,6 +271,7 @@ public final class GatewayServer: Service {
                             hot: hot.value,
                             executor: executor,
                             lookups: lookups,
+                            telemetry: telemetry.value,
                             round: .of(loop)
                         )
                     )

@@ -11,7 +11,10 @@ struct HoldfastMetricsTests {
         return lines.count == 1 ? Double(lines[0].dropFirst(sample.count + 1)) : nil
     }
 
-    private func exchanges(_ outcome: String) -> String { "holdfast_exchanges_total{outcome=\"\(outcome)\"}" }
+    /// The exchanges of the route for all hosts, which has no name.
+    private func exchanges(_ outcome: String) -> String {
+        "holdfast_exchanges_total{route=\"2\",outcome=\"\(outcome)\"}"
+    }
 
     @Test("Every exchange of thirty clients is counted, hits from memory too") func exchangesAreCounted() async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
@@ -73,6 +76,32 @@ struct HoldfastMetricsTests {
                 #expect(!reply.text.contains("holdfast_exchanges"))
             }
             #expect(try await gateway.curl("/metrics", ["-X", "POST"]).status == 405)
+        }
+    }
+
+    @Test("A port for metrics alone, without a token") func portServesMetricsAlone() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try folder.write(origin, "metrics: {listen: '127.0.0.1:0'}")
+                try await PurgedGateway.with(folder) { gateway in
+                    _ = try await gateway.get("/news/1")
+                    let line = await gateway.server.log.line(containing: "metrics at")
+                    let url = String(line.dropFirst("holdfast metrics at ".count))
+                    #expect(url.hasPrefix("http://127.0.0.1:") && url.hasSuffix("/metrics"), "\(line)")
+                    for arguments in [[], ["-H", "Host: localhost"], ["-H", "Host: [::1]:1"]] {
+                        let reply = try await folder.fetch(url, arguments)
+                        #expect(reply.status == 200 && value(exchanges("fetched"), in: reply.text) == 1, "\(reply)")
+                    }
+                    let base = url.dropLast("/metrics".count)
+                    for path in ["/livez", "/v1/status", "/v1/purges", "/"] {
+                        let reply = try await folder.fetch(base + path)
+                        #expect(reply.status == 404 && reply.text.contains("Known are /metrics."), "\(reply)")
+                    }
+                    #expect(try await folder.fetch(url, ["-X", "POST"]).status == 405)
+                    #expect(try await folder.fetch(url, ["-H", "Host: a.example"]).status == 421)
+                    #expect(try await folder.fetch(url, ["-H", "Origin: http://127.0.0.1"]).status == 403)
+                }
+            }
         }
     }
 

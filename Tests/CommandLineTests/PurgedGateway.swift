@@ -128,11 +128,13 @@ extension PurgedGateway.Folder {
     func purge(_ arguments: [String]) async throws -> Tool.Outcome { try await run(["purge"] + arguments) }
 
     func curl(_ path: String, _ arguments: [String]) async throws -> PurgedGateway.Reply {
-        let all = ["-sS", "--max-time", "60", "--unix-socket", socket, "-w", "\n%{http_code}"] + arguments
-        let outcome = try await Tool.run(
-            URL(fileURLWithPath: "/usr/bin/curl"),
-            all + ["http://localhost" + path]
-        )
+        try await fetch("http://localhost" + path, ["--unix-socket", socket] + arguments)
+    }
+
+    /// Sends a request to a URL with curl.
+    func fetch(_ url: some StringProtocol, _ arguments: [String] = []) async throws -> PurgedGateway.Reply {
+        let all = ["-sS", "--max-time", "60", "-w", "\n%{http_code}"] + arguments
+        let outcome = try await Tool.run(URL(fileURLWithPath: "/usr/bin/curl"), all + [String(url)])
         let end = try #require(outcome.output.lastIndex(of: UInt8(ascii: "\n")), "\(outcome.error)")
         let status = Int(String(decoding: outcome.output[(end + 1)...], as: UTF8.self))
         return PurgedGateway.Reply(status: try #require(status), content: Data(outcome.output[..<end]))

@@ -18,7 +18,8 @@ extension Configuration {
         }
         if control.isOff {
             for (setting, isSet) in [
-                ("control.listen", control.listen != nil), ("clients.purgers", !clients.purgers.isEmpty),
+                ("control.listen", control.listen != nil), ("metrics.listen", metrics.listen != nil),
+                ("clients.purgers", !clients.purgers.isEmpty),
             ] where isSet {
                 report(
                     setting,
@@ -31,6 +32,13 @@ extension Configuration {
                 "control.listen",
                 "\(shown(control.listen ?? "")) can be reached from other machines, and tokens would cross the network without TLS. "
                     + "Listen on '127.0.0.1' behind a proxy or a tunnel with TLS, or set 'control.insecure: true'."
+            )
+        }
+        if metrics.isReachableFromOthers {
+            report(
+                "metrics.listen",
+                "\(shown(metrics.listen ?? "")) can be reached from other machines, and no token is asked for there. "
+                    + "Listen on '127.0.0.1', or let Prometheus scrape 'control.listen' with a token."
             )
         }
         return findings

@@ -125,6 +125,18 @@ public struct Configuration: Sendable {
         public init() {}
     }
 
+    /// `metrics`: where Prometheus scrapes the gateway.
+    public struct Metrics: Sendable, Hashable {
+        /// `listen`: the host and port of this machine on which `/metrics` is served, and nothing
+        /// else. `nil`: on none.
+        public var listen: String?
+        /// On none.
+        public init() {}
+
+        /// Whether clients on other machines can connect.
+        package var isReachableFromOthers: Bool { Configuration.isReachableFromOthers(listen) }
+    }
+
     /// How request fields are handled.
     public enum FieldHandling: String, Sendable, Hashable, CaseIterable {
         /// They are not forwarded.
@@ -164,18 +176,16 @@ public struct Configuration: Sendable {
         /// The default.
         public init() {}
 
-        /// The host of `listen`, without brackets.
-        package var listenHost: String? {
-            guard let listen, let colon = listen.lastIndex(of: ":") else { return nil }
-            let host = listen[..<colon]
-            return String(host.hasPrefix("[") ? host.dropFirst().dropLast() : host)
-        }
-
         /// Whether clients on other machines can connect.
-        package var isReachableFromOthers: Bool {
-            guard let host = listenHost?.lowercased() else { return false }
-            return host != "localhost" && host != "::1" && AddressRange("127.0.0.0/8")?.contains(host) != true
-        }
+        package var isReachableFromOthers: Bool { Configuration.isReachableFromOthers(listen) }
+    }
+
+    /// Whether clients on other machines can connect to an address, a host and a port.
+    private static func isReachableFromOthers(_ listen: String?) -> Bool {
+        guard let listen, let colon = listen.lastIndex(of: ":") else { return false }
+        let written = listen[..<colon].lowercased()
+        let host = written.hasPrefix("[") ? String(written.dropFirst().dropLast()) : written
+        return host != "localhost" && host != "::1" && AddressRange("127.0.0.0/8")?.contains(host) != true
     }
 
     /// A secret that opens the control plane on TCP.
@@ -231,6 +241,8 @@ public struct Configuration: Sendable {
     public var clients = Clients()
     /// `health`
     public var health = Health()
+    /// `metrics`: where Prometheus scrapes the gateway.
+    public var metrics = Metrics()
     /// `control`
     public var control = Control()
     /// `timeouts.drain`: how long the gateway waits for exchanges under way when it stops.

@@ -29,7 +29,7 @@ struct TopSetting: Sendable {
         return result
     }()
 
-    static let all: [TopSetting] = top + control + clients + health + store + limits + origins
+    static let all: [TopSetting] = top + control + clients + health + metrics + store + limits + origins
 
     private static let top = [
         TopSetting(
@@ -85,6 +85,16 @@ struct TopSetting: Sendable {
                 configuration.health.path = value.isOff ? nil : try path(value)
             },
             written: { $0.health.path ?? "off" }
+        )
+    ]
+
+    private static let metrics = [
+        TopSetting(
+            "metrics.listen",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.metrics.listen = value.isOff ? nil : try listen(value)
+            },
+            written: { $0.metrics.listen ?? "off" }
         )
     ]
 

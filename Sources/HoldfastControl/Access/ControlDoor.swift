@@ -7,6 +7,8 @@ enum ControlDoor: Sendable {
     case socket
     /// A port: a token decides.
     case network(NetworkDoor)
+    /// A port of this machine, on which there are metrics alone: no token is needed.
+    case metrics(BrowserGuard)
 
     /// Checks a request before anything of it is looked at.
     ///
@@ -16,6 +18,9 @@ enum ControlDoor: Sendable {
         case .socket:
             try BrowserGuard(hosts: AllowedHosts(), permitsOwnOrigin: false).check(head)
             return ControlClient(name: await PeerIdentity.name(of: channel), scope: .operate)
+        case .metrics(let browsers):
+            try browsers.check(head)
+            return ControlClient(name: "metrics", scope: .read)
         case .network(let door):
             return try door.admit(head, from: channel.remoteAddress?.ipAddress ?? "")
         }

@@ -45,6 +45,16 @@ public struct ControlNetwork: Sendable {
     ///
     /// - Throws: ``Refusal``
     public func check(on group: any EventLoopGroup) async throws {
+        try await Self.check(host, port, of: "control.listen", on: group)
+    }
+
+    /// - Parameter setting: the one that names the address.
+    fileprivate static func check(
+        _ host: String,
+        _ port: Int,
+        of setting: String,
+        on group: any EventLoopGroup
+    ) async throws {
         do {
             let channel = try await ServerBootstrap(group: group)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -56,8 +66,32 @@ public struct ControlNetwork: Sendable {
             let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
             throw Refusal(
                 description:
-                    "The control plane cannot listen on '\(address)': \(why). Name another address with 'control.listen'."
+                    "The control plane cannot listen on '\(address)': \(why). Name another address with '\(setting)'."
             )
         }
+    }
+}
+
+/// An address of this machine on which a control plane serves its metrics, and nothing else: to all
+/// clients, without a token.
+public struct MetricsAddress: Sendable {
+    /// A name or an IP address that only this machine reaches, without brackets.
+    public var host: String
+    /// The port; 0 for any free one.
+    public var port: Int
+
+    /// An address.
+    public init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    var allowedHosts: AllowedHosts { AllowedHosts(["127.0.0.1", "[::1]", host.contains(":") ? "[\(host)]" : host]) }
+
+    /// Listens for a moment, so that an error shows before clients are served.
+    ///
+    /// - Throws: ``ControlNetwork/Refusal``
+    public func check(on group: any EventLoopGroup) async throws {
+        try await ControlNetwork.check(host, port, of: "metrics.listen", on: group)
     }
 }

@@ -22,6 +22,8 @@ struct ControlResponder: HTTPResponder {
     let clock: any WallClock
     let logger: Logger
     var door: ControlDoor
+    /// The operations that this door leads to.
+    var served = operations
 
     /// One operation: its path, its method, the least scope that opens it, and what it does.
     struct Operation: Sendable {
@@ -84,8 +86,8 @@ struct ControlResponder: HTTPResponder {
         do {
             var context = context
             context.client = try await door.admit(request.head, from: context.channel)
-            let here = Self.operations.filter { $0.covers(request.uri.path) }
-            guard !here.isEmpty else { throw Self.notFound(request.uri.path) }
+            let here = served.filter { $0.covers(request.uri.path) }
+            guard !here.isEmpty else { throw notFound(request.uri.path) }
             guard let operation = here.first(where: { $0.method == request.method }) else {
                 return methodNotAllowed(request, allowed: here.map(\.method.rawValue))
             }
@@ -160,10 +162,10 @@ struct ControlResponder: HTTPResponder {
         try Self.response(.init(code: report.httpStatus), report)
     }
 
-    private static func notFound(_ path: String) -> ControlProblem {
+    private func notFound(_ path: String) -> ControlProblem {
         ControlProblem(
             .notFound,
-            "'\(ControlProblem.shown(path))' is not known. Known are \(Set(operations.map(\.path)).sorted().joined(separator: ", ")).",
+            "'\(ControlProblem.shown(path))' is not known. Known are \(Set(served.map(\.path)).sorted().joined(separator: ", ")).",
             field: "path",
             value: path
         )

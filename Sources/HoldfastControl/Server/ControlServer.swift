@@ -33,6 +33,7 @@ public final class ControlServer: Service {
     private let responder: ControlResponder
     let desk: PurgeDesk
     private let network: ControlNetwork?
+    private let metricsAddress: MetricsAddress?
     private let logger: Logger
     private let whenListening: @Sendable (Place) -> Void
     private let phase: PhaseBox
@@ -43,12 +44,14 @@ public final class ControlServer: Service {
         case socket(ControlSocket)
         /// The URL of a port.
         case network(String)
+        /// The URL of the metrics on a port of their own.
+        case metrics(String)
 
         /// The path or the URL.
         public var description: String {
             switch self {
             case .socket(let socket): socket.path
-            case .network(let url): url
+            case .network(let url), .metrics(let url): url
             }
         }
     }
@@ -69,6 +72,7 @@ public final class ControlServer: Service {
     ///   - store: the store's folder. It gets a link to a socket that is elsewhere, by which the
     ///     command line finds it.
     ///   - network: the port, beside the socket; `nil` for none.
+    ///   - metricsAddress: a port for metrics alone, beside those; `nil` for none.
     ///   - version: the program's, for `/v1/status`.
     ///   - loops: the event loops that serve the gateway's clients, for `/livez`.
     ///   - metrics: the metrics of `GET /metrics`. The state of the cache is added to them.
@@ -78,6 +82,7 @@ public final class ControlServer: Service {
     public init(
         socket: ControlSocket,
         network: ControlNetwork? = nil,
+        metricsAddress: MetricsAddress? = nil,
         store: String,
         operations: any CacheOperations,
         version: String,
@@ -91,6 +96,7 @@ public final class ControlServer: Service {
         let phase = PhaseBox()
         self.socket = socket
         self.network = network
+        self.metricsAddress = metricsAddress
         self.store = store
         self.logger = logger
         self.whenListening = whenListening
@@ -145,6 +151,7 @@ public final class ControlServer: Service {
     private func serve(on group: any EventLoopGroup) async throws {
         var services: [any Service] = [socketApplication(on: group)]
         if let network { services.append(application(of: network, on: group)) }
+        if let metricsAddress { services.append(application(of: metricsAddress, on: group)) }
         // The last one ends first: clients get their responses before the connections close.
         services.append(DeskEnd(desk: desk))
         var configuration = ServiceGroupConfiguration(services: services, logger: logger)
@@ -178,9 +185,22 @@ public final class ControlServer: Service {
         var responder = responder
         responder.door = .network(NetworkDoor(network))
         return application(responder, on: .hostname(network.host, port: network.port), group) { channel in
-            let host = network.host.contains(":") ? "[\(network.host)]" : network.host
-            whenListening(.network("http://\(host):\(channel.localAddress?.port ?? network.port)"))
+            whenListening(.network(Self.url(network.host, channel.localAddress?.port ?? network.port)))
         }
+    }
+
+    private func application(of address: MetricsAddress, on group: any EventLoopGroup) -> any Service {
+        let whenListening = whenListening
+        var responder = responder
+        responder.door = .metrics(BrowserGuard(hosts: address.allowedHosts, permitsOwnOrigin: false))
+        responder.served = ControlResponder.metrics
+        return application(responder, on: .hostname(address.host, port: address.port), group) { channel in
+            whenListening(.metrics(Self.url(address.host, channel.localAddress?.port ?? address.port) + "/metrics"))
+        }
+    }
+
+    private static func url(_ host: String, _ port: Int) -> String {
+        "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
     private func application(

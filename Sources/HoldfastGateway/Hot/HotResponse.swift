@@ -11,6 +11,9 @@ final class HotResponse {
     /// alike.
     let request: ByteBuffer
     let hash: Int
+    /// The label of the request's route, and the number of the durations of such requests.
+    let route: RouteLabel
+    let durations: Int
     private let conditions: ResidentHit.Conditions
     private let template: HeadTemplate
     private let content: ByteBuffer
@@ -27,11 +30,21 @@ final class HotResponse {
     ///   - head: the response's head as it was written for `hit`.
     ///   - places: the places in it of the values that depend on the time.
     /// - Returns: `nil` if the response cannot be written for another time.
-    init?(request: ByteBuffer, hash: Int, head: ByteBuffer, places: TimePlaces, hit: ResidentHit) {
+    init?(
+        request: ByteBuffer,
+        hash: Int,
+        head: ByteBuffer,
+        places: TimePlaces,
+        hit: ResidentHit,
+        route: RouteLabel = RouteLabels.none,
+        durations: Int = 0
+    ) {
         guard let conditions = hit.conditions, let template = HeadTemplate(head, places) else { return nil }
         // A copy: the request is a slice of the connection's buffer, which is much larger.
         self.request = ByteBuffer(bytes: request.readableBytesView)
         self.hash = hash
+        self.route = route
+        self.durations = durations
         self.conditions = conditions
         self.template = template
         content = hit.content
@@ -54,6 +67,9 @@ final class HotResponse {
         if !ages.contains(age) { write(age) }
         return bytes
     }
+
+    /// Bytes of content.
+    var contentLength: Int { content.readableBytes }
 
     /// The bytes that are written after ``bytes(at:_:)``; `nil` if there are none.
     var rest: ByteBuffer? { isContentInline ? nil : content }

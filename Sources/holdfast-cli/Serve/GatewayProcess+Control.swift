@@ -34,22 +34,34 @@ extension GatewayProcess {
         let tokens = try readTokens(settings, store: store.folder)
         let network = try tokens.flatMap { try makeNetwork(settings, $0, logger) }
         try await network?.check(on: group)
+        let metricsAddress = try settings.file.metrics.listen.map { text in
+            let address = try ListenAddress(text)
+            return MetricsAddress(host: address.host, port: address.port)
+        }
+        try await metricsAddress?.check(on: group)
         do {
             let server = try ControlServer(
                 socket: socket,
                 network: network,
+                metricsAddress: metricsAddress,
                 store: store.folder,
                 operations: operations,
                 version: HoldfastCommand.version,
                 loops: Array(group.makeIterator()),
                 metrics: metrics,
                 logger: logger,
-                whenListening: { StandardStream.error.line("holdfast controlled by \($0)") }
+                whenListening: { place in
+                    if case .metrics(let url) = place {
+                        StandardStream.error.line("holdfast metrics at \(url)")
+                    } else {
+                        StandardStream.error.line("holdfast controlled by \(place)")
+                    }
+                }
             )
             if let tokens { purging.connect(to: server, tokens) }
             return server
         } catch let refusal as ControlSocket.Refusal
-            where settings.control == .standard && network == nil && !refusal.isInUse
+            where settings.control == .standard && network == nil && metricsAddress == nil && !refusal.isInUse
         {
             logger.warning("There is no control plane", metadata: ["control.error": "\(refusal)"])
             return nil

@@ -78,7 +78,7 @@ struct GatewayProcess: Sendable {
             mode: settings.mode,
             options: settings.file.options,
             rules: settings.rules,
-            telemetry: Telemetry(factory: metrics),
+            telemetry: Telemetry(factory: metrics, countsExchanges: false),
             logger: logger
         )
     }
@@ -117,6 +117,7 @@ struct GatewayProcess: Sendable {
             purging: purging,
             health: { await health.status() }
         )
+        metrics.add(server.metrics)
         let configuration = ReloadableConfiguration(
             settings,
             named,
