@@ -137,8 +137,9 @@ struct GatewayProcess: Sendable {
         do {
             health.connect(to: HealthWatch(operations: operations, loops: Array(group.makeIterator())))
             control = try await makeControl(settings, operations, store, purging, metrics, on: group, logger)
-            let addresses = try await server.startListening()
+            // Before: clients may wait on a socket of the service manager, and are served at once.
             health.enter(.serving)
+            let addresses = try await server.startListening()
             announce(addresses, to: control)
         } catch {
             await engine.shutDown()
