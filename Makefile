@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-switches simulate crash soak compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-switches simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -64,6 +64,9 @@ crash: ## Kill the store's process, fail its disk, cut its power: ROUNDS rounds 
 
 soak: ## Load the built gateway for SECONDS (600), with faults; an oracle judges every response
 	@scripts/soak $(or $(SECONDS),600) $(or $(SEED),1)
+
+restarts: ## Restart the built gateway under load: 0 of REQUESTS (10000) may be refused
+	@scripts/restarts $(or $(REQUESTS),10000)
 
 compare: ## Check that two programs respond alike, byte for byte: OLD=file NEW=file
 	@scripts/compare-programs "$(OLD)" "$(NEW)"

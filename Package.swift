@@ -156,11 +156,12 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        .target(name: "LocalSockets", swiftSettings: settings),
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics", httpTypes, nioCore,
-                nioPosix, nioSSL, logging, serviceLifecycle,
+                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics", httpTypes,
+                nioCore, nioPosix, nioSSL, logging, serviceLifecycle,
             ],
             swiftSettings: settings
         ),
@@ -172,8 +173,8 @@ let package = Package(
         .target(
             name: "HoldfastControl",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioPosix, crypto, logging,
-                hummingbird, hummingbirdCore, serviceLifecycle,
+                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioPosix,
+                crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
             ],
             swiftSettings: settings
         ),
@@ -184,6 +185,7 @@ let package = Package(
             name: "holdfast-cli",
             dependencies: [
                 "CommandLineSupport", "Holdfast", "HoldfastConfiguration", "HoldfastGateway", "HoldfastControl",
+                "LocalSockets",
                 "HoldfastMetrics", "HTTPCacheExplaining", argumentParser, asyncHTTPClient, crypto, logging, nioCore,
                 nioHTTP1, nioPosix, serviceLifecycle, unixSignals,
             ],
@@ -334,7 +336,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "HoldfastGateway", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache", "OfflineStore",
+                "HoldfastGateway", "LocalSockets", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache",
+                "OfflineStore",
                 "HoldfastTesting", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
             swiftSettings: settings
@@ -342,9 +345,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastControlTests",
             dependencies: [
-                "HoldfastControl", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes,
-                nioCore, nioPosix,
-                nioEmbedded, logging, yams,
+                "HoldfastControl", "LocalSockets", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache",
+                "HoldfastTesting", httpTypes, nioCore, nioPosix, nioEmbedded, logging, yams,
             ],
             swiftSettings: settings
         ),

@@ -6,14 +6,6 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 #if !canImport(ServiceLifecycle)
     #error("The module HoldfastGateway needs the trait 'Gateway' of the package 'holdfast': remove 'traits: []'.")
 #endif
@@ -40,7 +32,7 @@ public final class GatewayServer: Service {
     private enum State {
         case initial
         case starting
-        case running([any Channel])
+        case running(OpenListeners)
         case stopped
     }
 
@@ -91,97 +83,70 @@ public final class GatewayServer: Service {
 
     /// Starts to listen.
     ///
-    /// - Returns: the IP address and the port on which it listens.
-    /// - Throws: the system's error if it cannot listen on the address; `CancellationError` if the
+    /// - Returns: the first IP address and port on which it listens; the Unix socket of a gateway
+    ///   that listens on no other place.
+    /// - Throws: the system's error if it cannot listen on an address; `CancellationError` if the
     ///   server was started or stopped before.
     public func start() async throws -> ListenAddress {
+        do {
+            let addresses = try await startListening()
+            guard let address = addresses.first(where: { $0.path == nil }) ?? addresses.first else {
+                throw CancellationError()
+            }
+            return address
+        } catch let failure as ListenFailure {
+            throw failure.cause
+        }
+    }
+
+    /// Starts to listen at all places of ``GatewayConfiguration/listeners``. If one of them cannot
+    /// be used, it listens at none.
+    ///
+    /// - Returns: the address of each, in their order.
+    /// - Throws: ``ListenFailure``, which names the place; ``GatewayConfiguration/Refusal`` if
+    ///   there is none or too many; `CancellationError` if the server was started or stopped
+    ///   before.
+    public func startListening() async throws -> [ListenAddress] {
+        let configuration = service.configuration
+        try configuration.checkListeners()
         let isFirst = state.withLock { state in
             guard case .initial = state else { return false }
             state = .starting
             return true
         }
         guard isFirst else { throw CancellationError() }
-        let channels: [any Channel]
+        let loops = group.makeIterator().map { ServingLoop($0, counted.add($0)) }
+        tables.withLock { $0 = loops.map { ($0.eventLoop, $0.hot) } }
+        let open: OpenListeners
         do {
-            channels = try await listen()
+            open = try await openListeners(of: configuration, on: loops)
         } catch {
             state.withLock { $0 = .stopped }
             throw error
         }
         let isWanted = state.withLock { state in
             guard case .starting = state else { return false }
-            state = .running(channels)
+            state = .running(open)
             return true
         }
-        guard isWanted, let address = channels.first?.localAddress, let host = address.ipAddress,
-            let port = address.port
-        else {
-            for channel in channels { try? await channel.close() }
+        guard isWanted else {
+            await open.close()
             throw CancellationError()
         }
-        return ListenAddress(host: host, port: port)
-    }
-
-    /// Opens one listener on each loop, all on the same address. The system distributes connections
-    /// over them, and each connection stays on the loop that accepted it.
-    private func listen() async throws -> [any Channel] {
-        let configuration = service.configuration
-        let loops = Array(group.makeIterator())
-        let isShared = loops.count > 1
-        var channels: [any Channel] = []
-        var port = configuration.port
-        do {
-            // With address sharing, the system would silently share the address with another
-            // process.
-            if isShared, port != 0 { try reserve(configuration.host, port) }
-            for loop in loops {
-                let executor = LoopExecutor(loop)
-                let channel = try await bootstrap(on: loop, executor, isShared: isShared)
-                    .bind(host: configuration.host, port: port).get()
-                channels.append(channel)
-                let bell = try await LoopBell.install(on: loop, for: executor)
-                channel.closeFuture.whenComplete { _ in bell.close(promise: nil) }
-                port = channel.localAddress?.port ?? port
-            }
-            return channels
-        } catch {
-            for channel in channels { try? await channel.close() }
-            throw error
-        }
-    }
-
-    /// Checks that no other process uses the address.
-    ///
-    /// The socket is bound but does not listen. So clients that connect meanwhile are refused, and
-    /// may try again. A listener would accept their connections, and reset them as soon as it is
-    /// closed.
-    /// - Throws: the system's error if another process uses it.
-    private func reserve(_ host: String, _ port: Int) throws {
-        let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
-        #if canImport(Glibc)
-            let stream = CInt(SOCK_STREAM.rawValue)
-        #else
-            let stream = SOCK_STREAM
-        #endif
-        let descriptor = socket(CInt(address.protocol.rawValue), stream, 0)
-        guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
-        defer { close(descriptor) }
-        var isReused: CInt = 1
-        guard
-            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<CInt>.size)) == 0,
-            address.withSockAddr({ bind(descriptor, $0, socklen_t($1)) }) == 0
-        else { throw IOError(errnoCode: errno, reason: "bind") }
+        return open.addresses
     }
 
     /// Accepts no more connections, lets exchanges under way finish for the configured time, and
-    /// returns when all connections are closed.
+    /// returns when all connections are closed. A connection that was accepted before gets its
+    /// first request served too, if that comes in time:
+    /// ``GatewayConfiguration/Timeouts/lateRequest``.
     public func stop() async {
-        let listeners = state.withLock { state -> [any Channel] in
+        let open = state.withLock { state -> OpenListeners? in
             defer { state = .stopped }
-            if case .running(let channels) = state { return channels }
-            return []
+            if case .running(let open) = state { return open }
+            return nil
         }
-        for listener in listeners { try? await listener.close() }
+        await open?.close()
         await connections.drain(within: service.configuration.timeouts.draining, on: group.any())
         counted.stop()
     }
@@ -202,10 +167,16 @@ public final class GatewayServer: Service {
     /// scrape sums the loops.
     public var metrics: any MetricsCollector { counted }
 
+    /// The number of open connections.
+    var connectionCount: Int { connections.count }
+
+    /// Whether the gateway has begun to close the connections between requests.
+    var isStopping: Bool { connections.isDraining }
+
     /// Applies another configuration to all later requests: routes, limits, and which details
     /// clients see. No connection is closed.
     ///
-    /// The address on which the gateway listens stays the same. So do the timeouts and the limits
+    /// The listeners stay the same. So do the timeouts and the limits
     /// of heads for open connections. Pass new routes to the transport first:
     /// ``OriginTransport/reconfigure(routes:)``.
     public func reconfigure(_ configuration: GatewayConfiguration) {
@@ -215,12 +186,13 @@ public final class GatewayServer: Service {
     /// Serves until its service group shuts down gracefully or the task is cancelled, then stops as
     /// ``stop()`` does. It starts the server if it is not running.
     ///
-    /// - Throws: the errors of ``start()``.
+    /// - Throws: the errors of ``startListening()``.
     public func run() async throws {
         let isStarted = state.withLock { if case .running = $0 { true } else { false } }
         if !isStarted {
-            let address = try await start()
-            service.logger.info("Gateway listening", metadata: ["gateway.address": "\(address)"])
+            for address in try await startListening() {
+                service.logger.info("Gateway listening", metadata: ["gateway.address": "\(address)"])
+            }
         }
         await withTaskCancellationOrGracefulShutdownHandler {
             await connections.untilDraining()
@@ -230,50 +202,48 @@ public final class GatewayServer: Service {
         await stop()
     }
 
-    /// - Parameter isShared: whether other loops listen on the same address.
-    private func bootstrap(on loop: any EventLoop, _ executor: LoopExecutor, isShared: Bool) -> ServerBootstrap {
+    /// - Parameters:
+    ///   - acceptor: the loop that accepts.
+    ///   - loops: those that serve: the acceptor alone, or all of the group.
+    ///   - isLocal: whether the clients connect through a Unix socket.
+    func bootstrap(
+        on acceptor: ServingLoop,
+        handingOutTo loops: [ServingLoop],
+        isLocal: Bool = false
+    ) -> ServerBootstrap {
         let service = service
         let connections = connections
-        let lookups = DiskLookups(loop)
-        let telemetry = counted.add(loop)
-        let hot = NIOLoopBoundBox.makeBoxSendingValue(HotTable(), eventLoop: loop)
-        tables.withLock { $0.append((loop, hot)) }
-        return ServerBootstrap(group: loop)
+        let localName = isLocal ? GatewayClient.localName : nil
+        let serving = Dictionary(loops.map { (ObjectIdentifier($0.eventLoop), $0) }) { first, _ in first }
+        return ServerBootstrap(group: acceptor.eventLoop, childGroup: loops.count > 1 ? group : acceptor.eventLoop)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(AcceptPause(logger: service.logger))
                 }
             }
-            .serverChannelOption(.backlog, value: 1024)
-            // A configured port may still have connections of an earlier process in TIME_WAIT. A
-            // free port must not belong to another process.
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: service.configuration.port == 0 ? 0 : 1)
-            .serverChannelOption(.socketOption(NIOBSDSocket.Option(rawValue: SO_REUSEPORT)), value: isShared ? 1 : 0)
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    telemetry.value.countConnection()
-                    if let excess = connections.admit(channel, service.configuration) {
+                    guard let loop = serving[ObjectIdentifier(channel.eventLoop)] else {
+                        throw ChannelError.ioOnClosedChannel
+                    }
+                    let telemetry = loop.telemetry.value
+                    telemetry.countConnection()
+                    let client = localName ?? channel.remoteAddress?.ipAddress
+                    if let excess = connections.admit(channel, of: client, service.configuration) {
                         return try channel.pipeline.syncOperations.addHandler(
                             BusyHandler(
                                 service: service,
                                 excess: excess,
                                 connections: connections,
-                                telemetry: telemetry.value
+                                telemetry: telemetry
                             )
                         )
                     }
                     try channel.pipeline.syncOperations.addHandler(
-                        ConnectionHandler(
-                            service: service,
-                            hot: hot.value,
-                            executor: executor,
-                            lookups: lookups,
-                            telemetry: telemetry.value,
-                            round: .of(loop)
-                        )
+                        ConnectionHandler(service: service, client: client, loop: loop)
                     )
                 }
             }

@@ -43,12 +43,11 @@ final class GatewayService: Sendable {
 
     var configuration: GatewayConfiguration { inForce.configuration }
 
-    /// Applies another configuration. The address on which the gateway listens stays the same.
+    /// Applies another configuration. The listeners stay the same.
     func reconfigure(_ configuration: GatewayConfiguration) {
         var configuration = configuration
         current.withLock { inForce in
-            configuration.host = inForce.configuration.host
-            configuration.port = inForce.configuration.port
+            configuration.listeners = inForce.configuration.listeners
             inForce = ConfigurationInForce(configuration, instance: instance, labels: labels)
         }
         engine.settingsChanged()

@@ -26,13 +26,15 @@ final class ChildProcess: Sendable {
     /// - Parameters:
     ///   - environment: added to the test's own.
     ///   - input: `nil` for none.
+    ///   - inherited: what the child has as descriptor 3; `nil` for nothing.
     init(
         _ executable: URL,
         _ arguments: [String],
         environment: [String: String] = [:],
         input: Int32? = nil,
         output: Int32,
-        error: Int32
+        error: Int32,
+        inherited: Int32? = nil
     ) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -44,6 +46,7 @@ final class ChildProcess: Sendable {
         }
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, error, 2)
+        if let inherited { posix_spawn_file_actions_adddup2(&actions, inherited, 3) }
         // The child must not inherit sockets of other tests: a listening one would keep listening
         // in the child.
         for descriptor in 3..<CInt(1024) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }

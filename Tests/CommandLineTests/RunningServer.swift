@@ -4,6 +4,10 @@ import Testing
 /// `holdfast serve` as a separate process, whose log can be read while it runs.
 struct RunningServer: Sendable {
     let port: Int
+    /// The first line that it printed.
+    let announcement: String
+    /// Its output after that line.
+    let output: OutputReader
     let log: OutputReader
     private let process: ChildProcess
 
@@ -12,25 +16,35 @@ struct RunningServer: Sendable {
     /// - Parameters:
     ///   - arguments: after `serve`.
     ///   - environment: added to the test's own.
+    ///   - inherited: a socket that it gets as a service manager passes one.
     static func with(
         _ arguments: [String],
         environment: [String: String] = [:],
+        inherited: ListeningSocket? = nil,
         _ body: (RunningServer) async throws -> Void
     ) async throws -> ChildProcess.Ending {
         let (output, error) = (Pipe(), Pipe())
+        // A shell that becomes the program has its number, which only the child itself knows.
+        let program = try Tool("holdfast").url
+        let wrapper = ["-c", "export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\"", "sh", program.path]
         let process = try ChildProcess(
-            Tool("holdfast").url,
-            ["serve"] + arguments,
+            inherited == nil ? program : URL(fileURLWithPath: "/bin/sh"),
+            (inherited == nil ? [] : wrapper) + ["serve"] + arguments,
             environment: environment,
             output: output.fileHandleForWriting.fileDescriptor,
-            error: error.fileHandleForWriting.fileDescriptor
+            error: error.fileHandleForWriting.fileDescriptor,
+            inherited: inherited?.descriptor
         )
         try output.fileHandleForWriting.close()
         try error.fileHandleForWriting.close()
         return try await process.end {
-            let line = await OutputReader(output).firstLine()
+            let lines = OutputReader(output)
+            let line = await lines.firstLine()
             let port = try #require(line.split(separator: ":").last.flatMap { Int($0.dropLast()) }, "\(line)")
-            try await body(RunningServer(port: port, log: OutputReader(error), process: process))
+            let log = OutputReader(error)
+            try await body(
+                RunningServer(port: port, announcement: line, output: lines, log: log, process: process)
+            )
         }
     }
 

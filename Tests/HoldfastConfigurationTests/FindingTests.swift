@@ -121,6 +121,42 @@ import Testing
             "f:2: listen: '8080' is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'."
         ),
         (
+            "version: 1\nlisten:\n  - 127.0.0.1:1\n  - 8080",
+            "f:4: listen: '8080' is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'."
+        ),
+        (
+            "version: 1\nlisten: []",
+            "f:2: listen: Expected 'HOST:PORT', or a list of 'HOST:PORT', '{address: HOST:PORT}' or '{unix: PATH, mode: 0660}', not a list."
+        ),
+        (
+            "version: 1\nlisten: [{address: 127.0.0.1:1, tls: {}}]",
+            "f:2: listen: 'tls' is not known. Known are 'address', 'unix', 'mode'."
+        ),
+        (
+            "version: 1\nlisten: [{address: 127.0.0.1:1, unix: a}]",
+            "f:2: listen: A listener has either 'address' or 'unix': write 'HOST:PORT', '{address: HOST:PORT}' or '{unix: PATH, mode: 0660}'."
+        ),
+        (
+            "version: 1\nlisten: [{address: 127.0.0.1:1, mode: 0600}]",
+            "f:2: listen: 'mode' is for a Unix socket. Leave it out."
+        ),
+        (
+            "version: 1\nlisten: [{unix: a, mode: 0999}]",
+            "f:2: listen: '0999' is not a file's permissions such as '0660' or '0666', in octal digits."
+        ),
+        (
+            "version: 1\nlisten: [{unix: a, mode: 4755}]",
+            "f:2: listen: '4755' is not a file's permissions such as '0660' or '0666', in octal digits."
+        ),
+        (
+            "version: 1\nlisten:\n  - 127.0.0.1:1\n  - {unix: a}\n  - {unix: a, mode: 0600}",
+            "f:5: listen: '{unix: a, mode: 0600}' stands there twice."
+        ),
+        (
+            "version: 1\nlisten: [\(Array(repeating: "127.0.0.1:0", count: 17).joined(separator: ", "))]",
+            "f:2: listen: There are 17 listeners. The limit is 16."
+        ),
+        (
             "version: 1\nlimits: {connections: many}",
             "f:2: limits.connections: Expected a whole number from 1 to 1000000, not 'many'."
         ),
@@ -171,7 +207,7 @@ import Testing
         ),
         (
             "version: 1\nclients: {purgers: a}",
-            "f:2: clients.purgers: 'a' is not an address or a range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8'."
+            "f:2: clients.purgers: 'a' is not an address or a range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8', or 'unix' for the clients of Unix sockets."
         ),
         (
             "version: 1\ncontrol: {hosts: [a.test], insecure: true}",

@@ -44,6 +44,50 @@ import Testing
             breaker: off
         """
 
+    @Test(arguments: [
+        ("127.0.0.1:1", [Configuration.Listener.address("127.0.0.1:1")], "127.0.0.1:1"),
+        ("[127.0.0.1:1]", [.address("127.0.0.1:1")], "127.0.0.1:1"),
+        (
+            "[\"[::1]:0\", 127.0.0.1:0, 127.0.0.1:0]",
+            [.address("[::1]:0"), .address("127.0.0.1:0"), .address("127.0.0.1:0")],
+            "[[::1]:0, 127.0.0.1:0, 127.0.0.1:0]"
+        ),
+        (
+            "[{address: 127.0.0.1:1}, {unix: h.sock}]", [.address("127.0.0.1:1"), .unix(path: "h.sock", mode: 0o660)],
+            "[127.0.0.1:1, {unix: h.sock, mode: 0660}]"
+        ),
+        (
+            "[{unix: /run/h.sock, mode: 0600}]", [.unix(path: "/run/h.sock", mode: 0o600)],
+            "[{unix: /run/h.sock, mode: 0600}]"
+        ),
+        (
+            "[{unix: /run/h.sock, mode: \"666\"}]", [.unix(path: "/run/h.sock", mode: 0o666)],
+            "[{unix: /run/h.sock, mode: 0666}]"
+        ),
+    ])
+    func listenIsOneAddressOrAList(_ text: String, _ listeners: [Configuration.Listener], _ shown: String) throws {
+        let configuration = try Configuration(yaml: "version: 1\nlisten: \(text)")
+        #expect(configuration.listeners == listeners)
+        #expect(configuration.effective.settings.first { $0.name == "listen" }?.value == shown)
+        // The shown value can be read.
+        if !shown.hasPrefix("[[") {
+            #expect(try Configuration(yaml: "version: 1\nlisten: \(shown)").listeners == listeners)
+        }
+    }
+
+    @Test func pathsOfListenersAreBesideTheFile() {
+        var configuration = Configuration()
+        configuration.file = "/etc/holdfast/holdfast.yaml"
+        configuration.listeners = [.unix(path: "h.sock", mode: 0o660), .unix(path: "/run/h.sock", mode: 0o660)]
+        #expect(
+            configuration.resolvedListeners
+                == [.unix(path: "/etc/holdfast/h.sock", mode: 0o660), .unix(path: "/run/h.sock", mode: 0o660)]
+        )
+        #expect(configuration.listen == nil)
+        configuration.listen = "127.0.0.1:1"
+        #expect(configuration.listeners == [.address("127.0.0.1:1")] && configuration.listen == "127.0.0.1:1")
+    }
+
     @Test func everySettingIsRead() throws {
         let configuration = try Configuration(yaml: Self.whole, environment: ["API_KEY": "hunter2"])
         #expect(configuration.listen == "127.0.0.1:8080" && configuration.mode == .automatic)

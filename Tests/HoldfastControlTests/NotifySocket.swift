@@ -1,4 +1,5 @@
 import Foundation
+import LocalSockets
 import Testing
 
 @testable import HoldfastControl

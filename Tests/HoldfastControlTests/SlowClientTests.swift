@@ -1,4 +1,5 @@
 import Foundation
+import LocalSockets
 import NIOCore
 import NIOEmbedded
 import NIOPosix

@@ -45,6 +45,38 @@ struct ConfigurationTests {
         #expect(gateway.routes.routes.map(\.origin.host) == ["b.example"])
     }
 
+    @Test func takesAListOfListeners() throws {
+        var file = try HoldfastConfiguration.Configuration(
+            yaml: "version: 1\nlisten: [{unix: h.sock, mode: 0600}, 127.0.0.1:9]"
+        )
+        file.file = "/etc/holdfast/holdfast.yaml"
+        let routes = try GatewayRoutes(origin: GatewayOrigin("http://b.example"))
+        var gateway = try GatewayConfiguration(file, routes: routes)
+        #expect(
+            gateway.listeners == [
+                .unix(path: "/etc/holdfast/h.sock", mode: 0o600), .address(ListenAddress(host: "127.0.0.1", port: 9)),
+            ]
+        )
+        #expect(gateway.host == "127.0.0.1" && gateway.port == 9)
+        gateway.port = 10
+        gateway.host = "::1"
+        #expect(gateway.listeners.count == 2 && "\(gateway.listeners[1])" == "[::1]:10")
+        gateway.listeners.removeLast()
+        #expect(gateway.host == "" && gateway.port == 0)
+        gateway.host = "127.0.0.1"
+        #expect("\(gateway.listeners[0])" == "127.0.0.1:0" && gateway.listeners.count == 2)
+        #expect(throws: ListenAddress.Refusal.self) { try ListenAddress("/run/h.sock:80") }
+    }
+
+    @Test func tooLongPathOfASocketIsAFinding() throws {
+        var file = HoldfastConfiguration.Configuration()
+        file.listeners = [.unix(path: "/run/" + String(repeating: "a", count: 200), mode: 0o660)]
+        let routes = try GatewayRoutes(origin: GatewayOrigin("http://b.example"))
+        let error = #expect(throws: ConfigurationError.self) { try GatewayConfiguration(file, routes: routes) }
+        #expect(error?.findings.map(\.setting) == ["listen"])
+        #expect(error?.description.contains("needs 205 bytes; the limit of the system is") == true)
+    }
+
     @Test func unusableRoutesAreFindings() throws {
         let file = HoldfastConfiguration.Configuration()
         let none = #expect(throws: ConfigurationError.self) { try GatewayConfiguration(file) }

@@ -13,7 +13,8 @@ struct LimitPageTests {
         let store = CacheManager.Configuration()
         let options = EngineOptions()
         let counted: [String: Int] = [
-            "connections": configuration.maximumConnections, "request line": configuration.messageLimits.startLine,
+            "listeners": GatewayListener.limit, "connections": configuration.maximumConnections,
+            "request line": configuration.messageLimits.startLine,
             "field lines": configuration.messageLimits.fieldBlock,
             "number of field lines": configuration.messageLimits.fieldCount,
             "chunk line": configuration.messageLimits.chunkLine,

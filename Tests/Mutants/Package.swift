@@ -109,11 +109,12 @@ let package = Package(
             dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, yams],
             swiftSettings: settings
         ),
+        .target(name: "LocalSockets", swiftSettings: settings),
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics", httpTypes, nioCore,
-                nioPosix, nioSSL, logging, serviceLifecycle,
+                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics", httpTypes,
+                nioCore, nioPosix, nioSSL, logging, serviceLifecycle,
             ],
             swiftSettings: settings
         ),
@@ -125,17 +126,16 @@ let package = Package(
         .target(
             name: "HoldfastControl",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioPosix, crypto, logging,
-                hummingbird, hummingbirdCore, serviceLifecycle,
+                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioPosix,
+                crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HoldfastControlTests",
             dependencies: [
-                "HoldfastControl", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes,
-                nioCore, nioPosix,
-                nioEmbedded, logging, yams,
+                "HoldfastControl", "LocalSockets", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache",
+                "HoldfastTesting", httpTypes, nioCore, nioPosix, nioEmbedded, logging, yams,
             ],
             swiftSettings: settings
         ),
@@ -161,7 +161,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "HoldfastGateway", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache", "OfflineStore",
+                "HoldfastGateway", "LocalSockets", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache",
+                "OfflineStore",
                 "HoldfastTesting", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
             // They compare with pages of the documentation, which are not here.

@@ -8,16 +8,29 @@
 
 /// A range of IP addresses that begin with the same bits (`10.0.0.0/8`, `fd00::/8`), or one address
 /// (`192.0.2.7`). RFC 4632 §3.1, RFC 4291 §2.3
+///
+/// `unix` stands for all clients that connect through a Unix socket, which have no address. No
+/// range of addresses contains them.
 public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     /// The text from which the range was made.
     public let description: String
+    /// Empty for the clients of Unix sockets.
     private let bytes: [UInt8]
     private let bits: Int
+
+    /// The name of every client that connects through a Unix socket, in place of an address.
+    package static let unixName = "unix"
 
     /// - Parameter text: an address, optionally with a prefix length in bits. `nil` is returned if
     ///   a bit behind the prefix is not 0: the text would seem to name fewer addresses than the
     ///   range contains.
     public init?(_ text: String) {
+        if text == Self.unixName {
+            description = text
+            bytes = []
+            bits = 0
+            return
+        }
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let address = parts.first.flatMap({ Self.bytes(of: String($0)) }), parts.count <= 2 else { return nil }
         let written = parts.first.map { $0.contains(":") ? 128 : 32 } ?? 0
@@ -39,6 +52,7 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     /// Whether an address is in the range. An IPv4 address in IPv6 notation (`::ffff:10.0.0.7`) is
     /// compared as IPv4.
     public func contains(_ address: String) -> Bool {
+        if bytes.isEmpty { return address == Self.unixName }
         guard let other = Self.bytes(of: address), other.count == bytes.count else { return false }
         let whole = bits / 8
         guard other.prefix(whole) == bytes.prefix(whole) else { return false }

@@ -12,6 +12,16 @@ extension Configuration {
         control.tokens.map { Token(name: $0.name, file: besideFile($0.file), scope: $0.scope) }
     }
 
+    /// Where the gateway listens, with the paths at which its Unix sockets are made.
+    public var resolvedListeners: [Listener] {
+        listeners.map { listener in
+            switch listener {
+            case .address: listener
+            case .unix(let path, let mode): .unix(path: besideFile(path), mode: mode)
+            }
+        }
+    }
+
     private func besideFile(_ path: String) -> String {
         guard !path.hasPrefix("/"), let file, let slash = file.lastIndex(of: "/") else { return path }
         return String(file[...slash]) + path

@@ -231,8 +231,8 @@ public struct Configuration: Sendable {
     public static let version = 1
     /// The file's path; `nil` for a configuration made in Swift.
     public var file: String?
-    /// `listen`: host and port.
-    public var listen: String?
+    /// `listen`: where the gateway listens; empty for its default address.
+    public var listeners: [Listener] = []
     /// `threads`: the number of threads that serve connections.
     public var threads: Int?
     /// `mode`

@@ -137,7 +137,7 @@ extension TopSetting {
         for item in try value.list(of: "addresses such as '10.0.0.0/8'") {
             guard let range = AddressRange(try item.text("an address")) else {
                 throw Refusal(
-                    "\(item.shown) is not an address or a range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8'.",
+                    "\(item.shown) is not an address or a range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8', or 'unix' for the clients of Unix sockets.",
                     line: item.line
                 )
             }

@@ -32,11 +32,7 @@ struct TopSetting: Sendable {
     static let all: [TopSetting] = top + control + clients + health + metrics + store + limits + origins
 
     private static let top = [
-        TopSetting(
-            "listen",
-            read: { (value, configuration) throws(Refusal) in configuration.listen = try listen(value) },
-            written: { $0.listen ?? "127.0.0.1:8080" }
-        ),
+        listening,
         TopSetting(
             "threads",
             read: { (value, configuration) throws(Refusal) in configuration.threads = try value.integer(1...1024) },

@@ -1,6 +1,7 @@
 public import HTTPCache
 public import HoldfastMetrics
 import Hummingbird
+import LocalSockets
 public import Logging
 public import NIOCore
 import NIOPosix

@@ -1,3 +1,5 @@
+public import LocalSockets
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -18,12 +20,7 @@ public struct ControlSocket: Sendable, Hashable {
     public static let maximumPath = UnixAddress.maximumPath
 
     /// Why a path cannot be used.
-    public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Sentences that name the path, the limit and the next step.
-        public let description: String
-        /// Whether the reason is another process that listens there.
-        public var isInUse = false
-    }
+    public typealias Refusal = SocketRefusal
 
     /// The socket at a path.
     public init(path: String) { self.path = path }
@@ -50,80 +47,18 @@ public struct ControlSocket: Sendable, Hashable {
     }
 
     /// The result of trying to connect.
-    public enum Reach: Sendable, Hashable {
-        /// A process listens.
-        case live
-        /// There is no socket, or no process listens.
-        case nobody
-        /// The user may not connect, or it cannot be told whether a process listens.
-        case denied
-    }
+    public typealias Reach = SocketReach
 
     /// Tries to connect.
-    public var reach: Reach {
-        guard let address = UnixAddress(path) else { return .nobody }
-        let descriptor = UnixAddress.open()
-        guard descriptor >= 0 else { return .denied }
-        defer { close(descriptor) }
-        if address.withPointer({ connect(descriptor, $0, $1) }) == 0 { return .live }
-        return [ECONNREFUSED, ENOENT, ENOTDIR].contains(errno) ? .nobody : .denied
-    }
+    public var reach: Reach { place.reach }
 
-    // MARK: Checking it
-
-    /// The folder of the socket.
-    var folder: String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/." : String(path[..<slash])
-    }
-
-    /// - Parameter paths: the paths at which it will be for a time.
-    func checkLength(of paths: [String]) throws(Refusal) {
-        let longest = paths.map(\.utf8.count).max() ?? 0
-        guard longest <= Self.maximumPath else {
-            throw Refusal(
-                description: "The path of the control socket '\(path)' needs \(longest) bytes; "
-                    + "the limit of the system is \(Self.maximumPath). "
-                    + "Name a shorter one with 'control.socket' in the configuration file, or set RUNTIME_DIRECTORY."
-            )
-        }
-    }
-
-    /// Makes sure that a file at the path may be replaced: only a socket without a process may.
-    func checkFile() throws(Refusal) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFSOCK else {
-            throw Refusal(
-                description: "'\(path)' is no socket. Move the file, "
-                    + "or name another path with 'control.socket' in the configuration file."
-            )
-        }
-        switch reach {
-        case .nobody: return
-        case .live: throw refusalInUse
-        case .denied:
-            throw Refusal(
-                description: "The control socket '\(path)' belongs to user \(status.st_uid). Remove it, "
-                    + "or name another path with 'control.socket' in the configuration file."
-            )
-        }
-    }
-
-    /// For a path that another process has.
-    var refusalInUse: Refusal {
-        Refusal(
-            description: "Another process listens on the control socket '\(path)'. "
-                + "Name another path with 'control.socket' in the configuration file.",
-            isInUse: true
-        )
-    }
-
-    /// For an error of the system.
-    func refusal(_ code: CInt) -> Refusal {
-        Refusal(
-            description: "The control socket '\(path)' cannot be made: \(String(cString: strerror(code))). "
-                + "Name another path with 'control.socket' in the configuration file."
+    /// The socket as a place in the file system, with the words of messages.
+    var place: SocketPlace {
+        SocketPlace(
+            path: path,
+            kind: "control socket",
+            setting: "'control.socket' in the configuration file",
+            furtherAdvice: ", or set RUNTIME_DIRECTORY"
         )
     }
 }

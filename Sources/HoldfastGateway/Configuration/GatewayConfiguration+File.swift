@@ -10,19 +10,31 @@ extension GatewayConfiguration {
     /// - Parameters:
     ///   - routes: routes that replace the file's.
     ///   - listen: an address that replaces the file's.
-    /// - Throws: `ConfigurationError` if the file has no routes or unusable ones, or if its
-    ///   `listen` is not an address.
+    /// - Throws: `ConfigurationError` if the file has no routes or unusable ones, or if a listener
+    ///   cannot be used: the path of its Unix socket is too long.
     public init(
         _ configuration: HoldfastConfiguration.Configuration,
         routes: GatewayRoutes? = nil,
         listen: ListenAddress? = nil
     ) throws {
+        try self.init(configuration, routes: routes, listeners: listen.map { [.address($0)] } ?? [])
+    }
+
+    /// The same, with any number of listeners.
+    ///
+    /// - Parameters:
+    ///   - routes: routes that replace the file's.
+    ///   - listeners: listeners that replace the file's, unless there are none.
+    /// - Throws: `ConfigurationError`
+    public init(
+        _ configuration: HoldfastConfiguration.Configuration,
+        routes: GatewayRoutes? = nil,
+        listeners: [GatewayListener]
+    ) throws {
         let routes = try routes ?? GatewayRoutes(configuration.routes, file: configuration.file)
         self.init(routes: routes)
-        if let address = try listen ?? configuration.listenAddress {
-            host = address.host
-            port = address.port
-        }
+        let wanted = listeners.isEmpty ? try [GatewayListener](configuration) : listeners
+        if !wanted.isEmpty { self.listeners = wanted }
         let limits = configuration.limits
         if let connections = limits.connections { maximumConnections = connections }
         maximumConnectionsPerClient = limits.connectionsPerClient
@@ -100,19 +112,6 @@ extension GatewayRoutes {
         } catch let refusal as GatewayRoutes.Refusal {
             report(refusal.route, refusal.route == nil ? "routes" : nil, refusal.description)
             throw ConfigurationError(findings)
-        }
-    }
-}
-
-extension HoldfastConfiguration.Configuration {
-    fileprivate var listenAddress: ListenAddress? {
-        get throws {
-            guard let listen else { return nil }
-            do {
-                return try ListenAddress(listen)
-            } catch {
-                throw ConfigurationError([.init(file: file, setting: "listen", message: "\(error)")])
-            }
         }
     }
 }

@@ -1,16 +1,15 @@
 public import HoldfastConfiguration
 
-/// The settings of a gateway. All but the address can change while it runs. Everything but the
+/// The settings of a gateway. All but the listeners can change while it runs. Everything but the
 /// routes has a default.
 public struct GatewayConfiguration: Sendable {
     /// The routes. Requests go to no other origins than theirs, whatever the request names.
     ///
     /// Give the transport the same routes: ``OriginTransport/Configuration/routes``.
     public var routes: GatewayRoutes
-    /// The address to listen on: a name or an IP address.
-    public var host: String
-    /// The port to listen on; 0 for any that is free.
-    public var port: Int
+    /// The places where it listens, at most ``GatewayListener/limit``. ``host`` and ``port`` are
+    /// those of the first address among them.
+    public var listeners: [GatewayListener]
     /// The name of this gateway in `Via`; a token. In requests the instance is appended, so that a
     /// request that comes back is rejected. RFC 9110 §7.6.3
     public var pseudonym = "holdfast"
@@ -33,7 +32,8 @@ public struct GatewayConfiguration: Sendable {
     /// The most bytes of unneeded content that are read so that the connection stays open: a GET's,
     /// or those after an early response. 1 MiB
     public var discardedContentLimit = 1 << 20
-    /// Proxies in front of this gateway, by their addresses. This gateway adds its own values to
+    /// Proxies in front of this gateway, by their addresses; `unix` for those that connect through
+    /// a Unix socket. This gateway adds its own values to
     /// their `Forwarded`, `X-Forwarded-For` and `X-Forwarded-Proto`. It replaces these fields of
     /// all other clients.
     public var trustedClients: [AddressRange] = []
@@ -68,6 +68,9 @@ public struct GatewayConfiguration: Sendable {
     public struct Timeouts: Sendable, Hashable {
         /// To begin a request: the first one, or the next one on a kept connection. 60 s
         public var request = Duration.seconds(60)
+        /// For the first request of a connection that was accepted before the gateway stops. Later
+        /// the connection is closed. 2 s
+        public var lateRequest = Duration.seconds(2)
         /// To send a whole request head, from its first byte. 30 s
         public var head = Duration.seconds(30)
         /// To send the next bytes of a request's content. 60 s
@@ -93,13 +96,56 @@ public struct GatewayConfiguration: Sendable {
     ///   - port: the port to listen on; 0 for any free one.
     public init(routes: GatewayRoutes, host: String = "127.0.0.1", port: Int = 8080) {
         self.routes = routes
-        self.host = host
-        self.port = port
+        listeners = [.address(ListenAddress(host: host, port: port))]
     }
 
     /// A configuration with the defaults, for one origin.
     public init(origin: GatewayOrigin, host: String = "127.0.0.1", port: Int = 8080) {
         self.init(routes: GatewayRoutes(origin: origin), host: host, port: port)
+    }
+}
+
+/// The listeners.
+extension GatewayConfiguration {
+    /// Why a gateway cannot listen with these settings.
+    public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+        /// A sentence that states what is expected.
+        public let description: String
+    }
+
+    /// The address to listen on: a name or an IP address; empty if the gateway listens on none.
+    public var host: String {
+        get { address?.host ?? "" }
+        set { address = ListenAddress(host: newValue, port: port) }
+    }
+
+    /// The port to listen on; 0 for any that is free.
+    public var port: Int {
+        get { address?.port ?? 0 }
+        set { address = ListenAddress(host: host, port: newValue) }
+    }
+
+    /// The first address of the listeners. A new one takes its place, or the first place.
+    private var address: ListenAddress? {
+        get {
+            for case .address(let address) in listeners { return address }
+            return nil
+        }
+        set {
+            guard let newValue else { return }
+            let index = listeners.firstIndex { if case .address = $0 { true } else { false } }
+            if let index { listeners[index] = .address(newValue) } else { listeners.insert(.address(newValue), at: 0) }
+        }
+    }
+
+    /// - Throws: ``Refusal``
+    func checkListeners() throws(Refusal) {
+        guard !listeners.isEmpty else { throw Refusal(description: "The gateway has no listener. Name at least one.") }
+        guard listeners.count <= GatewayListener.limit else {
+            throw Refusal(
+                description: "The gateway has \(listeners.count) listeners. The limit is \(GatewayListener.limit)."
+            )
+        }
     }
 }
 

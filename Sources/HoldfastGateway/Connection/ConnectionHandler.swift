@@ -11,6 +11,8 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     typealias OutboundOut = ByteBuffer
 
     private let service: GatewayService
+    /// The name of the client: its IP address.
+    private let client: String?
     private let executor: LoopExecutor
     private let lookups: DiskLookups
     private let telemetry: LoopTelemetry
@@ -20,7 +22,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     private var context: ChannelHandlerContext?
     private lazy var session = ClientSession(
         service: service,
-        client: GatewayClient(address: context?.remoteAddress?.ipAddress),
+        client: GatewayClient(address: client),
         executor: executor,
         lookups: lookups,
         telemetry: telemetry
@@ -31,6 +33,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     private var contentWantedAt = NIODeadline.now()
     private var pace: UploadPace
     private let deadline: ClientDeadline
+    private let lateRequest: TimeAmount
     /// Whether the channel was asked for bytes and has brought none since.
     private var isReadWanted = false
     private var isProceeding = false
@@ -38,25 +41,20 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     /// When the bytes came that the channel is handing over; `nil` if it is not.
     private var readAt: NIODeadline?
 
-    init(
-        service: GatewayService,
-        hot: HotTable,
-        executor: LoopExecutor,
-        lookups: DiskLookups,
-        telemetry: LoopTelemetry,
-        round: LoopRound
-    ) {
+    init(service: GatewayService, client: String?, loop: ServingLoop) {
         self.service = service
-        self.executor = executor
-        self.lookups = lookups
-        self.telemetry = telemetry
+        self.client = client
+        executor = loop.executor
+        lookups = loop.lookups
+        telemetry = loop.telemetry.value
         let timeouts = service.configuration.timeouts
         deadline = ClientDeadline(timeouts)
-        output = ConnectionOutput(round: round, patience: timeouts.write.timeAmount)
+        lateRequest = timeouts.lateRequest.timeAmount
+        output = ConnectionOutput(round: .of(loop.eventLoop), patience: timeouts.write.timeAmount)
         writer = HTTP1ResponseWriter(
             service: service,
             executor: executor,
-            hot: hot,
+            hot: loop.hot.value,
             telemetry: telemetry,
             output: output
         )
@@ -111,7 +109,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case ChannelEvent.inputClosed: closeInput()
-        case is DrainEvent: if machine.drain() { close() }
+        case is DrainEvent: drain()
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -121,6 +119,15 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         case .none: break
         case .proceed: proceed()
         case .failContent(let refusal): failContent(refusal)
+        case .close: close()
+        }
+    }
+
+    private func drain() {
+        switch machine.drain() {
+        case .none: break
+        // From now on, less time is left for it. A channel that is not active yet begins later.
+        case .awaitRequest: if deadline.awaited == .request { begin(.request) }
         case .close: close()
         }
     }
@@ -293,7 +300,9 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     }
 
     private func begin(_ step: ClientDeadline.Step) {
-        if let context { deadline.begin(step, on: context.eventLoop) }
+        guard let context else { return }
+        let limit = step == .request && machine.isDraining ? lateRequest : nil
+        deadline.begin(step, within: limit, on: context.eventLoop)
     }
 
     private func close() {

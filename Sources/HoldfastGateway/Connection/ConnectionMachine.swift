@@ -55,6 +55,15 @@ struct ConnectionMachine {
         case close
     }
 
+    /// The actions when the gateway stops.
+    enum DrainAction {
+        case none
+        /// Wait for the first request, for a short time: the client has connected and may have sent
+        /// it, and no response says that it is not served.
+        case awaitRequest
+        case close
+    }
+
     /// The actions after a deadline passed.
     enum TimeOutAction {
         /// Respond that the request is not valid, then close.
@@ -128,7 +137,9 @@ struct ConnectionMachine {
     private var state = State.idle
     private var decoder: RequestDecoder
     private var isInputClosed = false
-    private var isDraining = false
+    private(set) var isDraining = false
+    /// Whether a request has come.
+    private var hasBegun = false
     /// Bytes of unwanted content, or after a refusal, that are read before the connection is closed
     /// for them.
     private var discardable: Int
@@ -200,14 +211,14 @@ struct ConnectionMachine {
         }
     }
 
-    /// The gateway stops: the current exchange is finished, and no new one is begun.
-    ///
-    /// - Returns: whether the connection must be closed.
-    mutating func drain() -> Bool {
+    /// The gateway stops: the current exchange is finished, and no new one is begun, but the first
+    /// one of the connection.
+    mutating func drain() -> DrainAction {
         isDraining = true
-        guard case .idle = state, !decoder.isInsideMessage else { return false }
+        guard case .idle = state, !decoder.isInsideMessage else { return .none }
+        guard hasBegun else { return .awaitRequest }
         state = .closed
-        return true
+        return .close
     }
 
     /// The rest of a head, or of content, did not come in time.
@@ -241,6 +252,7 @@ struct ConnectionMachine {
     /// The request with this head was served; it had no content, and wanted to be followed by
     /// others.
     mutating func skipRequest(_ head: ByteBuffer) {
+        hasBegun = true
         decoder.skipHead(head)
     }
 
@@ -250,12 +262,13 @@ struct ConnectionMachine {
         do throws(MessageRefusal) {
             guard let head = try decoder.nextHead() else {
                 let isInsideHead = decoder.isInsideMessage
-                guard isInputClosed || isDraining && !isInsideHead else {
+                guard isInputClosed || isDraining && hasBegun && !isInsideHead else {
                     return isInsideHead ? .waitForHead : .waitForRequest
                 }
                 state = .closed
                 return .close
             }
+            hasBegun = true
             let hasContent = head.framing != .none && head.framing != .length(0)
             if !hasContent { _ = try decoder.nextContent() }
             state = .exchange(

@@ -9,6 +9,8 @@ final class ConnectionRegistry: Sendable {
         /// The number of open connections by the client's address.
         var counts: [String: Int] = [:]
         var isDraining = false
+        /// Whether the time to drain is over.
+        var isOver = false
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -21,13 +23,16 @@ final class ConnectionRegistry: Sendable {
 
     /// The number of open connections.
     var count: Int { state.withLock { $0.channels.count } }
+    /// Whether ``beginDraining()`` was called.
+    var isDraining: Bool { state.withLock { $0.isDraining } }
 
-    /// Admits a connection until it is closed, whatever the limits are then.
+    /// Admits a connection until it is closed, whatever the limits are then. One that was accepted
+    /// when the gateway began to stop is admitted too: its client was not refused.
     ///
+    /// - Parameter client: its client's IP address, or the name of all that have none.
     /// - Returns: the reason if it is not admitted.
-    func admit(_ channel: any Channel, _ configuration: GatewayConfiguration) -> Excess? {
+    func admit(_ channel: any Channel, of client: String?, _ configuration: GatewayConfiguration) -> Excess? {
         let id = ObjectIdentifier(channel)
-        let client = channel.remoteAddress?.ipAddress
         let excess = state.withLock { $0.admit(channel, id, client, configuration) }
         guard excess == nil else { return excess }
         channel.closeFuture.whenComplete { _ in self.state.withLock { $0.forget(id, client) } }
@@ -69,12 +74,13 @@ final class ConnectionRegistry: Sendable {
     }
 
     /// Closes idle connections at once, and the others after their current exchange, or when the
-    /// time is over.
+    /// time is over. Call it when no more connections are accepted.
     func drain(within time: Duration, on loop: any EventLoop) async {
         beginDraining()
         let open = state.withLock { Array($0.channels.values) }
         for channel in open { channel.pipeline.fireUserInboundEventTriggered(DrainEvent()) }
-        let over = loop.scheduleTask(in: time.timeAmount) {
+        let over = loop.scheduleTask(in: time.timeAmount) { [self] in
+            state.withLock { $0.isOver = true }
             for channel in open { channel.close(promise: nil) }
         }
         for channel in open { try? await channel.closeFuture.get() }
@@ -89,7 +95,7 @@ extension ConnectionRegistry.State {
         _ client: String?,
         _ configuration: GatewayConfiguration
     ) -> ConnectionRegistry.Excess? {
-        guard !isDraining, channels.count < configuration.maximumConnections else { return .all }
+        guard !isOver, channels.count < configuration.maximumConnections else { return .all }
         // Counted even without a limit: one may be set while the connections are open.
         if let client {
             let count = counts[client, default: 0]

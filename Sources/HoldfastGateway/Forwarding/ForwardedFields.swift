@@ -65,6 +65,12 @@ enum ForwardedFields {
             for field in client.fields { fields.append(field) }
             return
         }
+        if client.isLocal, claimed.contains(.xForwardedFor) {
+            // The proxy's own address, which would follow, is none.
+            fields.append(
+                HTTPField(name: .xForwardedFor, value: claimed[values: .xForwardedFor].joined(separator: ", "))
+            )
+        }
         for own in client.fields {
             guard claimed.contains(own.name) else {
                 fields.append(own)

@@ -1,9 +1,10 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastConfiguration
 
 /// The client of a connection.
 final class GatewayClient: Sendable {
-    /// Its IP address; `nil` for a socket without one.
+    /// Its IP address; ``localName`` for a Unix socket.
     let address: String?
     /// The fields that describe it to origins: those of RFC 7239, and the older ones. The protocol
     /// is http, because this gateway is used without TLS.
@@ -11,11 +12,21 @@ final class GatewayClient: Sendable {
     /// The client whose share of an origin's places its own requests use.
     private let own: RequestClient
 
+    /// The name of every client that connects through a Unix socket. It stands for an address where
+    /// clients are told apart: in `clients.trusted` and `clients.purgers`, and in limits.
+    static let localName = AddressRange.unixName
+
+    /// Whether it connects through a Unix socket.
+    var isLocal: Bool { address == Self.localName }
+
     init(address: String?) {
         self.address = address
         own = address.map { RequestClient($0) } ?? .none
         var fields = [HTTPField(name: .xForwardedProto, value: "http")]
-        if let address {
+        if address == Self.localName {
+            // It has no address for the older field. RFC 7239 §6.3 has a form for names.
+            fields.append(HTTPField(name: .forwarded, value: "for=_unix;proto=http"))
+        } else if let address {
             fields.append(HTTPField(name: .xForwardedFor, value: address))
             let node = address.contains(":") ? "\"[\(address)]\"" : address
             fields.append(HTTPField(name: .forwarded, value: "for=\(node);proto=http"))

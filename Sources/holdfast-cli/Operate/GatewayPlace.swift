@@ -5,6 +5,7 @@ import Holdfast
 import HoldfastConfiguration
 import HoldfastControl
 import HoldfastGateway
+import LocalSockets
 
 /// The options by which a command finds a gateway or its store, and how it writes its result.
 struct GatewayPlace: ParsableArguments {

@@ -46,7 +46,7 @@ struct TriedRequest: Encodable, Sendable {
 
     private static func send(to target: TargetURI, at address: String, by client: HTTPClient) async throws -> Self {
         let start = ContinuousClock.now
-        var request = HTTPClientRequest(url: "http://\(try reachable(address))\(target.requestTarget)")
+        var request = HTTPClientRequest(url: "\(try reachable(address))\(target.requestTarget)")
         request.headers.add(name: "Host", value: target.authority)
         let response = try await client.execute(request, timeout: timeLimit)
         var bytes = 0
@@ -55,13 +55,20 @@ struct TriedRequest: Encodable, Sendable {
         return TriedRequest(response, target, bytes: bytes, milliseconds: Int64(length / .milliseconds(1)))
     }
 
-    /// The address to connect to: no connection can be made to "every address".
+    /// The URL to connect to: no connection can be made to "every address".
     private static func reachable(_ address: String) throws -> String {
+        if address.hasPrefix("unix:") {
+            // The form of the client for a Unix socket: its path is in place of the host.
+            let path = address.dropFirst("unix:".count).utf8.map { byte in
+                "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+            return "http+unix://\(path.joined())"
+        }
         let parsed = try ListenAddress(address)
         switch parsed.host {
-        case "0.0.0.0": return "127.0.0.1:\(parsed.port)"
-        case "::": return "[::1]:\(parsed.port)"
-        default: return address
+        case "0.0.0.0": return "http://127.0.0.1:\(parsed.port)"
+        case "::": return "http://[::1]:\(parsed.port)"
+        default: return "http://\(address)"
         }
     }
 

@@ -1,6 +1,7 @@
 import CommandLineSupport
 import Holdfast
 import HoldfastControl
+import LocalSockets
 import NIOHTTP1
 
 /// A store that is purged, or whose pins are changed: through the gateway that has it open, or by

@@ -18,8 +18,9 @@ enum DescriptorLimit {
     ///   - connections: of clients. Each may need one more to the origin, and the store needs some.
     ///   - threads: each needs some for its event loop. The process ends if an event loop cannot
     ///     be made.
+    ///   - listeners: each needs one for each thread, and some for itself.
     /// - Throws: ``CommandFailure`` if the limit is too low for the gateway alone.
-    static func raise(for connections: Int, threads: Int, _ logger: Logger) throws {
+    static func raise(for connections: Int, threads: Int, listeners: Int, _ logger: Logger) throws {
         #if canImport(Glibc)
             let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         #else
@@ -27,7 +28,7 @@ enum DescriptorLimit {
         #endif
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }
-        let least = rlim_t(56 + 12 * threads)
+        let least = rlim_t(56 + 12 * threads + (threads + 2) * (listeners - 1))
         let wanted = least + rlim_t(connections) * 2 + 256
         guard limit.rlim_cur < wanted else { return }
         limit.rlim_cur = min(wanted, limit.rlim_max)

@@ -4,6 +4,7 @@ import Holdfast
 import HoldfastControl
 import HoldfastGateway
 import HoldfastMetrics
+import LocalSockets
 import NIOCore
 
 extension GatewayProcess {
@@ -99,11 +100,6 @@ extension GatewayProcess {
         }
         let hosts = settings.file.control.hosts
         return ControlNetwork(host: address.host, port: address.port, tokens: tokens, hosts: hosts)
-    }
-
-    /// Whether an error is about the control plane, and says so.
-    static func isOfControl(_ error: any Error) -> Bool {
-        error is ControlSocket.Refusal || error is ControlNetwork.Refusal || error is ControlToken.Refusal
     }
 
     /// A relative path is relative to the working directory, which may change.

@@ -7,14 +7,6 @@ import NIOCore
 import ServiceLifecycle
 import UnixSignals
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// The parts of a gateway. It connects them and runs them until a signal ends them.
 struct GatewayProcess: Sendable {
     let configuration: ReloadableConfiguration
@@ -31,6 +23,7 @@ struct GatewayProcess: Sendable {
     static func run(
         _ settings: ServeSettings,
         _ named: NamedSettings,
+        _ listeners: [GatewayListener],
         on group: any EventLoopGroup,
         _ signals: UnixSignalsSequence,
         _ logger: Logger,
@@ -39,7 +32,7 @@ struct GatewayProcess: Sendable {
         let store = try await open(settings, logger)
         let process: GatewayProcess
         do {
-            process = try await start(settings, named, from: store, on: group, logger, levels)
+            process = try await start(settings, named, listeners, from: store, on: group, logger, levels)
         } catch {
             try await store.close()
             throw error
@@ -86,6 +79,7 @@ struct GatewayProcess: Sendable {
     private static func start(
         _ settings: ServeSettings,
         _ named: NamedSettings,
+        _ listeners: [GatewayListener],
         from store: CacheManager,
         on group: any EventLoopGroup,
         _ logger: Logger,
@@ -109,8 +103,10 @@ struct GatewayProcess: Sendable {
         await staleness.restore()
         let purging = ControlledPurging()
         let health = GatewayHealth()
+        var gateway = settings.gateway
+        gateway.listeners = listeners
         let server = GatewayServer(
-            configuration: settings.gateway,
+            configuration: gateway,
             engine: engine,
             group: group,
             logger: logger,
@@ -142,20 +138,14 @@ struct GatewayProcess: Sendable {
         do {
             health.connect(to: HealthWatch(operations: operations, loops: Array(group.makeIterator())))
             control = try await makeControl(settings, operations, store, purging, metrics, on: group, logger)
-            let address = try await server.start()
+            // Before: clients may wait on a socket of the service manager, and are served at once.
             health.enter(.serving)
-            control?.listens(at: "\(address)")
-            StandardStream.output.line("holdfast listening on http://\(address)")
+            let addresses = try await server.startListening()
+            announce(addresses, to: control)
         } catch {
             await engine.shutDown()
             await transport.shutDown()
-            if isOfControl(error) { throw CommandFailure("\(error)") }
-            let wanted = ListenAddress(host: settings.gateway.host, port: settings.gateway.port)
-            // The library's own text describes its system call, which does not help the user.
-            let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
-            throw CommandFailure(
-                "The gateway cannot listen on '\(wanted)': \(why). Choose another address with '--listen'."
-            )
+            throw failure(error)
         }
         control?.enter(.serving)
         return GatewayProcess(
@@ -168,6 +158,26 @@ struct GatewayProcess: Sendable {
             supervision: Supervision(operations, loops: Array(group.makeIterator()), logger),
             logger: logger
         )
+    }
+
+    /// Prints one line for each address, for people and scripts.
+    private static func announce(_ addresses: [ListenAddress], to control: ControlServer?) {
+        let first = addresses.first { $0.path == nil } ?? addresses.first
+        if let first { control?.listens(at: "\(first)") }
+        for address in addresses {
+            StandardStream.output.line("holdfast listening on \(address.path == nil ? "http://" : "")\(address)")
+        }
+    }
+
+    /// The error of a start, with the next step.
+    private static func failure(_ error: any Error) -> CommandFailure {
+        guard let failure = error as? ListenFailure else { return CommandFailure("\(error)") }
+        switch failure.listener {
+        case .address: return CommandFailure("\(failure). Choose another address with '--listen'.")
+        // Its cause names the path and the next step.
+        case .unix: return CommandFailure("\(failure.cause)")
+        case .inherited: return CommandFailure("\(failure). Look at the socket unit of the service manager.")
+        }
     }
 
     private func run(_ store: CacheManager, _ signals: UnixSignalsSequence) async throws {

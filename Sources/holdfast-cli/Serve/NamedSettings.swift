@@ -11,7 +11,8 @@ struct NamedSettings: Sendable {
 
     let file: String?
     let origin: GatewayOrigin?
-    let listen: ListenAddress?
+    /// Empty if they name none.
+    let listen: [ListenAddress]
     let store: String?
     let mode: OfflineMode?
     let threads: Int?
@@ -37,13 +38,7 @@ struct NamedSettings: Sendable {
                 throw Refusal(description: "\(place) takes an absolute http or https URL: \(error)")
             }
         }
-        listen = try text(arguments.listen, .listen).map { text, place in
-            do {
-                return try ListenAddress(text)
-            } catch {
-                throw Refusal(description: "\(place) takes 'HOST:PORT': \(error)")
-            }
-        }
+        listen = try Self.addresses(arguments.listen, ServeVariable.listen.value(in: environment))
         mode = try text(arguments.mode?.rawValue, .mode).map { text, place in
             guard let mode = Serve.Mode(rawValue: text) else {
                 let known = Serve.Mode.allCases.map(\.rawValue).joined(separator: ", ")
@@ -56,6 +51,24 @@ struct NamedSettings: Sendable {
                 throw Refusal(description: "\(place) takes a number from 1 to 1024, not '\(text)'.")
             }
             return number
+        }
+    }
+
+    private static func addresses(_ flags: [String], _ variable: String?) throws -> [ListenAddress] {
+        let isFlag = !flags.isEmpty
+        let texts = isFlag ? flags : variable.map { $0.split(separator: ",").map { $0.filter { $0 != " " } } } ?? []
+        let place = isFlag ? "'--\(ServeVariable.listen)'" : "'\(ServeVariable.listen.rawValue)' in the environment"
+        guard texts.count <= GatewayListener.limit else {
+            throw Refusal(
+                description: "\(place) names \(texts.count) listeners. The limit is \(GatewayListener.limit)."
+            )
+        }
+        return try texts.map { text in
+            do {
+                return try ListenAddress(text)
+            } catch {
+                throw Refusal(description: "\(place) takes 'HOST:PORT': \(error)")
+            }
         }
     }
 }

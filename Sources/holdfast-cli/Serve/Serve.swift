@@ -14,7 +14,7 @@ struct Serve: AsyncParsableCommand {
         abstract: "Serves HTTP/1.1 in front of one or several origins, from a store.",
         discussion: """
             A shared cache by RFC 9111. Every response has a 'Cache-Status' field that states where it came from. One line on standard output \
-            announces that connections are accepted,
+            for each listener announces that connections are accepted,
 
               holdfast listening on http://127.0.0.1:8080
 
@@ -27,6 +27,9 @@ struct Serve: AsyncParsableCommand {
 
               holdfast storing in /home/me/.local/state/holdfast/https-api.example.com-443
 
+            'listen' of the file may be a list, with Unix sockets: '{unix: /run/holdfast/http.sock, mode: 0660}'. Sockets that a service manager passes \
+            (systemd: a socket unit) replace all listeners. Clients then wait while one process ends and the next one starts, and none is refused.
+
             'cache-dump' and 'holdfast explain --store' take this folder. A configuration file with routes names its store itself ('store.path').
 
             Other processes of the same user steer the gateway through a Unix socket, for example 'holdfast purge'. It is control.sock in $RUNTIME_DIRECTORY (set by systemd), \
@@ -38,7 +41,7 @@ struct Serve: AsyncParsableCommand {
 
             A configuration file has the same settings and more: routes to several origins, rules, limits, timeouts. The command line goes before the environment, and that \
             before the file; '--origin' replaces all routes of the file. SIGHUP reloads the file without closing connections: its rules, routes, limits, mode and fields \
-            apply from the next request on. An invalid file is rejected as a whole, and its errors are logged. The address, the threads and the store change only with a \
+            apply from the next request on. An invalid file is rejected as a whole, and its errors are logged. The listeners, the threads and the store change only with a \
             restart. SIGUSR1, SIGUSR2 and SIGALRM are ignored: the log goes to standard error, so there is no log file to reopen.
 
             Errors go to standard error, one line each. The exit status is 1 if the environment or the file is invalid, the store cannot be opened or the \
@@ -84,11 +87,11 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The address to listen on; port 0 takes a free one. The default is 127.0.0.1:8080.",
+            "An address to listen on; port 0 takes a free one. May be repeated. The default is 127.0.0.1:8080.",
             valueName: "host:port"
         )
     )
-    var listen: String?
+    var listen: [String] = []
 
     @Option(
         help: """
@@ -152,6 +155,7 @@ struct Serve: AsyncParsableCommand {
         } catch let refusal as NamedSettings.Refusal {
             throw CommandFailure(refusal.description)
         }
+        let inherited = try InheritedSocket.fromServiceManager()
         let settings = try ConfigurationFile.reporting { try ServeSettings(named) }
         // No file of this process is for other users, whatever mask the caller left: not even the
         // control socket in the moment before its permissions are set.
@@ -159,11 +163,25 @@ struct Serve: AsyncParsableCommand {
         let threads = settings.threads ?? System.coreCount
         let levels = LogLevels(.notice)
         let logger = Logger.standardError(levels)
-        try DescriptorLimit.raise(for: settings.gateway.maximumConnections, threads: threads, logger)
+        let listeners = inherited.isEmpty ? settings.gateway.listeners : inherited.map { .inherited($0) }
+        if !inherited.isEmpty {
+            logger.notice(
+                "Sockets of the service manager replace 'listen'",
+                metadata: ["gateway.listeners": "\(listeners.map(\.description).joined(separator: ", "))"]
+            )
+        }
+        try DescriptorLimit.raise(
+            for: settings.gateway.maximumConnections,
+            threads: threads,
+            listeners: listeners.count,
+            logger
+        )
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(try await GatewayProcess.run(settings, named, on: group, signals, logger, levels))
+            outcome = .success(
+                try await GatewayProcess.run(settings, named, listeners, on: group, signals, logger, levels)
+            )
         } catch {
             outcome = .failure(error)
         }

@@ -15,7 +15,7 @@ extension ServeSettings {
     func effective(_ named: NamedSettings, start: ServeSettings) -> EffectiveConfiguration {
         var effective = file.effective
         var values: [String: String] = [:]
-        values["listen"] = named.listen.map { "\($0)" }
+        if !named.listen.isEmpty { values["listen"] = Configuration.text(listeners: named.listen.map(\.description)) }
         values["mode"] = named.mode?.rawValue
         values["threads"] = named.threads.map(String.init)
         values["store.path"] = named.store

@@ -51,7 +51,7 @@ struct ServeSettings: Sendable {
         self.gateway = try GatewayConfiguration(
             file,
             routes: named.origin.map { GatewayRoutes(origin: $0) },
-            listen: named.listen
+            listeners: named.listen.map { .address($0) }
         )
         self.storage = CacheManager.Configuration(file.store)
         self.mode = named.mode ?? file.mode ?? .automatic
@@ -74,6 +74,9 @@ struct ServeSettings: Sendable {
         return known.standardDrainDelay(isControlled: start.control != .nowhere)
     }
 
+    /// Where the gateway listens, as a file would hold it.
+    private var listening: String { Configuration.text(listeners: gateway.listeners.map(\.description)) }
+
     /// Whether clients may do something for which they need a token.
     var needsTokens: Bool { file.control.listen != nil || !file.clients.purgers.isEmpty }
 
@@ -91,11 +94,7 @@ struct ServeSettings: Sendable {
         func compare(_ setting: String, _ mine: String, _ theirs: String) {
             if mine != theirs { result.append(Kept(setting: setting, kept: mine, wanted: theirs)) }
         }
-        compare(
-            "listen",
-            "\(ListenAddress(host: gateway.host, port: gateway.port))",
-            "\(ListenAddress(host: other.gateway.host, port: other.gateway.port))"
-        )
+        compare("listen", listening, other.listening)
         compare("store.path", store, other.store)
         compare("control.socket", "\(control)", "\(other.control)")
         if !needsTokens {

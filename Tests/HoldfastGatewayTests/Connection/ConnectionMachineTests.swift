@@ -168,7 +168,8 @@ struct ConnectionMachineTests {
     @Test("A stopping gateway closes a connection between requests only") func drainsBetweenRequests() {
         var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
         let request = ByteBuffer(string: "GET / HTTP/1.1\r\nHost: g\r\n\r\n")
-        guard case .next(.proceed) = machine.receive(request), case .begin = machine.beginRequest(), !machine.drain()
+        guard case .next(.proceed) = machine.receive(request), case .begin = machine.beginRequest(),
+            case .none = machine.drain()
         else {
             Issue.record("The request is not served.")
             return
@@ -179,7 +180,35 @@ struct ConnectionMachineTests {
             return
         }
         var idle = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
-        let isClosed = idle.drain()
-        #expect(isClosed)
+        guard case .next(.proceed) = idle.receive(request), case .begin = idle.beginRequest(),
+            case .proceed = idle.endResponse(keepingAlive: true), case .close = idle.drain()
+        else {
+            Issue.record("The idle connection stays open.")
+            return
+        }
+    }
+
+    @Test("A stopping gateway serves the first request of a connection that it accepted before, and no further one")
+    func servesFirstRequestWhileDraining() {
+        let request = ByteBuffer(string: "GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+        var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
+        guard case .awaitRequest = machine.drain(), case .waitForRequest = machine.beginRequest(),
+            case .next(.proceed) = machine.receive(request), case .begin = machine.beginRequest()
+        else {
+            Issue.record("The request is not served.")
+            return
+        }
+        #expect(!machine.isKeptAlive)
+        guard case .close = machine.endResponse(keepingAlive: true) else {
+            Issue.record("The connection stays open.")
+            return
+        }
+        var silent = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
+        guard case .awaitRequest = silent.drain(), case .proceed = silent.closeInput(),
+            case .close = silent.beginRequest()
+        else {
+            Issue.record("A connection whose client has left stays open.")
+            return
+        }
     }
 }

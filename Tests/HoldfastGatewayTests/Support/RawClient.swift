@@ -57,6 +57,19 @@ final class RawClient: Sendable {
         receiveBuffer: Int? = nil,
         _ body: (RawClient) async throws -> Value
     ) async throws -> Value {
+        try await connect(receiveBuffer: receiveBuffer, { try await $0.connect(host: host, port: port).get() }, body)
+    }
+
+    /// The same through a Unix socket.
+    static func with<Value>(path: String, _ body: (RawClient) async throws -> Value) async throws -> Value {
+        try await connect({ try await $0.connect(unixDomainSocketPath: path).get() }, body)
+    }
+
+    private static func connect<Value>(
+        receiveBuffer: Int? = nil,
+        _ connect: (ClientBootstrap) async throws -> any Channel,
+        _ body: (RawClient) async throws -> Value
+    ) async throws -> Value {
         let inbox = RawInbox()
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             // A busy machine may take longer than the ten seconds of NIO.
@@ -71,7 +84,7 @@ final class RawClient: Sendable {
         if let receiveBuffer {
             bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: .init(receiveBuffer))
         }
-        let channel = try await bootstrap.connect(host: host, port: port).get()
+        let channel = try await connect(bootstrap)
         let client = RawClient(channel: channel, inbox: inbox)
         do {
             let value = try await body(client)

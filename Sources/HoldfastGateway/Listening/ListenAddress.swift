@@ -1,9 +1,16 @@
-/// The address on which a gateway listens: a host and a port.
+/// The address on which a gateway listens: a host and a port, or a Unix socket.
 public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
-    /// A name or an IP address, without brackets.
+    /// A name or an IP address, without brackets; the path of a Unix socket.
     public let host: String
-    /// The port; 0 for any free one.
+    /// The port; 0 for any free one, and for a Unix socket.
     public let port: Int
+
+    /// The path of a Unix socket; `nil` for a host and a port. One that begins with `@` is a name
+    /// of the system, and no file.
+    public var path: String? { Self.isPath(host) ? host : nil }
+
+    /// No name and no IP address begins like this.
+    private static func isPath(_ host: some StringProtocol) -> Bool { host.hasPrefix("/") || host.hasPrefix("@") }
 
     /// Why a text is not an address.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
@@ -22,6 +29,9 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         guard !host.isEmpty else {
             throw Refusal(description: "'\(text)' is not 'HOST:PORT'; '0.0.0.0:\(port)' listens on all addresses.")
         }
+        guard !Self.isPath(host) else {
+            throw Refusal(description: "'\(text)' is not 'HOST:PORT': a host begins with neither '/' nor '@'.")
+        }
         self.host = String(host)
         self.port = Int(port)
     }
@@ -32,6 +42,17 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// `host:port`, an IPv6 address in brackets.
-    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    /// A Unix socket.
+    ///
+    /// - Parameter path: its absolute path.
+    init(path: String) {
+        host = path
+        port = 0
+    }
+
+    /// `host:port`, an IPv6 address in brackets; `unix:/path`.
+    public var description: String {
+        if path != nil { return "unix:\(host)" }
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
 }

@@ -1,0 +1,134 @@
+/// Where a gateway listens.
+extension Configuration {
+    /// A member of `listen`.
+    public enum Listener: Sendable, Hashable {
+        /// A host and a port: `HOST:PORT`, an IPv6 address in brackets.
+        case address(String)
+        /// A Unix socket: its path, relative to the folder of the configuration file, and its
+        /// permissions.
+        case unix(path: String, mode: UInt16)
+
+        /// The permissions of a Unix socket whose `mode` is not set: its owner and its group may
+        /// connect.
+        public static let standardMode: UInt16 = 0o660
+
+        /// The value as a file would hold it.
+        package var text: String {
+            switch self {
+            case .address(let address): address
+            case .unix(let path, let mode): "{unix: \(path), mode: \(Self.text(mode: mode))}"
+            }
+        }
+
+        /// Permissions as a file would hold them: `0660`.
+        package static func text(mode: UInt16) -> String {
+            let digits = String(mode, radix: 8)
+            return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        }
+    }
+
+    /// The most members of `listen`.
+    public static let listenerLimit = 16
+
+    /// The first host and port of ``listeners``; `nil` if there is none. A new value replaces the
+    /// whole list.
+    public var listen: String? {
+        get {
+            for case .address(let address) in listeners { return address }
+            return nil
+        }
+        set { listeners = newValue.map { [.address($0)] } ?? [] }
+    }
+
+    /// The value of `listen` as a file would hold it: one address, or a list.
+    package static func text(listeners: [String]) -> String {
+        listeners.count == 1 && !listeners[0].hasPrefix("{") ? listeners[0] : "[\(listeners.joined(separator: ", "))]"
+    }
+}
+
+extension TopSetting {
+    static let listening = TopSetting(
+        "listen",
+        read: { (value, configuration) throws(Refusal) in configuration.listeners = try listeners(value) },
+        written: {
+            $0.listeners.isEmpty ? "127.0.0.1:8080" : Configuration.text(listeners: $0.listeners.map(\.text))
+        }
+    )
+
+    private static let listenerKeys = ["address", "unix", "mode"]
+    private static let listenerForms = "'HOST:PORT', '{address: HOST:PORT}' or '{unix: PATH, mode: 0660}'"
+
+    private static func listeners(_ value: FileValue) throws(Refusal) -> [Configuration.Listener] {
+        if case .text = value { return [.address(try address(value))] }
+        guard case .list(let values, _) = value, !values.isEmpty else {
+            throw Refusal("Expected 'HOST:PORT', or a list of \(listenerForms), not \(value.shown).")
+        }
+        guard values.count <= Configuration.listenerLimit else {
+            throw Refusal("There are \(values.count) listeners. The limit is \(Configuration.listenerLimit).")
+        }
+        var result: [Configuration.Listener] = []
+        for value in values {
+            let listener = try listener(value)
+            guard !result.contains(where: { isSame($0, listener) }) else {
+                throw Refusal("\(shown(listener.text)) stands there twice.", line: value.line)
+            }
+            result.append(listener)
+        }
+        return result
+    }
+
+    /// Whether both cannot be listened on. Port 0 is another one each time.
+    private static func isSame(_ one: Configuration.Listener, _ other: Configuration.Listener) -> Bool {
+        switch (one, other) {
+        case (.address(let one), .address(let other)): one == other && !one.hasSuffix(":0")
+        case (.unix(let one, _), .unix(let other, _)): one == other
+        case (.address, .unix), (.unix, .address): false
+        }
+    }
+
+    private static func listener(_ value: FileValue) throws(Refusal) -> Configuration.Listener {
+        guard case .mapping(let entries, let line) = value else { return .address(try address(value)) }
+        var address: String?
+        var path: String?
+        var mode: UInt16?
+        for entry in entries {
+            switch entry.key {
+            case "address": address = try self.address(entry.value)
+            case "unix": path = try entry.value.text("the path of a Unix socket")
+            case "mode": mode = try permissions(entry.value)
+            default: throw Readers.unknown(entry, of: listenerKeys)
+            }
+        }
+        switch (address, path) {
+        case (let address?, nil):
+            guard mode == nil else { throw Refusal("'mode' is for a Unix socket. Leave it out.", line: line) }
+            return .address(address)
+        case (nil, let path?): return .unix(path: path, mode: mode ?? Configuration.Listener.standardMode)
+        default:
+            throw Refusal("A listener has either 'address' or 'unix': write \(listenerForms).", line: line)
+        }
+    }
+
+    /// Reads a host and a port, and names its own line: it may be a member of a list.
+    private static func address(_ value: FileValue) throws(Refusal) -> String {
+        do throws(Refusal) {
+            return try listen(value)
+        } catch {
+            throw Refusal(error.message, line: error.line ?? value.line)
+        }
+    }
+
+    /// Reads permissions in octal digits: `0660`.
+    private static func permissions(_ value: FileValue) throws(Refusal) -> UInt16 {
+        let text = try value.text("permissions such as '0660'")
+        guard (3...4).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x37).contains($0) }),
+            let mode = UInt16(text, radix: 8), mode <= 0o777
+        else {
+            throw Refusal(
+                "\(value.shown) is not a file's permissions such as '0660' or '0666', in octal digits.",
+                line: value.line
+            )
+        }
+        return mode
+    }
+}

@@ -1,0 +1,42 @@
+import LocalSockets
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension SocketClaim {
+    /// Claims the path of a control socket.
+    ///
+    /// - Throws: ``ControlSocket/Refusal``
+    convenience init(_ socket: ControlSocket) throws(ControlSocket.Refusal) { try self.init(socket.place) }
+
+    /// The control socket.
+    var socket: ControlSocket { ControlSocket(path: place.path) }
+
+    /// Leads other processes from the store's folder to the socket, if it is elsewhere.
+    ///
+    /// - Returns: whether it can be found in the folder now.
+    func link(fromStore folder: String) -> Bool {
+        let link = ControlSocket.path(in: folder)
+        // The folder may have several names: a link must not replace the socket itself.
+        if let found = FileIdentity(of: link) {
+            if found == published { return true }
+            switch found.kind {
+            case S_IFLNK: unlink(link)
+            case S_IFSOCK where ControlSocket(path: link).reach == .nobody: unlink(link)
+            default: return false
+            }
+        }
+        return symlink(socket.path, link) == 0
+    }
+
+    /// Removes the link from a store's folder, unless it leads elsewhere.
+    func removeLink(fromStore folder: String) {
+        let link = ControlSocket.path(in: folder)
+        if FileIdentity(of: link)?.kind == S_IFLNK, ControlSocket.inStore(folder) == socket { unlink(link) }
+    }
+}

@@ -1,0 +1,156 @@
+import HoldfastConfiguration
+import LocalSockets
+import NIOCore
+import NIOPosix
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension GatewayServer {
+    /// Opens every listener of the configuration. A connection stays on one loop.
+    ///
+    /// - Throws: ``ListenFailure``; the system's error if no descriptors are left.
+    func openListeners(of configuration: GatewayConfiguration, on loops: [ServingLoop]) async throws -> OpenListeners {
+        var open = OpenListeners()
+        do {
+            for loop in loops {
+                open.bells.append(try await LoopBell.install(on: loop.eventLoop, for: loop.executor))
+            }
+            for listener in configuration.listeners {
+                do {
+                    switch listener {
+                    case .address(let address): try await listen(on: address, loops, &open)
+                    case .unix(let path, let mode): try await listen(at: path, mode: mode, loops, &open)
+                    case .inherited(let socket):
+                        try await share(socket.descriptor, isLocal: socket.address.path != nil, loops, &open)
+                        open.addresses.append(socket.address)
+                    }
+                } catch {
+                    throw ListenFailure(listener: listener, cause: error)
+                }
+            }
+            return open
+        } catch {
+            await open.close()
+            throw error
+        }
+    }
+
+    // MARK: A host and a port
+
+    /// Opens one socket on each loop, all on the same address. The system distributes connections
+    /// over them.
+    private func listen(
+        on address: ListenAddress,
+        _ loops: [ServingLoop],
+        _ open: inout OpenListeners
+    ) async throws {
+        let isShared = loops.count > 1
+        var port = address.port
+        // With address sharing, the system would silently share the address with another process.
+        if isShared, port != 0 { try reserve(address.host, port) }
+        var bound: SocketAddress?
+        for loop in loops {
+            let channel = try await bootstrap(on: loop, handingOutTo: [loop])
+                .serverChannelOption(.backlog, value: 1024)
+                // A configured port may still have connections of an earlier process in TIME_WAIT.
+                // A free port must not belong to another process.
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: address.port == 0 ? 0 : 1)
+                .serverChannelOption(
+                    .socketOption(NIOBSDSocket.Option(rawValue: SO_REUSEPORT)),
+                    value: isShared ? 1 : 0
+                )
+                .bind(host: address.host, port: port).get()
+            open.channels.append(channel)
+            bound = bound ?? channel.localAddress
+            port = channel.localAddress?.port ?? port
+        }
+        open.addresses.append(ListenAddress(host: bound?.ipAddress ?? address.host, port: port))
+    }
+
+    /// Checks that no other process uses the address.
+    ///
+    /// The socket is bound but does not listen. So clients that connect meanwhile are refused, and
+    /// may try again. A listener would accept their connections, and reset them as soon as it is
+    /// closed.
+    /// - Throws: the system's error if another process uses it.
+    private func reserve(_ host: String, _ port: Int) throws {
+        let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
+        #if canImport(Glibc)
+            let stream = CInt(SOCK_STREAM.rawValue)
+        #else
+            let stream = SOCK_STREAM
+        #endif
+        let descriptor = socket(CInt(address.protocol.rawValue), stream, 0)
+        guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
+        defer { close(descriptor) }
+        var isReused: CInt = 1
+        guard
+            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<CInt>.size)) == 0,
+            address.withSockAddr({ bind(descriptor, $0, socklen_t($1)) }) == 0
+        else { throw IOError(errnoCode: errno, reason: "bind") }
+    }
+
+    // MARK: One socket for all loops
+
+    /// Makes a Unix socket. It gets its path when it is served.
+    private func listen(
+        at path: String,
+        mode: UInt16,
+        _ loops: [ServingLoop],
+        _ open: inout OpenListeners
+    ) async throws {
+        let place = GatewayListener.place(path)
+        let claim = try SocketClaim(place)
+        open.claims.append(claim)
+        let descriptor = UnixAddress.listen(at: claim.draft)
+        guard descriptor >= 0 else { throw place.refusal(errno) }
+        // The channel has a copy.
+        defer { close(descriptor) }
+        try await share(descriptor, isLocal: true, loops, &open)
+        try claim.publish(mode: mode_t(mode))
+        open.addresses.append(ListenAddress(host: path, port: 0))
+    }
+
+    /// Accepts from one socket on one loop, by a copy of its descriptor, and hands the connections
+    /// out to all loops.
+    ///
+    /// Several loops cannot accept from one socket: all of them would wake for each connection, and
+    /// the channels of the library do not expect to find none.
+    ///
+    /// - Parameter isLocal: whether it is a Unix socket.
+    private func share(
+        _ descriptor: CInt,
+        isLocal: Bool,
+        _ loops: [ServingLoop],
+        _ open: inout OpenListeners
+    ) async throws {
+        // Each such socket has another loop.
+        let acceptor = loops[open.shared.count % loops.count]
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw IOError(errnoCode: errno, reason: "fcntl") }
+        // The channel closes the copy.
+        let channel = try await bootstrap(on: acceptor, handingOutTo: loops, isLocal: isLocal)
+            .withBoundSocket(copy).get()
+        open.shared.append(channel)
+        // The channel has set the length of the queue to its library's 128. Clients wait there
+        // while one process ends and the next one starts, so it is as long as the system allows.
+        _ = Self.systemListen(descriptor, SOMAXCONN)
+    }
+
+    /// The system's call, which has the name of a function above.
+    private static func systemListen(_ descriptor: CInt, _ backlog: CInt) -> CInt {
+        #if canImport(Glibc)
+            Glibc.listen(descriptor, backlog)
+        #elseif canImport(Musl)
+            Musl.listen(descriptor, backlog)
+        #else
+            Darwin.listen(descriptor, backlog)
+        #endif
+    }
+}

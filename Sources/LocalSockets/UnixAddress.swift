@@ -1,0 +1,69 @@
+#if canImport(Glibc)
+    package import Glibc
+#elseif canImport(Musl)
+    package import Musl
+#else
+    package import Darwin
+#endif
+
+/// The address of a Unix socket.
+package struct UnixAddress: Sendable {
+    /// The most bytes in a path: what an address has room for, with its terminator.
+    package static let maximumPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
+    private let path: [UInt8]
+
+    /// - Returns: `nil` if the path is too long.
+    package init?(_ path: String) {
+        guard path.utf8.count <= Self.maximumPath else { return nil }
+        self.path = Array(path.utf8)
+    }
+
+    /// Calls a function of the system with the address.
+    package func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+
+    /// Opens a Unix socket without an address.
+    ///
+    /// - Returns: its descriptor; less than 0 if it failed, and `errno` says why.
+    package static func open() -> CInt {
+        #if canImport(Glibc)
+            let stream = CInt(SOCK_STREAM.rawValue)
+        #else
+            let stream = SOCK_STREAM
+        #endif
+        return socket(AF_UNIX, stream, 0)
+    }
+
+    /// Opens a Unix socket that listens at a path.
+    ///
+    /// - Returns: its descriptor; less than 0 if it failed, and `errno` says why.
+    package static func listen(at path: String) -> CInt {
+        guard let address = UnixAddress(path) else {
+            errno = ENAMETOOLONG
+            return -1
+        }
+        let descriptor = open()
+        guard descriptor >= 0 else { return descriptor }
+        // A process that this one starts must not hold it.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        guard address.withPointer({ bind(descriptor, $0, $1) }) == 0, systemListen(descriptor, SOMAXCONN) == 0 else {
+            let code = errno
+            close(descriptor)
+            errno = code
+            return -1
+        }
+        return descriptor
+    }
+}
+
+/// The system's call, which has the name of a function above.
+private func systemListen(_ descriptor: CInt, _ backlog: CInt) -> CInt { listen(descriptor, backlog) }

@@ -1,0 +1,33 @@
+import CommandLineSupport
+import Foundation
+import HoldfastControl
+import HoldfastGateway
+
+extension InheritedSocket {
+    /// The sockets that a service manager passes to this process, in its order. They belong to this
+    /// process alone from now on.
+    ///
+    /// - Throws: `CommandFailure` if the manager's variables are malformed, or a socket cannot be
+    ///   used. A gateway that listened elsewhere would leave its clients waiting.
+    static func fromServiceManager() throws -> [InheritedSocket] {
+        let process = ProcessInfo.processInfo
+        do {
+            let activation = try SocketActivation(
+                environment: process.environment,
+                process: process.processIdentifier,
+                limit: GatewayListener.limit
+            )
+            try activation.take()
+            return try activation.sockets.map { socket in
+                do {
+                    return try InheritedSocket(descriptor: socket.descriptor)
+                } catch {
+                    let name = socket.name.isEmpty ? "" : " (\(socket.name))"
+                    throw CommandFailure("A socket of the service manager\(name) cannot be used: \(error)")
+                }
+            }
+        } catch let refusal as SocketActivation.Refusal {
+            throw CommandFailure(refusal.description)
+        }
+    }
+}
