@@ -46,6 +46,7 @@ public final class GatewayServer: Service {
     private let service: GatewayService
     private let group: any EventLoopGroup
     private let connections = ConnectionRegistry()
+    private let accessLog: AccessLog?
     private let state = Mutex(State.initial)
     /// The hot table of each loop.
     private let tables = Mutex<[(loop: any EventLoop, table: NIOLoopBoundBox<HotTable>)]>([])
@@ -61,6 +62,8 @@ public final class GatewayServer: Service {
     ///     rejects every PURGE.
     ///   - health: says how the gateway is, for ``GatewayConfiguration/healthPath``. It is called
     ///     for all clients that ask at a time at once. By default it is ``HealthStatus/ok``.
+    ///   - accessLog: gets a line for each request that it is to have. It belongs to the caller, and
+    ///     outlives the server.
     public init(
         configuration: GatewayConfiguration,
         engine: CacheEngine,
@@ -69,7 +72,8 @@ public final class GatewayServer: Service {
         clock: any WallClock = SystemWallClock(),
         logger: Logger,
         purging: (any ClientPurging)? = nil,
-        health: @escaping @Sendable () async -> HealthStatus = { .ok }
+        health: @escaping @Sendable () async -> HealthStatus = { .ok },
+        accessLog: AccessLog? = nil
     ) {
         self.service = GatewayService(
             configuration: configuration,
@@ -81,6 +85,7 @@ public final class GatewayServer: Service {
             health: HealthDesk(health)
         )
         self.group = group
+        self.accessLog = accessLog
         EnvironmentSwitch.socketWriter.report(to: logger)
     }
 

@@ -231,6 +231,8 @@ public struct Configuration: Sendable {
     public var clients = Clients()
     /// `health`
     public var health = Health()
+    /// `log`
+    public var log = Log()
     /// `control`
     public var control = Control()
     /// `timeouts.drain`: how long the gateway waits for exchanges under way when it stops.

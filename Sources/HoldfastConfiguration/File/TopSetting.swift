@@ -29,7 +29,7 @@ struct TopSetting: Sendable {
         return result
     }()
 
-    static let all: [TopSetting] = top + control + clients + health + store + limits + origins
+    static let all: [TopSetting] = top + log + control + clients + health + store + limits + origins
 
     private static let top = [
         TopSetting(

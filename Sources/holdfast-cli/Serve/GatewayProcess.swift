@@ -25,6 +25,7 @@ struct GatewayProcess: Sendable {
     let control: ControlServer?
     let health: GatewayHealth
     let supervision: Supervision
+    let accessLog: AccessLog
     let logger: Logger
 
     /// Opens the store, listens, and serves until a signal comes.
@@ -109,13 +110,15 @@ struct GatewayProcess: Sendable {
         await staleness.restore()
         let purging = ControlledPurging()
         let health = GatewayHealth()
+        let accessLog = AccessLog(settings.accessLog, logger: logger)
         let server = GatewayServer(
             configuration: settings.gateway,
             engine: engine,
             group: group,
             logger: logger,
             purging: purging,
-            health: { await health.status() }
+            health: { await health.status() },
+            accessLog: accessLog
         )
         let configuration = ReloadableConfiguration(
             settings,
@@ -125,7 +128,8 @@ struct GatewayProcess: Sendable {
                 store: store,
                 modes: modes,
                 transport: transport,
-                server: server
+                server: server,
+                accessLog: accessLog
             ),
             logger: logger
         )
@@ -148,6 +152,7 @@ struct GatewayProcess: Sendable {
         } catch {
             await engine.shutDown()
             await transport.shutDown()
+            await accessLog.close()
             if isOfControl(error) { throw CommandFailure("\(error)") }
             let wanted = ListenAddress(host: settings.gateway.host, port: settings.gateway.port)
             // The library's own text describes its system call, which does not help the user.
@@ -165,6 +170,7 @@ struct GatewayProcess: Sendable {
             control: control,
             health: health,
             supervision: Supervision(operations, loops: Array(group.makeIterator()), logger),
+            accessLog: accessLog,
             logger: logger
         )
     }
@@ -174,7 +180,7 @@ struct GatewayProcess: Sendable {
         // fetches end, then the store closes. Each part limits how long its own end takes.
         // Operators steer until the engine has ended.
         let services = ServiceGroup(
-            services: [Ending { try await store.close() }] + (control.map { [$0] } ?? []) + [
+            services: [Ending { await accessLog.close() }, Ending { try await store.close() }] + (control.map { [$0] } ?? []) + [
                 Ending {
                     await engine.shutDown()
                     await transport.shutDown()
