@@ -159,8 +159,8 @@ let package = Package(
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", httpTypes, nioCore, nioPosix, nioSSL,
-                logging, serviceLifecycle,
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics", httpTypes, nioCore,
+                nioPosix, nioSSL, logging, serviceLifecycle,
             ],
             swiftSettings: settings
         ),

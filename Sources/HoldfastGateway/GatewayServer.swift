@@ -1,4 +1,5 @@
 public import HTTPCache
+public import HoldfastMetrics
 public import Logging
 public import NIOCore
 import NIOPosix
@@ -46,6 +47,7 @@ public final class GatewayServer: Service {
     private let service: GatewayService
     private let group: any EventLoopGroup
     private let connections = ConnectionRegistry()
+    private let counted: GatewayMetrics
     private let accessLog: AccessLog?
     private let state = Mutex(State.initial)
     /// The hot table of each loop.
@@ -61,9 +63,9 @@ public final class GatewayServer: Service {
     ///   - purging: performs the purges of clients under ``GatewayConfiguration/purgers``; `nil`
     ///     rejects every PURGE.
     ///   - health: says how the gateway is, for ``GatewayConfiguration/healthPath``. It is called
-    ///     for all clients that ask at a time at once. By default it is ``HealthStatus/ok``.
-    ///   - accessLog: gets a line for each request that it is to have. It belongs to the caller, and
-    ///     outlives the server.
+    ///     for all clients that ask at a time at once. By default it is `HealthStatus.ok`.
+    ///   - accessLog: gets a line for each request that its level names. It belongs to the caller,
+    ///     and outlives the server.
     public init(
         configuration: GatewayConfiguration,
         engine: CacheEngine,
@@ -75,6 +77,8 @@ public final class GatewayServer: Service {
         health: @escaping @Sendable () async -> HealthStatus = { .ok },
         accessLog: AccessLog? = nil
     ) {
+        let labels = RouteLabels()
+        counted = GatewayMetrics(labels, connections)
         self.service = GatewayService(
             configuration: configuration,
             engine: engine,
@@ -82,7 +86,8 @@ public final class GatewayServer: Service {
             clock: clock,
             logger: logger,
             purging: purging,
-            health: HealthDesk(health)
+            health: HealthDesk(health),
+            labels: labels
         )
         self.group = group
         self.accessLog = accessLog
@@ -183,6 +188,7 @@ public final class GatewayServer: Service {
         }
         for listener in listeners { try? await listener.close() }
         await connections.drain(within: service.configuration.timeouts.draining, on: group.any())
+        counted.stop()
     }
 
     /// The number of requests that the loops have served from their hot tables.
@@ -196,6 +202,10 @@ public final class GatewayServer: Service {
 
     /// The clients that wait for the check of the gateway's health that is under way.
     var healthWaiterCount: Int { service.health.waiterCount }
+
+    /// Requests, their outcomes and durations, and connections. Each loop counts for itself, and a
+    /// scrape sums the loops.
+    public var metrics: any MetricsCollector { counted }
 
     /// Applies another configuration to all later requests: routes, limits, and which details
     /// clients see. No connection is closed.
@@ -230,11 +240,14 @@ public final class GatewayServer: Service {
         let service = service
         let connections = connections
         let lookups = DiskLookups(loop)
+        let telemetry = counted.add(loop)
+        let log = accessLog?.add(loop, service.labels)
         let hot = NIOLoopBoundBox.makeBoxSendingValue(HotTable(), eventLoop: loop)
         tables.withLock { $0.append((loop, hot)) }
         return ServerBootstrap(group: loop)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    telemetry.value.log = log?.value
                     try channel.pipeline.syncOperations.addHandler(AcceptPause(logger: service.logger))
                 }
             }
@@ -248,9 +261,15 @@ public final class GatewayServer: Service {
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    telemetry.value.countConnection()
                     if let excess = connections.admit(channel, service.configuration) {
                         return try channel.pipeline.syncOperations.addHandler(
-                            BusyHandler(service: service, excess: excess, connections: connections)
+                            BusyHandler(
+                                service: service,
+                                excess: excess,
+                                connections: connections,
+                                telemetry: telemetry.value
+                            )
                         )
                     }
                     try channel.pipeline.syncOperations.addHandler(
@@ -259,6 +278,7 @@ public final class GatewayServer: Service {
                             hot: hot.value,
                             executor: executor,
                             lookups: lookups,
+                            telemetry: telemetry.value,
                             round: .of(loop)
                         )
                     )

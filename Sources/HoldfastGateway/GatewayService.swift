@@ -10,6 +10,7 @@ import Synchronization
 final class GatewayService: Sendable {
     private let current: Mutex<ConfigurationInForce>
     private let instance: UInt32
+    let labels: RouteLabels
     let engine: CacheEngine
     let clock: any WallClock
     let logger: Logger
@@ -24,10 +25,12 @@ final class GatewayService: Sendable {
         clock: any WallClock,
         logger: Logger,
         purging: (any ClientPurging)? = nil,
-        health: HealthDesk = HealthDesk { .ok }
+        health: HealthDesk = HealthDesk { .ok },
+        labels: RouteLabels = RouteLabels()
     ) {
-        self.current = Mutex(ConfigurationInForce(configuration, instance: instance))
+        self.current = Mutex(ConfigurationInForce(configuration, instance: instance, labels: labels))
         self.instance = instance
+        self.labels = labels
         self.engine = engine
         self.clock = clock
         self.logger = logger
@@ -46,7 +49,7 @@ final class GatewayService: Sendable {
         current.withLock { inForce in
             configuration.host = inForce.configuration.host
             configuration.port = inForce.configuration.port
-            inForce = ConfigurationInForce(configuration, instance: instance)
+            inForce = ConfigurationInForce(configuration, instance: instance, labels: labels)
         }
         engine.settingsChanged()
     }

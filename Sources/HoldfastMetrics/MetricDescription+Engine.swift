@@ -8,7 +8,6 @@ extension MetricDescription {
             .counter,
             "Responses that a caller's check kept out of the store."
         ),
-        MetricDescription("holdfast_origins_away", .gauge, "Whether an origin is treated as unreachable."),
         MetricDescription("holdfast_origin_outages_total", .counter, "Outages of an origin."),
     ]
 }

@@ -32,7 +32,8 @@ final class FrameDoor: CaseDoor {
                 service: service,
                 client: GatewayClient(address: "127.0.0.1"),
                 executor: LoopExecutor(eventLoop),
-                lookups: DiskLookups(eventLoop)
+                lookups: DiskLookups(eventLoop),
+                telemetry: LoopTelemetry(RequestSeries())
             ),
             eventLoop: eventLoop
         )

@@ -22,7 +22,7 @@ struct ClientExchangeTests {
 
         func respond(with response: GatewayResponse) {
             switch response {
-            case .stored(let head, _), .whole(let head, _): events.append("\(head.response.status.code)")
+            case .stored(let head, _, _), .whole(let head, _): events.append("\(head.response.status.code)")
             case .stream(let head, length: _): events.append("\(head.response.status.code) stream")
             case .relayed(let response, _): events.append("\(response.status) relayed")
             }
@@ -71,7 +71,8 @@ struct ClientExchangeTests {
                 service: service,
                 client: GatewayClient(address: "127.0.0.1"),
                 executor: LoopExecutor(eventLoop),
-                lookups: DiskLookups(eventLoop)
+                lookups: DiskLookups(eventLoop),
+                telemetry: LoopTelemetry(RequestSeries())
             )
             let writer = RecordingWriter()
             let request = GatewayRequest(
@@ -90,6 +91,7 @@ struct ClientExchangeTests {
 
     private static let head = GatewayResponseHead(
         response: HTTPResponse(status: .ok),
+        facts: .relayed,
         via: "1.1 g",
         cacheStatus: "g; fwd=miss"
     )

@@ -103,6 +103,7 @@ import Testing
                 var expected = framing.bytes(
                     of: GatewayResponseHead(
                         response: passed,
+                        facts: .relayed,
                         via: "1.1 here",
                         cacheStatus: "here; fwd=miss"
                     )

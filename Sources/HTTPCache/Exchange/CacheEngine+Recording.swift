@@ -6,7 +6,7 @@ import Tracing
 /// Counting, tracing and logging. Every exchange ends here, whatever drove it.
 extension CacheEngine {
     func record(_ response: CacheResponse, to method: HTTPRequest.Method, inSpan: Bool = false) {
-        record(ExchangeMetrics.Ending(response), response.head.status.code, method, inSpan: inSpan) {
+        record(ExchangeEnding(response), response.head.status.code, method, inSpan: inSpan) {
             response.outcome.cacheStatus()
         }
     }
@@ -15,7 +15,7 @@ extension CacheEngine {
     ///   - inSpan: whether the exchange has a span; if not, it gets one here.
     ///   - cacheStatus: called only if it is recorded.
     func record(
-        _ ending: ExchangeMetrics.Ending,
+        _ ending: ExchangeEnding,
         _ status: Int,
         _ method: HTTPRequest.Method,
         inSpan: Bool = false,
@@ -33,7 +33,7 @@ extension CacheEngine {
     }
 
     func record(_ error: any Error, of request: CacheRequest) {
-        telemetry.exchanges.record(error)
+        telemetry.exchanges.record(ExchangeEnding(error))
         logger.debug("Exchange failed", metadata: ["http.method": "\(request.head.method)", "error": "\(error)"])
     }
 

@@ -43,7 +43,6 @@ extension CacheEngine {
 
     func noteResponse(of origin: Origin, to prepared: PreparedRequest) {
         guard origins.answered(origin, { prepared.asked }, at: { clock.now() }) else { return }
-        telemetry.origins.becameReachable(origin)
         logger.notice("Origin responds again", metadata: ["origin": "\(origin)"])
     }
 
@@ -186,7 +185,7 @@ extension CacheEngine {
             _ = try await respond(to: request)
         } catch let error as ExchangeError where (error.cause as? TransportError)?.code == .invalidRequest {
             // The target is not valid any more, so no request waits for the origin's return.
-            if origins.forget(origin) { telemetry.origins.becameReachable(origin) }
+            origins.forget(origin)
         } catch {}
     }
 

@@ -186,6 +186,7 @@ package final class OriginRegistry: Sendable {
     /// Forgets an origin's failures, because no valid route leads to it any more.
     ///
     /// - Returns: whether it was treated as unreachable.
+    @discardableResult
     func forget(_ origin: Origin) -> Bool {
         endProbing(origin) { breaker in
             defer { breaker = Breaker() }

@@ -9,7 +9,6 @@ public import Metrics
 /// | `holdfast_exchanges_total` | counter | `outcome`, as below |
 /// | `holdfast_store_failures_total` | counter | none |
 /// | `holdfast_refused_contents_total` | counter | none |
-/// | `holdfast_origins_away` | gauge | `origin`, as below |
 /// | `holdfast_origin_outages_total` | counter | `origin`, as below |
 ///
 /// `outcome` is `hit`, `stale-hit`, `validated`, `fetched`, `collapsed`, `bypass`, `refused` or
@@ -18,10 +17,13 @@ public struct Telemetry: Sendable {
     let exchanges: ExchangeMetrics
     let origins: OriginHealthMetrics
 
-    /// - Parameter factory: makes the series. Without one it is that of `MetricsSystem`, which the
-    ///   program bootstraps before this call, or else nothing is counted.
-    public init(factory: any MetricsFactory = MetricsSystem.factory) {
-        exchanges = ExchangeMetrics(factory: factory)
+    /// - Parameters:
+    ///   - factory: makes the series. Without one it is that of `MetricsSystem`, which the program
+    ///     bootstraps before this call, or else nothing is counted.
+    ///   - countsExchanges: whether the engine counts `holdfast_exchanges_total`. A program that
+    ///     counts the exchanges of its own clients, as the gateway does, leaves it out.
+    public init(factory: any MetricsFactory = MetricsSystem.factory, countsExchanges: Bool = true) {
+        exchanges = ExchangeMetrics(factory: factory, countsExchanges: countsExchanges)
         origins = OriginHealthMetrics(factory: factory)
     }
 }

@@ -12,7 +12,7 @@ extension Configuration {
         control.tokens.map { Token(name: $0.name, file: besideFile($0.file), scope: $0.scope) }
     }
 
-    /// Where the access log is written: `stderr`, `stdout`, or a path that can be opened. A relative
+    /// The place of the access log: `stderr`, `stdout`, or a path that can be opened. A relative
     /// path of ``Log/to`` is appended to the folder of the configuration file.
     public var logPlace: String {
         guard let place = log.to, place != "stderr", place != "stdout" else { return log.to ?? "stderr" }

@@ -1,4 +1,6 @@
+public import HTTPCache
 public import HoldfastConfiguration
+public import HoldfastMetrics
 public import Logging
 public import NIOCore
 import NIOPosix
@@ -11,14 +13,14 @@ import Synchronization
 /// soon enough, further ones are dropped and counted.
 ///
 /// ```swift
-/// let log = AccessLog(.init(level: .all, place: .file("/var/log/holdfast/access.log")), logger: logger)
+/// let log = AccessLog(.init(level: .all, place: .file("access.log")), logger: logger)
 /// let server = GatewayServer(…, accessLog: log)
 /// …
 /// log.reopen()    // after the file was renamed
 /// await log.close()
 /// ```
 public final class AccessLog: Sendable {
-    /// What is logged, how, and where to. All of it can change while the gateway runs.
+    /// The requests that are logged, how, and where to. All of it can change at any time.
     public struct Settings: Sendable, Hashable {
         /// Which requests are logged.
         public var level: Configuration.Log.Access
@@ -99,13 +101,32 @@ public final class AccessLog: Sendable {
     /// The lines that were dropped, because they could not be written or not soon enough.
     public var droppedCount: UInt64 { writer.droppedCount }
 
+    /// The metric `holdfast_log_dropped_total`.
+    public var metrics: any MetricsCollector { Metrics(writer: writer) }
+
+    private struct Metrics: MetricsCollector {
+        let writer: LogWriter
+
+        func families() async -> [MetricFamily] {
+            let description = MetricDescription(
+                "holdfast_log_dropped_total",
+                .counter,
+                "Lines of logs that were dropped, because they could not be written or not soon enough."
+            )
+            let count = Int64(clamping: writer.droppedCount)
+            return [MetricFamily(description, [MetricSeries([.init("log", "access")], .integer(count))])]
+        }
+    }
+
     /// The settings in force.
     public var settings: Settings { state.withLock { $0.settings } }
 
     /// The part of an event loop.
-    func add(_ eventLoop: any EventLoop) -> NIOLoopBoundBox<LoopAccessLog> {
+    ///
+    /// - Parameter labels: names the routes.
+    func add(_ eventLoop: any EventLoop, _ labels: RouteLabels) -> NIOLoopBoundBox<LoopAccessLog> {
         state.withLock { state in
-            let part = LoopAccessLog(state.settings, writer, eventLoop, clock: clock)
+            let part = LoopAccessLog(state.settings, writer, eventLoop, labels, clock: clock)
             let log = NIOLoopBoundBox.makeBoxSendingValue(part, eventLoop: eventLoop)
             state.loops.append((eventLoop, log))
             return log

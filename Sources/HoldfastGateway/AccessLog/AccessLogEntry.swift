@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// What the access log says about one request. What is not known is `nil`.
+/// The facts about one request in the access log; `nil` for those that are not known.
 struct AccessLogEntry: Sendable, Hashable {
     /// When the exchange ended.
     var time = Timestamp(milliseconds: 0)

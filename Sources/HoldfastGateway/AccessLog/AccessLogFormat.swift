@@ -2,8 +2,8 @@ import HTTPCacheSemantics
 import HoldfastConfiguration
 import NIOCore
 
-/// Writes entries as lines of the access log. What a client sent cannot end a line, leave its
-/// quotes, or make a line longer than ``lineLimit``.
+/// Writes entries as lines of the access log. No text of a client ends a line, leaves its quotes,
+/// or makes a line longer than ``lineLimit``.
 struct AccessLogFormat {
     /// The most bytes of a line, with its end.
     static let lineLimit = 8192

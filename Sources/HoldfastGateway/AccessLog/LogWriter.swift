@@ -13,7 +13,7 @@ import Synchronization
 
 /// Writes lines to a file, a pipe or a terminal, on a thread of its own.
 ///
-/// What waits here is bounded by those who hand it over: see ``Waiting``.
+/// Its sources bound the lines that wait here: see ``Waiting``.
 final class LogWriter: Sendable {
     /// The bytes of one source that wait to be written.
     final class Waiting: Sendable {

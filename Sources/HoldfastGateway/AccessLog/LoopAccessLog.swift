@@ -11,6 +11,9 @@ final class LoopAccessLog {
     var settings: AccessLog.Settings
     private let writer: LogWriter
     private let eventLoop: any EventLoop
+    private let labels: RouteLabels
+    /// The names of routes, as far as they were needed.
+    private var names: [String] = []
     private let clock: any WallClock
     private var format = AccessLogFormat()
     private var bytes = ByteBuffer()
@@ -19,15 +22,47 @@ final class LoopAccessLog {
     private let waiting = LogWriter.Waiting()
     private var isDue = false
 
-    init(_ settings: AccessLog.Settings, _ writer: LogWriter, _ eventLoop: any EventLoop, clock: any WallClock) {
+    init(
+        _ settings: AccessLog.Settings,
+        _ writer: LogWriter,
+        _ eventLoop: any EventLoop,
+        _ labels: RouteLabels,
+        clock: any WallClock
+    ) {
+        self.labels = labels
         self.settings = settings
         self.writer = writer
         self.eventLoop = eventLoop
         self.clock = clock
     }
 
-    /// Whether every request is logged, hits too.
-    var isOfAll: Bool { settings.level == .all }
+    /// Logs a request, if the level has it.
+    func write(_ record: ExchangeRecord) {
+        switch settings.level {
+        case .off: return
+        case .notable: guard record.isNotable else { return }
+        case .all: break
+        }
+        write(AccessLogEntry(record, route: name(of: record.route)))
+    }
+
+    /// Logs a hit of the hot table, if the level has it.
+    func write(_ hit: HotResponse, from start: NIODeadline, _ client: @autoclosure () -> String?) {
+        guard settings.level == .all || (hit.status >= 400 && settings.level == .notable), var entry = hit.logEntry
+        else { return }
+        entry.duration = .nanoseconds((NIODeadline.now() - start).nanoseconds)
+        entry.client = client()
+        entry.route = name(of: hit.route)
+        (entry.age, entry.timeToLive) = (hit.seconds.age, hit.seconds.timeToLive)
+        entry.cacheStatus = CacheOutcome(isHit: true, timeToLive: hit.seconds.timeToLive).cacheStatus()
+        write(entry)
+    }
+
+    private func name(of route: RouteLabel) -> String? {
+        guard route != RouteLabels.none else { return nil }
+        if route >= names.count { names = labels.names }
+        return names.indices.contains(route) ? names[route] : nil
+    }
 
     /// Logs a request. Its time is now.
     func write(_ entry: AccessLogEntry) {

@@ -4,6 +4,8 @@ import HTTPTypes
 /// request takes all of them with one reference.
 final class ConfigurationInForce: Sendable {
     let configuration: GatewayConfiguration
+    /// The label of each route, in metrics.
+    let routeLabels: [RouteLabel]
     /// The `Via` fields that are added to requests: of HTTP/1.0, and of HTTP/1.1. RFC 9110 §7.6.3
     private let vias: [HTTPField]
     /// The value of `Via` in responses, whatever version the origin's response came by.
@@ -11,10 +13,13 @@ final class ConfigurationInForce: Sendable {
     /// The name of this gateway in requests. No other gateway has it.
     private let ownName: String
 
-    /// - Parameter instance: a number that differs between gateways with the same pseudonym. Such
-    ///   gateways may stand before and behind this one.
-    init(_ configuration: GatewayConfiguration, instance: UInt32) {
+    /// - Parameters:
+    ///   - instance: a number that differs between gateways with the same pseudonym. Such gateways
+    ///     may stand before and behind this one.
+    ///   - labels: gives the routes their labels.
+    init(_ configuration: GatewayConfiguration, instance: UInt32, labels: RouteLabels) {
         self.configuration = configuration
+        routeLabels = labels.labels(of: configuration.routes.routes)
         let digits = String(instance, radix: 16)
         let ownName = configuration.pseudonym + "-" + String(repeating: "0", count: 8 - digits.count) + digits
         self.ownName = ownName

@@ -14,16 +14,25 @@ final class BusyHandler: ChannelInboundHandler {
     private let service: GatewayService
     private let excess: ConnectionRegistry.Excess
     private let connections: ConnectionRegistry
+    private let telemetry: LoopTelemetry
     private var deadline: Scheduled<Void>?
 
-    init(service: GatewayService, excess: ConnectionRegistry.Excess, connections: ConnectionRegistry) {
+    init(
+        service: GatewayService,
+        excess: ConnectionRegistry.Excess,
+        connections: ConnectionRegistry,
+        telemetry: LoopTelemetry
+    ) {
         self.service = service
         self.excess = excess
         self.connections = connections
+        self.telemetry = telemetry
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        var (head, body) = service.problemResponse(excess == .all ? .busy : .busyClient)
+        let problem = excess == .all ? Problem.busy : .busyClient
+        telemetry.count(problem)
+        var (head, body) = service.problemResponse(problem)
         head.response.headerFields[.retryAfter] = "1"
         let (status, length) = (head.response.status.code, Int64(body.readableBytes))
         let framing = ResponseFraming(status, to: nil, minorVersion: 1, length: length, isKeptAlive: false)

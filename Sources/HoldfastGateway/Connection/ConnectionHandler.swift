@@ -13,6 +13,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     private let service: GatewayService
     private let executor: LoopExecutor
     private let lookups: DiskLookups
+    private let telemetry: LoopTelemetry
     private let output: ConnectionOutput
     private let writer: HTTP1ResponseWriter
     private var machine: ConnectionMachine
@@ -21,7 +22,8 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         service: service,
         client: GatewayClient(address: context?.remoteAddress?.ipAddress),
         executor: executor,
-        lookups: lookups
+        lookups: lookups,
+        telemetry: telemetry
     )
     private var exchange: ClientExchange?
     /// The piece of content for which the exchange waits, and since when.
@@ -33,15 +35,31 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     private var isReadWanted = false
     private var isProceeding = false
     private var mustProceed = false
+    /// When the bytes came that the channel is handing over; `nil` if it is not.
+    private var readAt: NIODeadline?
 
-    init(service: GatewayService, hot: HotTable, executor: LoopExecutor, lookups: DiskLookups, round: LoopRound) {
+    init(
+        service: GatewayService,
+        hot: HotTable,
+        executor: LoopExecutor,
+        lookups: DiskLookups,
+        telemetry: LoopTelemetry,
+        round: LoopRound
+    ) {
         self.service = service
         self.executor = executor
         self.lookups = lookups
+        self.telemetry = telemetry
         let timeouts = service.configuration.timeouts
         deadline = ClientDeadline(timeouts)
         output = ConnectionOutput(round: round, patience: timeouts.write.timeAmount)
-        writer = HTTP1ResponseWriter(service: service, executor: executor, hot: hot, output: output)
+        writer = HTTP1ResponseWriter(
+            service: service,
+            executor: executor,
+            hot: hot,
+            telemetry: telemetry,
+            output: output
+        )
         pace = UploadPace(rate: service.configuration.uploadRate, patience: timeouts.slowContent.timeAmount)
         machine = ConnectionMachine(
             limits: service.configuration.messageLimits,
@@ -77,6 +95,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         output.beginReading()
         isReadWanted = false
+        readAt = .now()
         switch machine.receive(unwrapInboundIn(data)) {
         case .next(let action): perform(action)
         case .content(let action): perform(action)
@@ -85,6 +104,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         output.endReading()
+        readAt = nil
         context.fireChannelReadComplete()
     }
 
@@ -140,7 +160,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         isProceeding = true
         while mustProceed, !output.isHeldBack {
             mustProceed = false
-            if let head = machine.wholeHead, writer.respondHot(to: head) {
+            if let head = machine.wholeHead, writer.respondHot(to: head, since: readAt ?? .now()) {
                 deadline.stop()
                 machine.skipRequest(head)
                 mustProceed = true
@@ -167,7 +187,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         deadline.stop()
         if head.hasContent { pace.restart(rate: service.configuration.uploadRate) }
         writer.begin(head)
-        let exchange = ClientExchange(head.request, of: session, content: self, to: writer)
+        let exchange = ClientExchange(head.request, of: session, content: self, to: writer, since: readAt ?? .now())
         self.exchange = exchange
         exchange.begin(repeatsFields: machine.isHeadRepeated)
         guard !exchange.isOver else { return }
@@ -183,10 +203,18 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         deadline.stop()
         writer.begin(nil)
         let (head, content) = service.problemResponse(Problem(refusal))
-        writer.respond(with: .whole(head, content))
+        let response = GatewayResponse.whole(head, content)
+        let now = NIODeadline.now()
+        var record = ExchangeRecord(client: session.client, route: RouteLabels.none, start: readAt ?? now, end: now)
+        record.take(response)
+        telemetry.record(record)
+        writer.respond(with: response)
     }
 
     // MARK: The exchange
+
+    /// The client's IP address.
+    var clientAddress: String? { session.client.address }
 
     /// Whether the connection stays open after the current response.
     var isKeptAlive: Bool { machine.isKeptAlive }

@@ -19,6 +19,9 @@ final class ConnectionRegistry: Sendable {
 
     private let state = Mutex(State())
 
+    /// The number of open connections.
+    var count: Int { state.withLock { $0.channels.count } }
+
     /// Admits a connection until it is closed, whatever the limits are then.
     ///
     /// - Returns: the reason if it is not admitted.

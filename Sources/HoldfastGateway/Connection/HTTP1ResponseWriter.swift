@@ -12,6 +12,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     private let executor: LoopExecutor
     /// The event loop's responses from memory.
     private let hot: HotTable
+    private let telemetry: LoopTelemetry
     private let output: ConnectionOutput
     /// `nil` before the connection is opened, and after its end.
     var connection: ConnectionHandler?
@@ -24,17 +25,25 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     /// hot table.
     private var requestBytes: (head: ByteBuffer, hash: Int)?
 
-    init(service: GatewayService, executor: LoopExecutor, hot: HotTable, output: ConnectionOutput) {
+    init(
+        service: GatewayService,
+        executor: LoopExecutor,
+        hot: HotTable,
+        telemetry: LoopTelemetry,
+        output: ConnectionOutput
+    ) {
         self.service = service
         self.executor = executor
         self.hot = hot
+        self.telemetry = telemetry
         self.output = output
     }
 
     /// Writes the response that an equal request got before, if it is still valid.
     ///
+    /// - Parameter start: when the request's head had arrived.
     /// - Returns: whether it did.
-    func respondHot(to head: ByteBuffer) -> Bool {
+    func respondHot(to head: ByteBuffer, since start: NIODeadline) -> Bool {
         let hash = HotTable.hash(head)
         let response = hot.response(to: head, hash: hash)
         guard let response, let bytes = response.bytes(at: service.engine.now, service.engine) else {
@@ -44,6 +53,13 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         }
         hot.responseCount += 1
         executor.noteHit()
+        telemetry.recordHotHit(
+            response.route,
+            number: response.durations,
+            bytes: response.contentLength,
+            from: start
+        )
+        telemetry.log?.write(response, from: start, connection?.clientAddress)
         output.put(bytes)
         if let rest = response.rest { output.put(rest) }
         output.holdBack()
@@ -82,9 +98,9 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
 
     func respond(with response: GatewayResponse) {
         switch response {
-        case .stored(let head, let hit):
+        case .stored(let head, let hit, let route):
             let framing = beginContent(head.response.status.code, length: Int64(hit.content.readableBytes))
-            output.put(storedHead(head, hit, framing))
+            output.put(storedHead(head, hit, framing, route))
             finish(with: hit.content)
         case .whole(let head, let content):
             respond(head, content)
@@ -95,7 +111,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             if let message = response as? RelayedMessage {
                 relay(message, context)
             } else {
-                respond(service.responseHead(response.parsedHead(), .uriMiss, context), response.content)
+                respond(service.responseHead(response.parsedHead(), .relayed, context), response.content)
             }
         }
         output.flushSoon()
@@ -156,12 +172,27 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
 
     /// The bytes of a stored response's head. The response is kept for equal requests if they get
     /// the same.
-    private func storedHead(_ head: GatewayResponseHead, _ hit: ResidentHit, _ framing: ResponseFraming) -> ByteBuffer {
+    private func storedHead(
+        _ head: GatewayResponseHead,
+        _ hit: ResidentHit,
+        _ framing: ResponseFraming,
+        _ route: RouteLabel
+    ) -> ByteBuffer {
         guard let (request, hash) = requestBytes.take(), minorVersion > 0, !framing.closes, hit.conditions != nil,
             service.suitsEveryClient(hit), hot.markSeen(hash: hash)
         else { return framing.bytes(of: head) }
         let (bytes, places) = framing.bytesAndPlaces(of: head)
-        let response = HotResponse(request: request, hash: hash, head: bytes, places: places, hit: hit)
+        let durations = telemetry.number(of: route, method, head.response.status.code)
+        let response = HotResponse(
+            request: request,
+            hash: hash,
+            head: bytes,
+            places: places,
+            hit: hit,
+            status: head.response.status.code,
+            route: route,
+            durations: durations
+        )
         if let response { hot.keep(response) }
         return bytes
     }

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -32,7 +33,7 @@ extension ClientExchange {
         } catch {
             // The client has gone, or the content broke off. In both cases the response must not
             // look complete.
-            if (try? await enterLoop()) != nil { writer.abort() }
+            if (try? await enterLoop()) != nil { abort() }
         }
     }
 
@@ -50,14 +51,16 @@ extension ClientExchange {
     }
 
     private func send(_ response: CacheResponse, _ context: GatewayService.ResponseContext) async throws {
-        let head = session.service.responseHead(response.head, response.outcome, context)
+        let facts = ExchangeFacts(response)
+        let head = session.service.responseHead(response.head, facts, context)
         try await enterLoop()
+        if facts.outcome.isHit { record.tier = response.stored?.content == nil ? .disk : .memory }
         if let whole = response.body.whole { return finish(with: .whole(head, whole)) }
         let length = response.body.length ?? head.response.headerFields[.contentLength].flatMap { Int64($0) }
         startStream(head, length: length)
         for try await piece in response.body {
             try await enterLoop()
-            try await writer.write(piece)?.get()
+            try await write(piece)?.get()
         }
         try await enterLoop()
         finishStream()

@@ -36,17 +36,32 @@ final class ClientExchange: @unchecked Sendable {
     /// different ways, and the final one may come first. So interim responses wait here, and are
     /// written before any final head. RFC 9110 §15.2
     private let interims = Mutex<[HTTPResponse]>([])
+    /// The facts that are known so far, for metrics and the log.
+    var record: ExchangeRecord
+    /// Whether the request counts as one of a client: checks of the gateway's health do not.
+    private var isRecorded = true
+    /// The length of a stream's content, if it is known.
+    private var streamLength: Int64?
 
+    /// - Parameter start: when the request's head had arrived.
     init(
         _ request: GatewayRequest,
         of session: ClientSession,
         content: any RequestContent,
-        to writer: any ClientResponseWriter
+        to writer: any ClientResponseWriter,
+        since start: NIODeadline = .now()
     ) {
         self.request = request
         self.session = session
         self.content = content
         self.writer = writer
+        record = ExchangeRecord(
+            request: request,
+            client: session.client,
+            route: RouteLabels.none,
+            start: start,
+            end: start
+        )
     }
 
     var eventLoop: any EventLoop { session.executor.eventLoop }
@@ -61,6 +76,7 @@ final class ClientExchange: @unchecked Sendable {
     /// - Parameter repeatsFields: whether the fields are those of the session's last request, byte
     ///   for byte.
     func begin(repeatsFields: Bool = false) {
+        session.telemetry.begin(request.method)
         if !repeatsFields { session.known = nil }
         guard let prepared = session.service.prepare(self) else {
             return serveUnprepared()
@@ -69,7 +85,7 @@ final class ClientExchange: @unchecked Sendable {
         self.attempt = attempt
         switch attempt.begin() {
         case .serve(let hit):
-            respond(with: hit)
+            respond(with: hit, from: .memory)
         case .lookUp(let lookup):
             let isBegun = session.lookups.begin(lookup) { self.receive($0, for: attempt) }
             if !isBegun { startTask(for: .attempt(attempt)) }
@@ -87,6 +103,7 @@ final class ClientExchange: @unchecked Sendable {
         if request.isPurge { return purge() }
         let (service, context) = (session.service, session.responseContext)
         guard service.isHealthCheck(request, context.inForce) else { return startTask(for: .request) }
+        isRecorded = false
         startTask {
             let response = await service.healthResponse(self.request, context)
             if (try? await self.enterLoop()) != nil { self.finish(with: response) }
@@ -97,15 +114,16 @@ final class ClientExchange: @unchecked Sendable {
     private func receive(_ found: FoundResponses?, for attempt: ExchangeAttempt) {
         guard !isOver else { return }
         switch attempt.lookedUp(found) {
-        case .serve(let hit): respond(with: hit)
+        case .serve(let hit): respond(with: hit, from: .disk)
         case .fetch: fetch(attempt)
         case .lookUp, .continueInTask: startTask(for: .attempt(attempt))
         }
     }
 
-    private func respond(with hit: ResidentHit) {
+    private func respond(with hit: ResidentHit, from tier: ExchangeRecord.Tier) {
         session.executor.noteHit()
-        finish(with: .stored(head(of: hit.response), hit))
+        record.tier = tier
+        finish(with: .stored(head(of: hit.response), hit, record.route))
     }
 
     /// Fetches what is not stored from the origin: on the event loop, or else in a task.
@@ -130,7 +148,7 @@ final class ClientExchange: @unchecked Sendable {
     }
 
     private func head(of response: CacheResponse) -> GatewayResponseHead {
-        session.service.responseHead(response.head, response.outcome, session.responseContext)
+        session.service.responseHead(response.head, ExchangeFacts(response), session.responseContext)
     }
 
     private func startTask(for source: ResponseSource) {
@@ -174,6 +192,8 @@ final class ClientExchange: @unchecked Sendable {
     /// Writes a response with all of its content.
     func finish(with response: GatewayResponse) {
         writeInterims()
+        record.take(response)
+        // Before it is written: the next request may begin while it is.
         end()
         writer.respond(with: response)
     }
@@ -182,28 +202,53 @@ final class ClientExchange: @unchecked Sendable {
     func startStream(_ head: GatewayResponseHead, length: Int64?) {
         writeInterims()
         state = .streaming
-        writer.respond(with: .stream(head, length: length))
+        streamLength = length
+        let response = GatewayResponse.stream(head, length: length)
+        record.take(response)
+        record.firstByte = .now()
+        writer.respond(with: response)
+    }
+
+    /// Writes a piece of a stream's content.
+    ///
+    /// - Returns: when more may be written; `nil` if that is at once.
+    func write(_ piece: ByteBuffer) -> EventLoopFuture<Void>? {
+        record.sentBytes += piece.readableBytes
+        return writer.write(piece)
     }
 
     /// Ends a response whose content was written in pieces.
     func finishStream() {
-        end()
+        // The writer does not let such a response look complete.
+        let isShort = streamLength.map { record.sentBytes < $0 } ?? false
+        end(isShort && request.method != .head ? .content : nil)
         writer.finish()
+    }
+
+    /// Ends a response that has no end, because its content broke off.
+    func abort() {
+        end(.content)
+        writer.abort()
     }
 
     /// Ends the exchange because the client has gone. A fetch that others wait for goes on.
     func cancel() {
         guard !isOver else { return }
         let (task, attempt) = (task, attempt)
-        end()
+        end(.client)
         task?.cancel()
         attempt?.abandon()
     }
 
-    private func end() {
+    private func end(_ abort: ExchangeRecord.Abort? = nil) {
         state = .over
         task = nil
         attempt = nil
+        session.telemetry.end(request.method)
+        guard isRecorded else { return }
+        record.end = .now()
+        record.abort = abort
+        session.telemetry.record(record)
     }
 
     // MARK: The request's content

@@ -6,15 +6,23 @@ final class ClientSession {
     /// Runs the tasks of exchanges, and other work, on the event loop.
     let executor: LoopExecutor
     let lookups: DiskLookups
+    let telemetry: LoopTelemetry
     /// The last request, prepared for the cache. The next request reuses it if it has the same
     /// fields.
     var known: GatewayService.KnownRequest?
 
-    init(service: GatewayService, client: GatewayClient, executor: LoopExecutor, lookups: DiskLookups) {
+    init(
+        service: GatewayService,
+        client: GatewayClient,
+        executor: LoopExecutor,
+        lookups: DiskLookups,
+        telemetry: LoopTelemetry
+    ) {
         self.service = service
         self.client = client
         self.executor = executor
         self.lookups = lookups
+        self.telemetry = telemetry
     }
 
     /// The current configuration, and what this client may see.

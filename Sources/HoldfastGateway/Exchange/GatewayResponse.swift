@@ -4,8 +4,9 @@ import NIOCore
 
 /// A response on its way to a client, before the client's protocol gives it a form.
 enum GatewayResponse {
-    /// A stored response, with all of its content. An equal request may get the same.
-    case stored(GatewayResponseHead, ResidentHit)
+    /// A stored response, with all of its content. An equal request may get the same. The label is
+    /// that of the request's route.
+    case stored(GatewayResponseHead, ResidentHit, RouteLabel)
     /// A response with all of its content.
     case whole(GatewayResponseHead, ByteBuffer)
     /// The head of a response whose content follows in pieces, and the length of the content, if it
@@ -24,6 +25,8 @@ struct GatewayResponseHead: Sendable {
     /// The status and the fields, including the `Cache-Status` and `Via` of caches nearer to the
     /// origin.
     var response: HTTPResponse
+    /// How it came about.
+    let facts: ExchangeFacts
     /// The gateway's `Via`. RFC 9110 §7.6.3
     let via: String
     /// The gateway's member of `Cache-Status`. RFC 9211 §2

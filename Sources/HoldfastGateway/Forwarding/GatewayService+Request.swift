@@ -46,6 +46,7 @@ extension GatewayService {
         guard head.target != "*" else { throw OptionsForGateway() }
         let routes = inForce.configuration.routes
         let choice = try choice(for: head, routes)
+        exchange.record.route = inForce.routeLabels[choice.route]
         var request: CacheRequest
         if let known, known.inForce === inForce, known.route == choice.route, known.method == head.method {
             request = known.request

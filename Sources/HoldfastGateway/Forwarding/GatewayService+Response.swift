@@ -23,7 +23,7 @@ extension GatewayService {
     func response(to error: any Error, _ context: ResponseContext) -> GatewayResponse {
         if error is PurgeForGateway { return purgeRefusal(context) }
         if error is OptionsForGateway { return .whole(optionsHead(context), ByteBuffer()) }
-        let (head, content) = problemResponse(problem(error), context)
+        let (head, content) = problemResponse(problem(error), context, error)
         return .whole(head, content)
     }
 
@@ -50,13 +50,16 @@ extension GatewayService {
         var head = HTTPResponse(status: .noContent)
         head.headerFields[.allow] = Self.allowedMethods
         head.headerFields[.cacheControl] = "no-store"
-        return responseHead(head, CacheOutcome(detail: CacheOutcome.Detail("gateway")), context)
+        return responseHead(head, ExchangeFacts(CacheOutcome(detail: CacheOutcome.Detail("gateway"))), context)
     }
 
-    /// - Parameter context: `nil` for a client that has sent no valid request.
+    /// - Parameters:
+    ///   - context: `nil` for a client that has sent no valid request.
+    ///   - error: the cache's, if it was asked.
     func problemResponse(
         _ problem: Problem,
-        _ context: ResponseContext? = nil
+        _ context: ResponseContext? = nil,
+        _ error: (any Error)? = nil
     ) -> (head: GatewayResponseHead, content: ByteBuffer) {
         let context = context ?? ResponseContext(inForce, nil)
         let body = problem.json
@@ -65,7 +68,7 @@ extension GatewayService {
         // The response to HEAD states the length that the response to GET would have.
         head.headerFields[.contentLength] = String(body.readableBytes)
         head.headerFields[.cacheControl] = "no-store"
-        return (responseHead(head, problem.outcome, context), body)
+        return (responseHead(head, ExchangeFacts(problem.outcome, problem: problem.code, error: error), context), body)
     }
 
     /// The head that a client gets: with the fields of every response, which are the gateway's
@@ -73,7 +76,7 @@ extension GatewayService {
     /// 9110 §6.6.1).
     func responseHead(
         _ head: HTTPResponse,
-        _ outcome: CacheOutcome,
+        _ facts: ExchangeFacts,
         _ context: ResponseContext
     ) -> GatewayResponseHead {
         var head = head
@@ -87,9 +90,11 @@ extension GatewayService {
             // The entries of other caches are hidden from this client, like those of this gateway.
             head.headerFields[.cacheStatus] = nil
         }
-        let member = (context.showsDetails ? outcome : Self.withoutDetails(outcome)).cacheStatusMember()
+        let outcome = context.showsDetails ? facts.outcome : Self.withoutDetails(facts.outcome)
+        let member = outcome.cacheStatusMember()
         return GatewayResponseHead(
             response: head,
+            facts: facts,
             via: context.inForce.via,
             cacheStatus: member.text,
             timeToLive: member.timeToLive

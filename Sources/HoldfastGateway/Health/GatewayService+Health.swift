@@ -29,8 +29,8 @@ extension GatewayService {
         // The response to HEAD states the length that the response to GET would have.
         head.headerFields[.contentLength] = String(content.readableBytes)
         head.headerFields[.cacheControl] = "no-store"
-        let outcome = CacheOutcome(detail: CacheOutcome.Detail("gateway"))
-        return .whole(responseHead(head, outcome, context), content)
+        let facts = ExchangeFacts(CacheOutcome(detail: CacheOutcome.Detail("gateway")))
+        return .whole(responseHead(head, facts, context), content)
     }
 }
 

@@ -11,6 +11,14 @@ final class HotResponse {
     /// alike.
     let request: ByteBuffer
     let hash: Int
+    /// The label of the request's route, and the number of the durations of such requests.
+    let route: RouteLabel
+    let durations: Int
+    let status: Int
+    /// The entry of the access log for such requests; made for the first line.
+    private(set) lazy var logEntry = makeLogEntry()
+    /// The seconds in the head that was written last.
+    private(set) var seconds: (age: Int64, timeToLive: Int64) = (0, 0)
     private let conditions: ResidentHit.Conditions
     private let template: HeadTemplate
     private let content: ByteBuffer
@@ -27,11 +35,23 @@ final class HotResponse {
     ///   - head: the response's head as it was written for `hit`.
     ///   - places: the places in it of the values that depend on the time.
     /// - Returns: `nil` if the response cannot be written for another time.
-    init?(request: ByteBuffer, hash: Int, head: ByteBuffer, places: TimePlaces, hit: ResidentHit) {
+    init?(
+        request: ByteBuffer,
+        hash: Int,
+        head: ByteBuffer,
+        places: TimePlaces,
+        hit: ResidentHit,
+        status: Int = 200,
+        route: RouteLabel = RouteLabels.none,
+        durations: Int = 0
+    ) {
         guard let conditions = hit.conditions, let template = HeadTemplate(head, places) else { return nil }
         // A copy: the request is a slice of the connection's buffer, which is much larger.
         self.request = ByteBuffer(bytes: request.readableBytesView)
         self.hash = hash
+        self.status = status
+        self.route = route
+        self.durations = durations
         self.conditions = conditions
         self.template = template
         content = hit.content
@@ -43,7 +63,7 @@ final class HotResponse {
     /// The approximate bytes that it takes in memory, including the memory of the store that it
     /// keeps alive.
     var cost: Int {
-        512 + request.readableBytes + template.count * 2 + content.readableBytes * (isContentInline ? 2 : 1)
+        512 + request.readableBytes * 2 + template.count * 2 + content.readableBytes * (isContentInline ? 2 : 1)
     }
 
     /// The head and the content, or the head alone: then ``rest`` is the content.
@@ -55,11 +75,27 @@ final class HotResponse {
         return bytes
     }
 
+    /// The line of the access log, without what differs from one request to the next.
+    private func makeLogEntry() -> AccessLogEntry? {
+        // The bytes were decoded before, so they are a request.
+        var limits = MessageLimits()
+        (limits.startLine, limits.fieldBlock, limits.fieldCount) = (1 << 30, 1 << 30, 1 << 30)
+        var decoder = RequestDecoder(limits: limits)
+        decoder.append(request)
+        guard let head = try? decoder.nextHead() else { return nil }
+        let size = head.request.method == .head ? 0 : contentLength
+        return AccessLogEntry(head.request, status: status, size: size)
+    }
+
+    /// Bytes of content.
+    var contentLength: Int { content.readableBytes }
+
     /// The bytes that are written after ``bytes(at:_:)``; `nil` if there are none.
     var rest: ByteBuffer? { isContentInline ? nil : content }
 
     private func write(_ age: Int64) {
         let (seconds, rest) = (age / 1000, conditions.lifetime - age)
+        self.seconds = (seconds, rest / 1000)
         bytes = template.bytes(
             age: seconds,
             timeToLive: rest / 1000,

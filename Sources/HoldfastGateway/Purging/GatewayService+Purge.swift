@@ -42,8 +42,8 @@ extension GatewayService {
         head.headerFields[.contentLength] = String(result.json.count)
         head.headerFields[.cacheControl] = "no-store"
         if let seconds = result.retryAfter { head.headerFields[.retryAfter] = String(seconds) }
-        let outcome = CacheOutcome(detail: CacheOutcome.Detail("gateway"))
-        return .whole(responseHead(head, outcome, context), ByteBuffer(bytes: result.json))
+        let facts = ExchangeFacts(CacheOutcome(detail: CacheOutcome.Detail("gateway")))
+        return .whole(responseHead(head, facts, context), ByteBuffer(bytes: result.json))
     }
 
     private func clientPurge(_ request: GatewayRequest, _ inForce: ConfigurationInForce) throws -> ClientPurge {

@@ -79,7 +79,7 @@ struct GatewayProcess: Sendable {
             mode: settings.mode,
             options: settings.file.options,
             rules: settings.rules,
-            telemetry: Telemetry(factory: metrics),
+            telemetry: Telemetry(factory: metrics, countsExchanges: false),
             logger: logger
         )
     }
@@ -120,6 +120,8 @@ struct GatewayProcess: Sendable {
             health: { await health.status() },
             accessLog: accessLog
         )
+        metrics.add(server.metrics)
+        metrics.add(accessLog.metrics)
         let configuration = ReloadableConfiguration(
             settings,
             named,
@@ -180,13 +182,14 @@ struct GatewayProcess: Sendable {
         // fetches end, then the store closes. Each part limits how long its own end takes.
         // Operators steer until the engine has ended.
         let services = ServiceGroup(
-            services: [Ending { await accessLog.close() }, Ending { try await store.close() }] + (control.map { [$0] } ?? []) + [
-                Ending {
-                    await engine.shutDown()
-                    await transport.shutDown()
-                },
-                server,
-            ],
+            services: [Ending { await accessLog.close() }, Ending { try await store.close() }]
+                + (control.map { [$0] } ?? []) + [
+                    Ending {
+                        await engine.shutDown()
+                        await transport.shutDown()
+                    },
+                    server,
+                ],
             logger: logger
         )
         supervision.manager.notify(.ready)

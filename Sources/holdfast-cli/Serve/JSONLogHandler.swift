@@ -1,8 +1,8 @@
 import Foundation
 import Holdfast
 
-/// Writes each message as a JSON object on a line of standard error: `time` (RFC 3339, UTC), `level`,
-/// `message`, `logger`, and the facts of the message under their names.
+/// Writes each message as a JSON object on a line of standard error: `time` (RFC 3339, UTC),
+/// `level`, `message`, `logger`, and the facts of the message under their names.
 struct JSONLogHandler: LogHandler {
     /// The most bytes of a message or of one fact. A longer one is cut, with `...` behind it.
     private static let limit = 4096

@@ -76,7 +76,8 @@ import Testing
         var generator = SeededGenerator(state: 7)
         var dates = LogDates()
         let edges: [Int64] = [0, 951_782_399_999, 951_782_400_000, 4_107_542_400_000, 253_402_300_799_999]
-        for milliseconds in edges + (0..<2000).map({ _ in Int64.random(in: 0...253_402_300_799_999, using: &generator) }) {
+        let others = (0..<2000).map { _ in Int64.random(in: 0...253_402_300_799_999, using: &generator) }
+        for milliseconds in edges + others {
             var bytes = ByteBuffer()
             dates.writeRFC3339(Timestamp(milliseconds: milliseconds), to: &bytes)
             let date = try #require(formatter.date(from: String(buffer: bytes)), "\(String(buffer: bytes))")
@@ -98,7 +99,8 @@ import Testing
             func text() -> String {
                 if Bool.random(using: &generator) { return Self.hostile.randomElement(using: &generator) ?? "" }
                 let length = Int.random(in: 0...(Bool.random(using: &generator) ? 20 : 12_000), using: &generator)
-                return String(decoding: (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }, as: UTF8.self)
+                let bytes = (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }
+                return String(decoding: bytes, as: UTF8.self)
             }
             func number() -> Int64 { Int64.random(in: .min ... .max, using: &generator) }
             var entry = AccessLogEntry(time: Timestamp(milliseconds: number()))

@@ -26,6 +26,7 @@ struct HeadTemplateTests {
         let member = CacheOutcome(isHit: true, timeToLive: lifetime - age).cacheStatusMember(cache: cache)
         return GatewayResponseHead(
             response: HTTPResponse(status: .ok, headerFields: fields),
+            facts: .relayed,
             via: "1.1 holdfast",
             cacheStatus: member.text,
             timeToLive: member.timeToLive

@@ -132,7 +132,7 @@ private func checkRelayed(_ bytes: [UInt8]) {
     require(head.response.headerFields.contains(.date) == relayed.hasDate, "there is another 'Date'")
     let framing = ResponseFraming(relayed.status, to: .get, minorVersion: 1, length: length, isKeptAlive: true)
     var expected = framing.bytes(
-        of: GatewayResponseHead(response: head.response, via: "1.1 here", cacheStatus: "here")
+        of: GatewayResponseHead(response: head.response, facts: .relayed, via: "1.1 here", cacheStatus: "here")
     )
     expected.writeImmutableBuffer(relayed.content)
     let written = framing.bytes(

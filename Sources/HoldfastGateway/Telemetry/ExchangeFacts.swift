@@ -1,0 +1,95 @@
+import HTTPCache
+import HTTPCacheSemantics
+
+/// How a response came about, as far as its head does not say it. For metrics and the log.
+struct ExchangeFacts: Sendable {
+    /// Where the content comes from.
+    enum Source: Int, CaseIterable, Sendable {
+        /// The store.
+        case cache
+        case origin
+        /// The gateway itself: problems, and responses to requests for the gateway.
+        case gateway
+    }
+
+    /// How the cache's exchange ended; `nil` if the cache was not asked.
+    var ending: ExchangeEnding?
+    var outcome: CacheOutcome
+    var source: Source
+    /// Whether a stale response was served.
+    var isStale = false
+    /// Seconds since the response was fresh, if it is stale.
+    var staleness: Int64 = 0
+    /// Milliseconds since the origin generated or validated the response; `nil` if it came from
+    /// neither store nor origin. RFC 9111 §4.2.3
+    var age: Int64?
+    /// The code of the problem, if the response is one.
+    var problem: String?
+    /// Why the cache refused to serve what it has, if it did.
+    var refusal: OfflineRefusal?
+
+    /// The cache's response.
+    init(_ response: CacheResponse) {
+        ending = ExchangeEnding(response)
+        outcome = response.outcome
+        isStale = response.isStale || ending == .staleHit
+        staleness = isStale ? max(0, -(response.outcome.timeToLive ?? 0)) : 0
+        age = response.age
+        // The content of a response that the origin confirmed with 304 comes from the store.
+        source =
+            switch response.source {
+            case .network where !response.isValidated: .origin
+            case .network, .store: .cache
+            case .substitute: .gateway
+            }
+    }
+
+    /// The gateway's own response.
+    ///
+    /// - Parameter error: the cache's, if it was asked.
+    init(_ outcome: CacheOutcome, problem: String? = nil, error: (any Error)? = nil) {
+        self.outcome = outcome
+        self.problem = problem
+        source = .gateway
+        if let error = error as? ExchangeError {
+            ending = ExchangeEnding(error)
+            refusal = OfflineRefusal(error)
+        }
+    }
+
+    /// A response that is relayed as it came. Only those that forbid storing are.
+    static let relayed: Self = {
+        var facts = Self(CacheOutcome(forward: .uriMiss, notStored: .responseNoStore))
+        facts.ending = .fetched
+        facts.source = .origin
+        facts.age = 0
+        return facts
+    }()
+}
+
+/// Why a request could not be answered without its origin.
+enum OfflineRefusal: String, CaseIterable, Sendable {
+    /// Nothing usable is stored.
+    case notStored = "not-stored"
+    /// `must-revalidate`.
+    case mustRevalidate = "must-revalidate"
+    /// `proxy-revalidate`.
+    case proxyRevalidate = "proxy-revalidate"
+    /// `no-cache`.
+    case noCache = "no-cache"
+    /// `s-maxage`, which implies `proxy-revalidate`.
+    case sMaxage = "s-maxage"
+    /// An unsafe method's success invalidated the stored response.
+    case invalidated
+    /// A limit of this gateway: `stale.offline`, or another.
+    case limit
+
+    /// - Returns: `nil` if the request was not refused for that.
+    init?(_ error: ExchangeError) {
+        switch error.code {
+        case .offlineMiss, .originUnreachable: self = .notStored
+        case .staleForbidden: self = error.forbiddenBy.flatMap { Self(rawValue: $0) } ?? .limit
+        default: return nil
+        }
+    }
+}

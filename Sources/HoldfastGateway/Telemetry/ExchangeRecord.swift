@@ -1,0 +1,63 @@
+import HTTPCache
+import HTTPTypes
+import NIOCore
+
+/// One request of a client and what came of it, at its end. Metrics and the log are made from it.
+struct ExchangeRecord {
+    /// Where a hit's bytes were when it was served.
+    enum Tier: Int, CaseIterable {
+        /// In the table of the event loop, as the bytes of a whole response.
+        case hot
+        case memory
+        case disk
+    }
+
+    /// Why a response did not reach its end.
+    enum Abort: String {
+        /// The client has gone.
+        case client = "client-aborted"
+        /// The content broke off.
+        case content = "incomplete"
+    }
+
+    /// `nil` if the bytes are no valid request.
+    var request: GatewayRequest?
+    var client: GatewayClient
+    /// The label of the route that was chosen.
+    var route: RouteLabel
+    /// `nil` if the client has gone before a response.
+    var status: Int?
+    /// When its head had arrived.
+    var start: NIODeadline
+    /// When the response's head was written.
+    var firstByte: NIODeadline?
+    /// When the last bytes of the response were handed over to be written.
+    var end: NIODeadline
+    /// Bytes of content that were handed over.
+    var sentBytes = 0
+    /// `nil` if there is no response.
+    var facts: ExchangeFacts?
+    /// `nil` if it is no hit.
+    var tier: Tier?
+    var abort: Abort?
+
+    /// Takes over what a response says.
+    mutating func take(_ response: GatewayResponse) {
+        switch response {
+        case .stored(let head, let hit, _): take(head, hit.content.readableBytes)
+        case .whole(let head, let content): take(head, content.readableBytes)
+        case .stream(let head, _): take(head, 0)
+        case .relayed(let response, _):
+            (status, facts, sentBytes) = (response.status, .relayed, response.content.readableBytes)
+        }
+        // The response to HEAD has no content.
+        if request?.method == .head { sentBytes = 0 }
+    }
+
+    private mutating func take(_ head: GatewayResponseHead, _ length: Int) {
+        (status, facts, sentBytes) = (head.response.status.code, head.facts, length)
+    }
+
+    /// The value of the label `error_type`: `nil` for a response that is whole and no problem.
+    var errorType: String? { abort?.rawValue ?? facts?.problem }
+}

@@ -1,0 +1,103 @@
+import HoldfastMetrics
+import NIOCore
+import Synchronization
+
+/// Reports what the event loops of a gateway have counted, summed at each scrape.
+final class GatewayMetrics: MetricsCollector {
+    private struct Loop {
+        let eventLoop: any EventLoop
+        let telemetry: NIOLoopBoundBox<LoopTelemetry>
+        let timer: RepeatedTask
+    }
+
+    private let series = RequestSeries()
+    private let labels: RouteLabels
+    private let connections: ConnectionRegistry
+    private let loops = Mutex<[Loop]>([])
+
+    init(_ labels: RouteLabels, _ connections: ConnectionRegistry) {
+        self.labels = labels
+        self.connections = connections
+    }
+
+    /// The counters of one more loop.
+    func add(_ eventLoop: any EventLoop) -> NIOLoopBoundBox<LoopTelemetry> {
+        let telemetry = NIOLoopBoundBox.makeBoxSendingValue(LoopTelemetry(series), eventLoop: eventLoop)
+        let timer = eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: LoopTelemetry.lagPeriod) { _ in
+            telemetry.value.tick()
+        }
+        loops.withLock { $0.append(Loop(eventLoop: eventLoop, telemetry: telemetry, timer: timer)) }
+        return telemetry
+    }
+
+    /// Ends the measuring of all loops. Their numbers stay.
+    func stop() {
+        for loop in loops.withLock({ $0 }) { loop.timer.cancel() }
+    }
+
+    func families() async -> [MetricFamily] {
+        var sum = LoopTelemetry.Numbers(series)
+        for loop in loops.withLock({ $0 }) {
+            // It fails if the loop has ended.
+            let numbers = try? await loop.eventLoop.submit { loop.telemetry.value.numbers }.get()
+            if let numbers { sum.add(numbers) }
+        }
+        return sum.families(labels.names) + [openConnections]
+    }
+
+    private var openConnections: MetricFamily {
+        MetricFamily(
+            MetricDescription("holdfast_client_connections", .gauge, "Connections of clients that are open."),
+            [MetricSeries(.integer(Int64(connections.count)))]
+        )
+    }
+}
+
+extension LoopTelemetry.Numbers {
+    /// - Parameter names: the names of the routes, by their labels.
+    fileprivate func families(_ names: [String]) -> [MetricFamily] {
+        let staleness = zip(names, staleness).filter { $1.counts.contains { $0 > 0 } }
+        return [
+            durations.family(names),
+            MetricFamily(
+                MetricDescription("http_server_active_requests", .gauge, "Requests of clients that are under way."),
+                zip(RequestLabels.methods, active).map {
+                    MetricSeries([.init("http_request_method", $0), .init("url_scheme", "http")], .integer(Int64($1)))
+                }
+            ),
+        ] + counters.families(names) + [
+            MetricFamily(
+                MetricDescription(
+                    "holdfast_stale_age_seconds",
+                    .histogram(bounds: LoopTelemetry.stalenessBounds),
+                    "Seconds since stale responses were fresh, when they were served."
+                ),
+                staleness.map { MetricSeries([.init("route", $0)], $1.value) }
+            ),
+            MetricFamily(
+                MetricDescription("holdfast_refusals_total", .counter, "Problems that clients got, by their code."),
+                problems.sorted { $0.key < $1.key }.map {
+                    MetricSeries([.init("problem", $0.key)], .integer(Int64($0.value)))
+                }
+            ),
+            single("holdfast_client_connections_total", "Connections of clients that were accepted.", connections),
+            single(
+                "holdfast_client_aborts_total",
+                "Requests whose client went away before the end of the response.",
+                aborts
+            ),
+            MetricFamily(
+                MetricDescription(
+                    "holdfast_loop_lag_seconds",
+                    .histogram(bounds: MetricDescription.durationBounds),
+                    "How late an event loop performs what is due, measured each second."
+                ),
+                [MetricSeries(lag.value)]
+            ),
+        ]
+    }
+
+    private func single(_ name: String, _ help: String, _ count: UInt64) -> MetricFamily {
+        MetricFamily(MetricDescription(name, .counter, help), [MetricSeries(.integer(Int64(count)))])
+    }
+}

@@ -1,0 +1,109 @@
+import HTTPCache
+import HTTPTypes
+import HoldfastMetrics
+import NIOCore
+
+/// The numbers that one event loop counts. Only that loop uses it, so it needs no lock, and no
+/// processor waits for another.
+final class LoopTelemetry {
+    /// The numbers at one moment. Those of several loops can be added.
+    struct Numbers: Sendable {
+        var counters = RouteCounters()
+        var durations: RequestDurations
+        /// Seconds beyond freshness of stale responses, by route.
+        var staleness = [Histogram](repeating: Histogram(stalenessBounds), count: RouteLabels.count)
+        /// Requests under way, by the number of their method.
+        var active = [Int](repeating: 0, count: RequestLabels.methods.count)
+        /// Problems that clients got, by their codes.
+        var problems: [String: UInt64] = [:]
+        /// Connections that were accepted, also those that were one too many.
+        var connections: UInt64 = 0
+        /// Clients that went away before the end of their response.
+        var aborts: UInt64 = 0
+        var lag = Histogram(MetricDescription.durationBounds)
+
+        init(_ series: RequestSeries) { durations = RequestDurations(series) }
+
+        mutating func add(_ other: Numbers) {
+            counters.add(other.counters)
+            durations.add(other.durations)
+            for (route, histogram) in other.staleness.enumerated() { staleness[route].add(histogram) }
+            for (method, count) in other.active.enumerated() { active[method] += count }
+            problems.merge(other.problems) { $0 + $1 }
+            connections += other.connections
+            aborts += other.aborts
+            lag.add(other.lag)
+        }
+    }
+
+    /// Minute, five minutes, hour, six hours, day, week, 30 days.
+    static let stalenessBounds: [Double] = [60, 300, 3600, 21_600, 86_400, 604_800, 2_592_000]
+    static let lagPeriod = TimeAmount.seconds(1)
+
+    private(set) var numbers: Numbers
+    /// When the next tick is due.
+    private var due: NIODeadline?
+
+    /// Gets a line for each request that it is to have.
+    var log: LoopAccessLog?
+
+    init(_ series: RequestSeries) { numbers = Numbers(series) }
+
+    // MARK: Requests
+
+    /// A request has begun: ``end(_:)`` belongs to it.
+    func begin(_ method: HTTPRequest.Method) { numbers.active[RequestLabels.number(of: method)] += 1 }
+
+    func end(_ method: HTTPRequest.Method) { numbers.active[RequestLabels.number(of: method)] -= 1 }
+
+    /// Counts a request and its response.
+    func record(_ record: ExchangeRecord) {
+        log?.write(record)
+        let labels = RequestLabels(
+            route: record.route,
+            method: RequestLabels.number(of: record.request?.method),
+            status: record.status ?? 0,
+            version: record.request?.receivedProtocol == .http10 ? 0 : 1,
+            error: record.errorType
+        )
+        let number = numbers.durations.number(of: labels)
+        numbers.durations.add((record.end - record.start).seconds, to: number)
+        record.count(in: &numbers.counters)
+        if let facts = record.facts, facts.isStale { numbers.staleness[record.route].add(Double(facts.staleness)) }
+        if let problem = record.facts?.problem { numbers.problems[problem, default: 0] += 1 }
+        if record.abort == .client { numbers.aborts += 1 }
+    }
+
+    /// The number of the durations of a response from the hot table.
+    func number(of route: RouteLabel, _ method: HTTPRequest.Method?, _ status: Int) -> Int {
+        let method = RequestLabels.number(of: method)
+        return numbers.durations.number(of: RequestLabels(route: route, method: method, status: status, version: 1))
+    }
+
+    /// Counts a response from the hot table.
+    ///
+    /// - Parameter number: that of its durations.
+    func recordHotHit(_ route: RouteLabel, number: Int, bytes: Int, from start: NIODeadline) {
+        numbers.durations.add((NIODeadline.now() - start).seconds, to: number)
+        numbers.counters.addHotHit(bytes, of: route)
+    }
+
+    // MARK: Connections
+
+    func countConnection() { numbers.connections += 1 }
+
+    /// Counts a problem that answers no request.
+    func count(_ problem: Problem) { numbers.problems[problem.code, default: 0] += 1 }
+
+    // MARK: The loop
+
+    /// Call it each ``lagPeriod``. It measures how late the loop performs what is due.
+    func tick(at now: NIODeadline = .now()) {
+        if let due { numbers.lag.add(max(0, (now - due).seconds)) }
+        due = now + Self.lagPeriod
+    }
+}
+
+extension TimeAmount {
+    fileprivate var seconds: Double { Double(nanoseconds) / 1e9 }
+}

@@ -1,0 +1,113 @@
+import HTTPTypes
+import HoldfastMetrics
+import Synchronization
+
+/// The labels of one series of `http_server_request_duration_seconds`.
+struct RequestLabels: Hashable, Sendable {
+    var route: RouteLabel
+    /// The number in ``methods``; the last one stands for all others.
+    var method: Int
+    /// 0 if there was no response.
+    var status: Int
+    /// The number in ``versions``.
+    var version: Int
+    /// The code of a problem, or of a response that broke off.
+    var error: String?
+
+    static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "_OTHER"]
+    static let versions = ["1.0", "1.1"]
+
+    static func number(of method: HTTPRequest.Method?) -> Int {
+        if method == .get { return 0 }
+        return method.flatMap { methods.firstIndex(of: $0.rawValue) } ?? methods.count - 1
+    }
+}
+
+/// Gives the combinations of labels that have occurred their numbers. All loops share it.
+///
+/// An origin chooses the status, so the number of combinations is limited. Those that come later
+/// are counted without route, method and error, under the class of their status.
+final class RequestSeries: Sendable {
+    /// The most combinations with all of their labels.
+    static let limit = 96
+
+    private let state = Mutex((labels: [RequestLabels](), numbers: [RequestLabels: Int]()))
+
+    func number(of labels: RequestLabels) -> Int {
+        state.withLock { state in
+            if let number = state.numbers[labels] { return number }
+            var kept = labels
+            if state.labels.count >= Self.limit {
+                kept = RequestLabels(
+                    route: RouteLabels.other,
+                    method: RequestLabels.methods.count - 1,
+                    status: labels.status / 100 * 100,
+                    version: 1
+                )
+                if let number = state.numbers[kept] { return number }
+            }
+            state.labels.append(kept)
+            state.numbers[kept] = state.labels.count - 1
+            return state.labels.count - 1
+        }
+    }
+
+    /// The labels of all numbers.
+    var labels: [RequestLabels] { state.withLock { $0.labels } }
+}
+
+/// The durations of requests, by their labels. It belongs to one event loop.
+struct RequestDurations: Sendable {
+    private let series: RequestSeries
+    private var numbers: [RequestLabels: Int] = [:]
+    private var histograms: [Histogram] = []
+
+    init(_ series: RequestSeries) { self.series = series }
+
+    /// The number of a combination of labels, for ``add(_:to:)``.
+    mutating func number(of labels: RequestLabels) -> Int {
+        if let number = numbers[labels] { return number }
+        let number = series.number(of: labels)
+        // Combinations beyond the limit are as many as an origin likes.
+        if numbers.count <= RequestSeries.limit { numbers[labels] = number }
+        while histograms.count <= number { histograms.append(Histogram(MetricDescription.durationBounds)) }
+        return number
+    }
+
+    mutating func add(_ seconds: Double, to number: Int) { histograms[number].add(seconds) }
+
+    /// Adds another loop's durations.
+    mutating func add(_ other: RequestDurations) {
+        while histograms.count < other.histograms.count {
+            histograms.append(Histogram(MetricDescription.durationBounds))
+        }
+        for (index, histogram) in other.histograms.enumerated() { histograms[index].add(histogram) }
+    }
+
+    /// - Parameter names: the names of the routes, by their labels.
+    func family(_ names: [String]) -> MetricFamily {
+        let all = zip(series.labels, histograms).filter { $1.counts.contains { $0 > 0 } }
+        return MetricFamily(Self.description, all.map { MetricSeries($0.labels(names), $1.value) })
+    }
+
+    private static let description = MetricDescription(
+        "http_server_request_duration_seconds",
+        .histogram(bounds: MetricDescription.durationBounds),
+        "Duration of clients' requests, from their head to the end of the response."
+    )
+}
+
+extension RequestLabels {
+    fileprivate func labels(_ names: [String]) -> MetricLabels {
+        let all = [
+            ("http_request_method", Self.methods[method]),
+            ("http_response_status_code", status == 0 ? "" : "\(status)"),
+            ("url_scheme", "http"),
+            ("network_protocol_version", Self.versions[version]),
+            ("http_route", names[route]),
+            ("error_type", error ?? (status >= 500 ? "\(status)" : "")),
+        ]
+        // A label without a value is the same as none.
+        return MetricLabels(all.filter { !$0.1.isEmpty })
+    }
+}

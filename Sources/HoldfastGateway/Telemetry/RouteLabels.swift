@@ -1,0 +1,38 @@
+import Synchronization
+
+/// The number of a route's name among the values of the label `route`.
+typealias RouteLabel = Int
+
+/// The values of the label `route`: the routes' names, as long as there are few.
+///
+/// Configurations come and go while the gateway runs, and each brings its routes. A name that was
+/// given stays, so that a series keeps its meaning.
+final class RouteLabels: Sendable {
+    /// The most names of their own.
+    static let limit = 64
+    /// All values, and so all numbers.
+    static let count = limit + 2
+    /// For requests that no route takes.
+    static let none: RouteLabel = 0
+    /// For routes beyond ``limit``.
+    static let other: RouteLabel = 1
+
+    private let state = Mutex((names: ["none", "other"], labels: ["none": none, "other": other]))
+
+    /// The label of each route, in order. A route without a name is called by its number, from 1.
+    func labels(of routes: [GatewayRoute]) -> [RouteLabel] {
+        state.withLock { state in
+            routes.enumerated().map { index, route in
+                let name = route.name ?? "\(index + 1)"
+                if let label = state.labels[name] { return label }
+                guard state.names.count < Self.count else { return Self.other }
+                state.names.append(name)
+                state.labels[name] = state.names.count - 1
+                return state.names.count - 1
+            }
+        }
+    }
+
+    /// The values of the label, by their numbers.
+    var names: [String] { state.withLock { $0.names } }
+}

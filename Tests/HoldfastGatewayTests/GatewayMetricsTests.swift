@@ -1,0 +1,204 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HoldfastMetrics
+import HoldfastTesting
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import HoldfastGateway
+
+/// Numbers of a gateway, held against what clients and origins saw.
+@Suite("Metrics of the gateway") struct GatewayMetricsTests {
+    /// The metrics of one moment.
+    private struct Scrape {
+        let families: [MetricFamily]
+
+        init(_ gateway: RunningGateway) async { families = await gateway.server.metrics.families() }
+
+        var seriesCount: Int { families.reduce(0) { $0 + $1.series.count } }
+
+        private func series(_ name: String, _ labels: [String: String]) -> [MetricSeries] {
+            families.filter { $0.description.name == name }.flatMap(\.series).filter { series in
+                labels.allSatisfy { label in
+                    series.labels.all.contains { $0.name == label.key && $0.value == label.value }
+                }
+            }
+        }
+
+        /// The sum of all series with these labels.
+        func count(_ name: String, _ labels: [String: String] = [:]) -> Int {
+            series(name, labels).reduce(0) { sum, series in
+                switch series.value {
+                case .integer(let count): sum + Int(count)
+                case .number(let value): sum + Int(value)
+                case .histogram(let counts, _): sum + Int(counts.reduce(0, +))
+                }
+            }
+        }
+    }
+
+    private static let fresh = "Cache-Control: max-age=60\r\n"
+
+    private func withGateway(
+        mode: OfflineMode = .automatic,
+        respond: @escaping @Sendable (RawOrigin.Request) -> RawOrigin.Step,
+        configure: (inout GatewayConfiguration) -> Void = { _ in },
+        _ body: (RunningGateway, RawOrigin) async throws -> Void
+    ) async throws {
+        try await RawOrigin.with([], respond: respond) { origin in
+            try await RunningGateway.with(origin: origin.url, mode: mode, configure: configure) {
+                try await body($0, origin)
+            }
+        }
+    }
+
+    @Test("Every number is what clients and the origin saw", arguments: RawClient.counts)
+    func countsWhatWasSeen(clients: Int) async throws {
+        try await withGateway { request in
+            switch request.target.prefix(2) {
+            case "/s": .ok("0123456789", fields: Self.fresh)
+            case "/n": .ok("abc", fields: "Cache-Control: no-store\r\n")
+            case "/p": .ok("private", fields: "Cache-Control: private\r\n")
+            default: .response("HTTP/1.1 404 Not Found\r\nCache-Control: no-store\r\nContent-Length: 4\r\n\r\nnone")
+            }
+        } _: { gateway, origin in
+            let requests = ["GET /s", "GET /s", "GET /s", "GET /s", "HEAD /s", "GET /n", "GET /p", "GET /x", "POST /n"]
+            let seen = Mutex((bytes: 0, hits: 0))
+            try await RawClient.onEach(of: clients, port: gateway.port) { client, number in
+                for request in requests {
+                    let length = request.hasPrefix("POST") ? "Content-Length: 0\r\n" : ""
+                    try await client.send("\(request)\(number) HTTP/1.1\r\nHost: g\r\n\(length)\r\n")
+                    let response = try await client.response(isHead: request.hasPrefix("HEAD"))
+                    seen.withLock { seen in
+                        seen.bytes += response.content.count
+                        seen.hits += response["Cache-Status"]?.contains("; hit") == true ? 1 : 0
+                    }
+                }
+            }
+            let scrape = await Scrape(gateway)
+            let (bytes, hits) = seen.withLock { $0 }
+            #expect(scrape.count("http_server_request_duration_seconds") == clients * requests.count)
+            #expect(scrape.count("holdfast_exchanges_total") == clients * requests.count)
+            #expect(scrape.count("holdfast_exchanges_total", ["outcome": "hit"]) == hits && hits > 0)
+            #expect(scrape.count("holdfast_hits_total") == hits)
+            let collapsed = scrape.count("holdfast_exchanges_total", ["outcome": "collapsed"])
+            #expect(scrape.count("holdfast_forwards_total") - collapsed == origin.requests.count)
+            #expect(scrape.count("holdfast_sent_bytes_total") == bytes)
+            let refused = ["response-no-store": clients * 2, "private-response": clients, "method": clients]
+            for (reason, count) in refused {
+                #expect(scrape.count("holdfast_not_stored_total", ["reason": reason]) == count, "\(reason)")
+            }
+            let notFound = ["http_response_status_code": "404"]
+            #expect(scrape.count("http_server_request_duration_seconds", notFound) == clients)
+            #expect(scrape.count("http_server_active_requests") == 0)
+            #expect(scrape.count("holdfast_client_connections_total") == clients)
+        }
+    }
+
+    @Test("Nothing that a client sends adds a series") func labelsAreClosed() async throws {
+        let host = ["one.example", "two.example"]
+        try await withGateway { _ in
+            .ok("a", fields: "Cache-Control: no-store\r\n")
+        } configure: { configuration in
+            let origin = configuration.routes.routes[0].origin
+            if let routes = try? GatewayRoutes(
+                host.map { try GatewayRoute(name: $0, host: $0, origin: origin) }
+            ) {
+                configuration.routes = routes
+            }
+        } _: { gateway, _ in
+            @Sendable func ask(_ client: RawClient, _ numbers: Range<Int>) async throws {
+                for number in numbers {
+                    try await client.send("M\(number) /\(number) HTTP/1.1\r\nHost: h\(number).example\r\n\r\n")
+                    _ = try await client.response()
+                    try await client.send("M\(number) /\(number)?\(number) HTTP/1.1\r\nHost: one.example\r\n\r\n")
+                    _ = try await client.response()
+                }
+            }
+            try await RawClient.with(port: gateway.port) { try await ask($0, 0..<3) }
+            let before = await Scrape(gateway)
+            try await RawClient.onEach(of: 30, port: gateway.port) { client, number in
+                try await ask(client, (number * 170)..<(number * 170 + 170))
+            }
+            let after = await Scrape(gateway)
+            #expect(after.seriesCount == before.seriesCount)
+            #expect(after.count("http_server_request_duration_seconds") == 2 * 3 + 30 * 340)
+            #expect(after.count("holdfast_refusals_total", ["problem": "no-route"]) == 3 + 30 * 170)
+            #expect(after.count("holdfast_exchanges_total", ["route": "one.example"]) == 3 + 30 * 170)
+        }
+    }
+
+    @Test("Offline, stale responses and refusals are counted with their reason") func countsOffline() async throws {
+        try await withGateway { _ in
+            .ok("a", fields: Self.fresh)
+        } _: { gateway, _ in
+            _ = try await gateway.get("/a")
+            gateway.clock.advance(by: .seconds(400))
+            gateway.engine.mode = .offline
+            for _ in 0..<3 { #expect(try await gateway.get("/a").status == 200) }
+            for _ in 0..<2 { #expect(try await gateway.get("/b").status == 504) }
+            let scrape = await Scrape(gateway)
+            #expect(scrape.count("holdfast_stale_served_total", ["detail": "offline"]) == 3)
+            #expect(scrape.count("holdfast_stale_age_seconds") == 3)
+            #expect(scrape.count("holdfast_offline_refused_total", ["reason": "not-stored"]) == 2)
+            #expect(scrape.count("holdfast_exchanges_total", ["outcome": "refused"]) == 2)
+            #expect(scrape.count("http_server_request_duration_seconds", ["error_type": "offline-miss"]) == 2)
+        }
+    }
+
+    @Test("A malformed request is counted, and one whose client goes away") func countsFailures() async throws {
+        try await withGateway { request in
+            request.target == "/long" ? .response("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234") : .silence
+        } _: { gateway, origin in
+            _ = try await RawClient.send("none\r\n\r\n", to: gateway.port)
+            try await RawClient.with(port: gateway.port) { client in
+                try await client.send("GET /a HTTP/1.1\r\nHost: g\r\n\r\n")
+                await origin.requests(reach: 1)
+                #expect(await Scrape(gateway).count("http_server_active_requests", ["http_request_method": "GET"]) == 1)
+                await client.reset()
+            }
+            try await RawClient.with(port: gateway.port) { client in
+                try await client.send("GET /long HTTP/1.1\r\nHost: g\r\n\r\n")
+                var read = 0
+                while read < 5 { read += try #require(await client.read()).count }
+                await client.reset()
+            }
+            while await Scrape(gateway).count("holdfast_client_aborts_total") < 2 { await Task.yield() }
+            let scrape = await Scrape(gateway)
+            #expect(scrape.count("http_server_active_requests") == 0)
+            #expect(scrape.count("http_server_request_duration_seconds", ["error_type": "client-aborted"]) == 2)
+            #expect(scrape.count("http_server_request_duration_seconds", ["http_response_status_code": "400"]) == 1)
+            #expect(scrape.count("http_server_request_duration_seconds") == 3)
+        }
+    }
+
+    @Test("Names of routes stay, and those beyond the limit share one") func namesRoutes() throws {
+        let labels = RouteLabels()
+        let origin = try GatewayOrigin("http://o.example")
+        func routes(_ names: Range<Int>) throws -> [GatewayRoute] {
+            try names.map { try GatewayRoute(name: "r\($0)", host: "h\($0).example", origin: origin) }
+        }
+        let first = labels.labels(of: try routes(0..<3))
+        #expect(first == [2, 3, 4])
+        #expect(labels.labels(of: try routes(1..<4)) == [3, 4, 5])
+        let many = labels.labels(of: try routes(0..<100))
+        #expect(many.count { $0 == RouteLabels.other } == 100 - RouteLabels.limit)
+        #expect(labels.names.count == RouteLabels.count && labels.names[2] == "r0")
+    }
+
+    @Test("Statuses that an origin invents share a series once there are many") func limitsStatuses() {
+        let series = RequestSeries()
+        var durations = RequestDurations(series)
+        for status in 100..<1000 {
+            let labels = RequestLabels(route: 2, method: 0, status: status, version: 1)
+            durations.add(0.001, to: durations.number(of: labels))
+        }
+        #expect(series.labels.count <= RequestSeries.limit + 10)
+        let names = ["none", "other", "api"]
+        let count = durations.family(names).series.reduce(0) { sum, series in
+            if case .histogram(let counts, _) = series.value { sum + Int(counts.reduce(0, +)) } else { sum }
+        }
+        #expect(count == 900)
+    }
+}
