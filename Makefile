@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo unit test test-clients test-switches simulate crash soak compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo unit test test-clients test-goaccess test-switches simulate crash soak compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -40,6 +40,9 @@ test: ## Check everything: format, warnings, all tests, a consumer package
 
 test-clients: ## Run curl, requests, Node's fetch and pip against the gateway, offline too
 	@scripts/test-clients
+
+test-goaccess: ## Check that goaccess reads the access log with the format string of the manual
+	@scripts/test-goaccess
 
 test-switches: ## Run the gateway's and the layer's tests with the fast parts turned off
 	@scripts/test-switches

@@ -2,8 +2,7 @@ public import HTTPCache
 public import HoldfastConfiguration
 public import HoldfastMetrics
 public import Logging
-public import NIOCore
-import NIOPosix
+import NIOCore
 import Synchronization
 
 /// The access log of a gateway: a line for each request of a client, or for those that matter.

@@ -108,11 +108,11 @@ struct LogOutput {
     private func system(_ bytes: ByteBuffer, _ count: Int) -> Int {
         bytes.withUnsafeReadableBytes { pointer in
             #if canImport(Darwin)
-                Darwin.write(descriptor, pointer.baseAddress, count)
+                return Darwin.write(descriptor, pointer.baseAddress, count)
             #elseif canImport(Musl)
-                Musl.write(descriptor, pointer.baseAddress, count)
+                return Musl.write(descriptor, pointer.baseAddress, count)
             #else
-                Glibc.write(descriptor, pointer.baseAddress, count)
+                return Glibc.write(descriptor, pointer.baseAddress, count)
             #endif
         }
     }

@@ -20,12 +20,14 @@ extension ByteBuffer {
     mutating func writeLogText(_ text: some StringProtocol, limit: Int, _ escape: LogEscape, plain: Bool = false) {
         let start = writerIndex
         // Almost every text is short and needs no escape.
-        if let isPlain = text.utf8.withContiguousStorageIfAvailable({ bytes in
-            bytes.count <= limit && bytes.allSatisfy { $0.isPlainInLog && !(plain && $0 == 0x20) }
-        }), isPlain {
-            writeSubstring(Substring(text))
-            return
+        let isWritten = text.utf8.withContiguousStorageIfAvailable { bytes in
+            guard bytes.count <= limit, bytes.allSatisfy({ $0.isPlainInLog && !(plain && $0 == 0x20) }) else {
+                return false
+            }
+            writeBytes(bytes)
+            return true
         }
+        if isWritten == true { return }
         // The last place at which the mark still fits.
         var end = start
         for scalar in text.unicodeScalars {

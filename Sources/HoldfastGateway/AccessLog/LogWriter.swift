@@ -75,23 +75,29 @@ final class LogWriter: Sendable {
     /// Ends when all is written, or when the time is over.
     func close(within time: Duration) async {
         end.withLock { $0 = .now() + time.timeAmount }
-        let isDone = Mutex<CheckedContinuation<Void, Never>?>(nil)
-        let resume: @Sendable () -> Void = { isDone.withLock { $0.take() }?.resume() }
+        let closing = Closing()
         // A thread may hang in the system: a terminal that is stopped. So the time runs apart.
         let alarm = Task {
             try? await Task.sleep(for: time + .milliseconds(500))
-            resume()
+            closing.finish()
         }
         await withCheckedContinuation { continuation in
-            isDone.withLock { $0 = continuation }
+            closing.continuation.withLock { $0 = continuation }
             thread.submit { _ in
                 self.report(nil)
                 self.output.withLock { $0.close() }
-                resume()
+                closing.finish()
             }
         }
         alarm.cancel()
         thread.shutdownGracefully { _ in }
+    }
+
+    /// Waits for the end of writing, or of the time for it.
+    private final class Closing: Sendable {
+        let continuation = Mutex<CheckedContinuation<Void, Never>?>(nil)
+
+        func finish() { continuation.withLock { $0.take() }?.resume() }
     }
 
     // MARK: On the thread

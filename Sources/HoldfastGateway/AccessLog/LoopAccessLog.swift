@@ -1,6 +1,7 @@
 import HTTPCache
+import HTTPCacheSemantics
+import HoldfastConfiguration
 import NIOCore
-import Synchronization
 
 /// The lines of one event loop, which alone uses it.
 final class LoopAccessLog {

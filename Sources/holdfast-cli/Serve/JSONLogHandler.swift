@@ -21,7 +21,7 @@ struct JSONLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         // One call: the lines of other threads do not come between.
-        FileHandle.standardError.write(Data(line(of: event, at: .now).utf8))
+        try? FileHandle.standardError.write(contentsOf: Data(line(of: event, at: .now).utf8))
     }
 
     /// The line of a message, with its end.
@@ -44,7 +44,7 @@ struct JSONLogHandler: LogHandler {
 
     private static func value(_ value: Logger.Metadata.Value) -> String {
         switch value {
-        case .string(let text): text(text)
+        case .string(let string): text(string)
         case .stringConvertible(let value): text("\(value)")
         case .array(let values): "[\(values.map(Self.value).joined(separator: ","))]"
         case .dictionary(let members):
