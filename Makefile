@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-switches simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-goaccess test-switches simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -52,6 +52,9 @@ test-container: ## Check the Containerfile with hadolint, and that its files exi
 
 test-metrics: ## Check alerts and dashboard with promtool, and run the tests of the alerts
 	@scripts/test-promtool
+
+test-goaccess: ## Check that goaccess reads the access log with the format string of the manual
+	@scripts/test-goaccess
 
 test-switches: ## Run the gateway's and the layer's tests with the fast parts turned off
 	@scripts/test-switches

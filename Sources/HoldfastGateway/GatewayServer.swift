@@ -40,6 +40,7 @@ public final class GatewayServer: Service {
     private let group: any EventLoopGroup
     private let connections = ConnectionRegistry()
     private let counted: GatewayMetrics
+    private let accessLog: AccessLog?
     private let state = Mutex(State.initial)
     /// The hot table of each loop.
     private let tables = Mutex<[(loop: any EventLoop, table: NIOLoopBoundBox<HotTable>)]>([])
@@ -55,6 +56,8 @@ public final class GatewayServer: Service {
     ///     rejects every PURGE.
     ///   - health: says how the gateway is, for ``GatewayConfiguration/healthPath``. It is called
     ///     for all clients that ask at a time at once. By default it is `HealthStatus.ok`.
+    ///   - accessLog: gets a line for each request that its level names. It belongs to the caller,
+    ///     and outlives the server.
     public init(
         configuration: GatewayConfiguration,
         engine: CacheEngine,
@@ -63,7 +66,8 @@ public final class GatewayServer: Service {
         clock: any WallClock = SystemWallClock(),
         logger: Logger,
         purging: (any ClientPurging)? = nil,
-        health: @escaping @Sendable () async -> HealthStatus = { .ok }
+        health: @escaping @Sendable () async -> HealthStatus = { .ok },
+        accessLog: AccessLog? = nil
     ) {
         let labels = RouteLabels()
         counted = GatewayMetrics(labels, connections)
@@ -78,6 +82,7 @@ public final class GatewayServer: Service {
             labels: labels
         )
         self.group = group
+        self.accessLog = accessLog
         EnvironmentSwitch.socketWriter.report(to: logger)
     }
 
@@ -115,7 +120,12 @@ public final class GatewayServer: Service {
             return true
         }
         guard isFirst else { throw CancellationError() }
-        let loops = group.makeIterator().map { ServingLoop($0, counted.add($0)) }
+        let loops = group.makeIterator().map { loop in
+            let telemetry = counted.add(loop)
+            let log = accessLog?.add(loop, service.labels)
+            loop.execute { telemetry.value.log = log?.value }
+            return ServingLoop(loop, telemetry)
+        }
         tables.withLock { $0 = loops.map { ($0.eventLoop, $0.hot) } }
         let open: OpenListeners
         do {

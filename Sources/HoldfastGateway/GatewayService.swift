@@ -10,7 +10,7 @@ import Synchronization
 final class GatewayService: Sendable {
     private let current: Mutex<ConfigurationInForce>
     private let instance: UInt32
-    private let labels: RouteLabels
+    let labels: RouteLabels
     let engine: CacheEngine
     let clock: any WallClock
     let logger: Logger

@@ -56,6 +56,7 @@ struct HoldfastServeSettingsTests {
     @Test(arguments: [
         ("HOLDFAST_THREADS", "0", "from 1 to 1024"), ("HOLDFAST_THREADS", "two", "from 1 to 1024"),
         ("HOLDFAST_MODE", "sometimes", "online, automatic, preferStored, offline"),
+        ("HOLDFAST_ACCESS_LOG", "some", "off, notable, all"), ("HOLDFAST_LOG_FORMAT", "xml", "text, json"),
         ("HOLDFAST_LISTEN", "here", "HOST:PORT"), ("HOLDFAST_ORIGIN", "ftp://a.example", "http or https"),
     ])
     func namesAnInvalidVariable(variable: String, value: String, allowed: String) async throws {
@@ -70,6 +71,7 @@ struct HoldfastServeSettingsTests {
     @Test(arguments: [
         ("--threads", "0", "from 1 to 1024"), ("--threads", "two", "from 1 to 1024"), ("--listen", "here", "HOST:PORT"),
         ("--origin", "ftp://a.example", "http or https"), ("--mode", "sometimes", "preferStored"),
+        ("--access-log", "some", "notable"), ("--log-level", "loud", "notice"), ("--log-format", "xml", "json"),
     ])
     func namesAnInvalidOption(option: String, value: String, allowed: String) async throws {
         let environment = ["HOLDFAST_ORIGIN": "http://127.0.0.1:1", "HOLDFAST_STORE": "nowhere/store"]

@@ -30,6 +30,8 @@ struct LimitPageTests {
             "interim responses": transport.messageLimits.interimResponses,
             "kept connections": transport.maximumIdleConnections, "variants": store.maximumVariantsPerKey,
             "memory": store.memoryBudget, "resident body": store.maximumResidentBody,
+            "lines of the access log that wait": AccessLog.bufferLimit,
+            "line of the access log": AccessLogFormat.lineLimit,
             "disk": Int(store.budget), "pending writes": store.maximumPendingBytes,
         ]
         let stated = StatedLimit.all.compactMap { limit in limit.value.map { (limit.name, $0) } }

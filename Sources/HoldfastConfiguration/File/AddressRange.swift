@@ -70,3 +70,14 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         return isCarried ? Array(bytes.suffix(4)) : bytes
     }
 }
+
+extension AddressRange {
+    /// The network of an address: its first 24 bits (IPv4) or 48 bits (IPv6), the rest 0. `nil` if
+    /// the text is no address.
+    package static func masked(_ address: String) -> String? {
+        guard let bytes = Self.bytes(of: address) else { return nil }
+        if bytes.count == 4 { return "\(bytes[0]).\(bytes[1]).\(bytes[2]).0" }
+        let groups = stride(from: 0, to: 6, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }
+        return groups.joined(separator: ":") + "::"
+    }
+}

@@ -22,6 +22,13 @@ extension Configuration {
         }
     }
 
+    /// The place of the access log: `stderr`, `stdout`, or a path that can be opened. A relative
+    /// path of ``Log/to`` is appended to the folder of the configuration file.
+    public var logPlace: String {
+        guard let place = log.to, place != "stderr", place != "stdout" else { return log.to ?? "stderr" }
+        return besideFile(place)
+    }
+
     private func besideFile(_ path: String) -> String {
         guard !path.hasPrefix("/"), let file, let slash = file.lastIndex(of: "/") else { return path }
         return String(file[...slash]) + path

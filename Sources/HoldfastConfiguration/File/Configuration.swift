@@ -243,6 +243,8 @@ public struct Configuration: Sendable {
     public var health = Health()
     /// `metrics`: where Prometheus scrapes the gateway.
     public var metrics = Metrics()
+    /// `log`
+    public var log = Log()
     /// `control`
     public var control = Control()
     /// `timeouts.drain`: how long the gateway waits for exchanges under way when it stops.

@@ -29,7 +29,8 @@ struct TopSetting: Sendable {
         return result
     }()
 
-    static let all: [TopSetting] = top + control + clients + health + metrics + store + limits + origins
+    static let all: [TopSetting] =
+        top + log + control + clients + health + metrics + store + limits + origins
 
     private static let top = [
         listening,

@@ -220,6 +220,9 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
 
     // MARK: The exchange
 
+    /// The client's IP address.
+    var clientAddress: String? { session.client.address }
+
     /// Whether the connection stays open after the current response.
     var isKeptAlive: Bool { machine.isKeptAlive }
 

@@ -59,6 +59,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             bytes: response.contentLength,
             from: start
         )
+        telemetry.log?.write(response, from: start, connection?.clientAddress)
         output.put(bytes)
         if let rest = response.rest { output.put(rest) }
         output.holdBack()
@@ -188,6 +189,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             head: bytes,
             places: places,
             hit: hit,
+            status: head.response.status.code,
             route: route,
             durations: durations
         )

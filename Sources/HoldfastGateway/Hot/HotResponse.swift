@@ -14,6 +14,11 @@ final class HotResponse {
     /// The label of the request's route, and the number of the durations of such requests.
     let route: RouteLabel
     let durations: Int
+    let status: Int
+    /// The entry of the access log for such requests; made for the first line.
+    private(set) lazy var logEntry = makeLogEntry()
+    /// The seconds in the head that was written last.
+    private(set) var seconds: (age: Int64, timeToLive: Int64) = (0, 0)
     private let conditions: ResidentHit.Conditions
     private let template: HeadTemplate
     private let content: ByteBuffer
@@ -36,6 +41,7 @@ final class HotResponse {
         head: ByteBuffer,
         places: TimePlaces,
         hit: ResidentHit,
+        status: Int = 200,
         route: RouteLabel = RouteLabels.none,
         durations: Int = 0
     ) {
@@ -43,6 +49,7 @@ final class HotResponse {
         // A copy: the request is a slice of the connection's buffer, which is much larger.
         self.request = ByteBuffer(bytes: request.readableBytesView)
         self.hash = hash
+        self.status = status
         self.route = route
         self.durations = durations
         self.conditions = conditions
@@ -56,7 +63,7 @@ final class HotResponse {
     /// The approximate bytes that it takes in memory, including the memory of the store that it
     /// keeps alive.
     var cost: Int {
-        512 + request.readableBytes + template.count * 2 + content.readableBytes * (isContentInline ? 2 : 1)
+        512 + request.readableBytes * 2 + template.count * 2 + content.readableBytes * (isContentInline ? 2 : 1)
     }
 
     /// The head and the content, or the head alone: then ``rest`` is the content.
@@ -68,6 +75,18 @@ final class HotResponse {
         return bytes
     }
 
+    /// The line of the access log, without what differs from one request to the next.
+    private func makeLogEntry() -> AccessLogEntry? {
+        // The bytes were decoded before, so they are a request.
+        var limits = MessageLimits()
+        (limits.startLine, limits.fieldBlock, limits.fieldCount) = (1 << 30, 1 << 30, 1 << 30)
+        var decoder = RequestDecoder(limits: limits)
+        decoder.append(request)
+        guard let head = try? decoder.nextHead() else { return nil }
+        let size = head.request.method == .head ? 0 : contentLength
+        return AccessLogEntry(head.request, status: status, size: size)
+    }
+
     /// Bytes of content.
     var contentLength: Int { content.readableBytes }
 
@@ -76,6 +95,7 @@ final class HotResponse {
 
     private func write(_ age: Int64) {
         let (seconds, rest) = (age / 1000, conditions.lifetime - age)
+        self.seconds = (seconds, rest / 1000)
         bytes = template.bytes(
             age: seconds,
             timeToLive: rest / 1000,

@@ -44,6 +44,9 @@ final class LoopTelemetry {
     /// When the next tick is due.
     private var due: NIODeadline?
 
+    /// Gets a line for each request that it is to have.
+    var log: LoopAccessLog?
+
     init(_ series: RequestSeries) { numbers = Numbers(series) }
 
     // MARK: Requests
@@ -55,6 +58,7 @@ final class LoopTelemetry {
 
     /// Counts a request and its response.
     func record(_ record: ExchangeRecord) {
+        log?.write(record)
         let labels = RequestLabels(
             route: record.route,
             method: RequestLabels.number(of: record.request?.method),

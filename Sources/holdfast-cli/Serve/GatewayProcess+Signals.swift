@@ -19,6 +19,10 @@ extension GatewayProcess {
         await withTaskGroup(of: Void.self) { delays in
             defer { delays.cancelAll() }
             for await signal in signals {
+                if signal == .sigusr1 {
+                    accessLog.reopen()
+                    continue
+                }
                 let action = ending.sequence.withLock {
                     $0.receive(EndSequence.Signal(signal), delay: configuration.drainDelay)
                 }
@@ -52,6 +56,7 @@ extension GatewayProcess {
 
     private func reload() async {
         supervision.manager.notify(.reloading)
+        accessLog.reopen()
         _ = await configuration.reload(by: "SIGHUP")
         supervision.manager.notify(.ready)
     }

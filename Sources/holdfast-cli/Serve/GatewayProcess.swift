@@ -17,6 +17,7 @@ struct GatewayProcess: Sendable {
     let control: ControlServer?
     let health: GatewayHealth
     let supervision: Supervision
+    let accessLog: AccessLog
     let logger: Logger
 
     /// Opens the store, listens, and serves until a signal comes.
@@ -105,15 +106,18 @@ struct GatewayProcess: Sendable {
         let health = GatewayHealth()
         var gateway = settings.gateway
         gateway.listeners = listeners
+        let accessLog = AccessLog(settings.accessLog, logger: logger)
         let server = GatewayServer(
             configuration: gateway,
             engine: engine,
             group: group,
             logger: logger,
             purging: purging,
-            health: { await health.status() }
+            health: { await health.status() },
+            accessLog: accessLog
         )
         metrics.add(server.metrics)
+        metrics.add(accessLog.metrics)
         let configuration = ReloadableConfiguration(
             settings,
             named,
@@ -122,7 +126,8 @@ struct GatewayProcess: Sendable {
                 store: store,
                 modes: modes,
                 transport: transport,
-                server: server
+                server: server,
+                accessLog: accessLog
             ),
             logger: logger
         )
@@ -145,6 +150,7 @@ struct GatewayProcess: Sendable {
         } catch {
             await engine.shutDown()
             await transport.shutDown()
+            await accessLog.close()
             throw failure(error)
         }
         control?.enter(.serving)
@@ -156,6 +162,7 @@ struct GatewayProcess: Sendable {
             control: control,
             health: health,
             supervision: Supervision(operations, loops: Array(group.makeIterator()), logger),
+            accessLog: accessLog,
             logger: logger
         )
     }
@@ -185,13 +192,14 @@ struct GatewayProcess: Sendable {
         // fetches end, then the store closes. Each part limits how long its own end takes.
         // Operators steer until the engine has ended.
         let services = ServiceGroup(
-            services: [Ending { try await store.close() }] + (control.map { [$0] } ?? []) + [
-                Ending {
-                    await engine.shutDown()
-                    await transport.shutDown()
-                },
-                server,
-            ],
+            services: [Ending { await accessLog.close() }, Ending { try await store.close() }]
+                + (control.map { [$0] } ?? []) + [
+                    Ending {
+                        await engine.shutDown()
+                        await transport.shutDown()
+                    },
+                    server,
+                ],
             logger: logger
         )
         supervision.manager.notify(.ready)

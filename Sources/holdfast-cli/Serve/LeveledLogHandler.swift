@@ -2,13 +2,24 @@ import Holdfast
 
 /// Writes messages to standard error, from a level that can change while the program runs.
 struct LeveledLogHandler: LogHandler {
-    private var base: StreamLogHandler
+    /// How a message is written.
+    enum Format: String, Sendable, CaseIterable {
+        /// For people.
+        case text
+        /// A JSON object on each line.
+        case json
+    }
+
+    private var base: any LogHandler
     private let levels: LogLevels
     /// Set by a logger for itself.
     private var fixed: Logger.Level?
 
-    init(label: String, _ levels: LogLevels) {
-        base = StreamLogHandler.standardError(label: label)
+    init(label: String, _ levels: LogLevels, _ format: Format = .text) {
+        switch format {
+        case .text: base = StreamLogHandler.standardError(label: label)
+        case .json: base = JSONLogHandler(label: label)
+        }
         self.levels = levels
     }
 

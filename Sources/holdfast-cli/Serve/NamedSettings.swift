@@ -1,4 +1,5 @@
 import Holdfast
+import HoldfastConfiguration
 import HoldfastGateway
 
 /// The settings that are named outside of a configuration file: on the command line or, if it does
@@ -16,6 +17,10 @@ struct NamedSettings: Sendable {
     let store: String?
     let mode: OfflineMode?
     let threads: Int?
+    /// Which requests are in the access log.
+    let accessLog: Configuration.Log.Access?
+    let logLevel: Logger.Level?
+    let logFormat: LeveledLogHandler.Format?
     /// Whether the control plane is off, whatever the file says.
     let hasNoControl: Bool
     /// Used if neither `store` nor the file names a store.
@@ -39,6 +44,21 @@ struct NamedSettings: Sendable {
             }
         }
         listen = try Self.addresses(arguments.listen, ServeVariable.listen.value(in: environment))
+        func word<Word: RawRepresentable<String> & CaseIterable>(
+            _ flag: String?,
+            _ variable: ServeVariable
+        ) throws -> Word? {
+            try text(flag, variable).map { text, place in
+                guard let word = Word(rawValue: text) else {
+                    let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw Refusal(description: "\(place) takes one of \(known), not '\(text)'.")
+                }
+                return word
+            }
+        }
+        accessLog = try word(arguments.accessLog, .accessLog)
+        logLevel = try word(arguments.logLevel, .logLevel)
+        logFormat = try word(arguments.logFormat, .logFormat)
         mode = try text(arguments.mode?.rawValue, .mode).map { text, place in
             guard let mode = Serve.Mode(rawValue: text) else {
                 let known = Serve.Mode.allCases.map(\.rawValue).joined(separator: ", ")
@@ -81,9 +101,14 @@ enum ServeVariable: String, CaseIterable, CustomStringConvertible {
     case store = "HOLDFAST_STORE"
     case mode = "HOLDFAST_MODE"
     case threads = "HOLDFAST_THREADS"
+    case accessLog = "HOLDFAST_ACCESS_LOG"
+    case logLevel = "HOLDFAST_LOG_LEVEL"
+    case logFormat = "HOLDFAST_LOG_FORMAT"
 
     /// The option, without its dashes.
-    var description: String { rawValue.dropFirst("HOLDFAST_".count).lowercased() }
+    var description: String {
+        String(rawValue.dropFirst("HOLDFAST_".count).lowercased().map { $0 == "_" ? "-" : $0 })
+    }
 
     /// `nil` if it is not set. An empty variable is treated as not set, because the environment
     /// files of containers list all of them.
@@ -92,7 +117,7 @@ enum ServeVariable: String, CaseIterable, CustomStringConvertible {
     }
 
     static var help: String {
-        allCases.map { "  \($0.rawValue.padding(to: 18))as --\($0)" }.joined(separator: "\n")
+        allCases.map { "  \($0.rawValue.padding(to: 21))as --\($0)" }.joined(separator: "\n")
     }
 }
 

@@ -24,6 +24,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
         let modes: ModeSwitch
         let transport: OriginTransport
         let server: GatewayServer
+        let accessLog: AccessLog
     }
 
     private struct InForce {
@@ -103,6 +104,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
         parts.engine.reconfigure(options: read.file.options, rules: read.rules)
         parts.modes.configure(read.mode)
         parts.server.reconfigure(read.gateway)
+        parts.accessLog.configure(read.accessLog)
         logger.notice(
             "Configuration reloaded",
             metadata: [

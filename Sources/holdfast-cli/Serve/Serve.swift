@@ -42,7 +42,10 @@ struct Serve: AsyncParsableCommand {
             A configuration file has the same settings and more: routes to several origins, rules, limits, timeouts. The command line goes before the environment, and that \
             before the file; '--origin' replaces all routes of the file. SIGHUP reloads the file without closing connections: its rules, routes, limits, mode and fields \
             apply from the next request on. An invalid file is rejected as a whole, and its errors are logged. The listeners, the threads and the store change only with a \
-            restart. SIGUSR1, SIGUSR2 and SIGALRM are ignored: the log goes to standard error, so there is no log file to reopen.
+            restart. SIGUSR1 and SIGHUP open the file of the access log ('log.to') anew, for logrotate. SIGUSR2 and SIGALRM are ignored.
+
+            The access log has a line for each request that '--access-log' names. It goes to standard error, or where 'log.to' of the file says. Events, such as an origin \
+            that became unreachable, go to standard error.
 
             Errors go to standard error, one line each. The exit status is 1 if the environment or the file is invalid, the store cannot be opened or the \
             address cannot be used, and 64 if the command line is invalid; 'holdfast check' examines a file without serving.
@@ -127,6 +130,30 @@ struct Serve: AsyncParsableCommand {
     )
     var noControl = false
 
+    @Option(
+        help: ArgumentHelp(
+            "The requests that are logged: off, notable or all. The default is notable: failed, stale, refused, aborted and slow ones.",
+            valueName: "level"
+        )
+    )
+    var accessLog: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The least level of events that are logged: trace, debug, info, notice, warning, error or critical. The default is notice.",
+            valueName: "level"
+        )
+    )
+    var logLevel: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How events are logged: text, or json for an object on each line. The default is text.",
+            valueName: "format"
+        )
+    )
+    var logFormat: String?
+
     func validate() throws {
         let environment = ProcessInfo.processInfo.environment
         do {
@@ -146,9 +173,9 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         // This comes first: before it, SIGHUP and the other signals would end the process with the
         // store open.
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup, .sigusr1)
         // Other servers handle these signals; a script that sends them must not end this one.
-        for number in [SIGUSR1, SIGUSR2, SIGALRM] { Foundation.signal(number, SIG_IGN) }
+        for number in [SIGUSR2, SIGALRM] { Foundation.signal(number, SIG_IGN) }
         let named: NamedSettings
         do {
             named = try NamedSettings(self, environment: ProcessInfo.processInfo.environment)
@@ -161,8 +188,8 @@ struct Serve: AsyncParsableCommand {
         // control socket in the moment before its permissions are set.
         umask(umask(0o077) | 0o007)
         let threads = settings.threads ?? System.coreCount
-        let levels = LogLevels(.notice)
-        let logger = Logger.standardError(levels)
+        let levels = LogLevels(named.logLevel ?? .notice)
+        let logger = Logger.standardError(levels, named.logFormat ?? .text)
         let listeners = inherited.isEmpty ? settings.gateway.listeners : inherited.map { .inherited($0) }
         if !inherited.isEmpty {
             logger.notice(
@@ -197,7 +224,7 @@ struct Serve: AsyncParsableCommand {
 extension Logger {
     /// Writes to standard error what the levels let through. At `notice` this is what concerns an
     /// operator: an origin became unreachable, or responds again.
-    fileprivate static func standardError(_ levels: LogLevels) -> Logger {
-        Logger(label: "holdfast") { LeveledLogHandler(label: $0, levels) }
+    fileprivate static func standardError(_ levels: LogLevels, _ format: LeveledLogHandler.Format) -> Logger {
+        Logger(label: "holdfast") { LeveledLogHandler(label: $0, levels, format) }
     }
 }

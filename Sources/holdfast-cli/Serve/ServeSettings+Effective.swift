@@ -19,6 +19,7 @@ extension ServeSettings {
         values["mode"] = named.mode?.rawValue
         values["threads"] = named.threads.map(String.init)
         values["store.path"] = named.store
+        values["log.access"] = named.accessLog?.rawValue
         if named.hasNoControl { values["control.socket"] = "off" }
         let delay = drainDelay(start: start)
         if delay != file.drainDelay ?? file.standardDrainDelay(isControlled: !file.control.isOff) {

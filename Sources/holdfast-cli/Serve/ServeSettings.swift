@@ -16,6 +16,7 @@ struct ServeSettings: Sendable {
     /// `nil`: one for each processor.
     let threads: Int?
     let control: ControlPlace
+    let accessLog: AccessLog.Settings
 
     /// Where the control plane listens.
     enum ControlPlace: Sendable, Hashable {
@@ -56,6 +57,9 @@ struct ServeSettings: Sendable {
         self.storage = CacheManager.Configuration(file.store)
         self.mode = named.mode ?? file.mode ?? .automatic
         self.threads = named.threads ?? file.threads
+        var accessLog = AccessLog.Settings(file)
+        if let level = named.accessLog { accessLog.level = level }
+        self.accessLog = accessLog
         self.control =
             named.hasNoControl || file.control.isOff ? .nowhere : file.controlSocket.map { .socket($0) } ?? .standard
     }

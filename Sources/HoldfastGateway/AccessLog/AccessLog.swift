@@ -1,0 +1,158 @@
+public import HTTPCache
+public import HoldfastConfiguration
+public import HoldfastMetrics
+public import Logging
+import NIOCore
+import Synchronization
+
+/// The access log of a gateway: a line for each request of a client, or for those that matter.
+///
+/// Each event loop writes lines into a buffer of its own, and hands it over to one thread that
+/// writes them. So a slow or full disk makes no client wait: if a loop's lines cannot be written
+/// soon enough, further ones are dropped and counted.
+///
+/// ```swift
+/// let log = AccessLog(.init(level: .all, place: .file("access.log")), logger: logger)
+/// let server = GatewayServer(…, accessLog: log)
+/// …
+/// log.reopen()    // after the file was renamed
+/// await log.close()
+/// ```
+public final class AccessLog: Sendable {
+    /// The requests that are logged, how, and where to. All of it can change at any time.
+    public struct Settings: Sendable, Hashable {
+        /// Which requests are logged.
+        public var level: Configuration.Log.Access
+        /// How a line is written.
+        public var format: Configuration.Log.Format
+        /// Where lines are written to.
+        public var place: Place
+        /// How much of a query is logged.
+        public var query: Configuration.Log.Query
+        /// How much of a client's address is logged.
+        public var client: Configuration.Log.Client
+
+        /// Settings; the defaults are those of `log` in a configuration file.
+        public init(
+            level: Configuration.Log.Access = .notable,
+            format: Configuration.Log.Format = .combined,
+            place: Place = .standardError,
+            query: Configuration.Log.Query = .redacted,
+            client: Configuration.Log.Client = .full
+        ) {
+            self.level = level
+            self.format = format
+            self.place = place
+            self.query = query
+            self.client = client
+        }
+
+        /// The settings of a configuration file.
+        public init(_ configuration: Configuration) {
+            let log = configuration.log
+            self.init(
+                level: log.access ?? .notable,
+                format: log.format ?? .combined,
+                place: Place(configuration.logPlace),
+                query: log.query ?? .redacted,
+                client: log.client ?? .full
+            )
+        }
+    }
+
+    /// Where lines are written to.
+    public enum Place: Sendable, Hashable {
+        case standardError
+        case standardOutput
+        /// The path of a file, to whose end lines are added. It is made with the permissions 0640
+        /// if there is none.
+        case file(String)
+
+        /// - Parameter text: `stderr`, `stdout`, or a path.
+        public init(_ text: String) {
+            switch text {
+            case "stderr": self = .standardError
+            case "stdout": self = .standardOutput
+            default: self = .file(text)
+            }
+        }
+    }
+
+    /// The most bytes of lines of one event loop that wait to be written. 1 MiB
+    public static let bufferLimit = 1 << 20
+
+    private struct State {
+        var settings: Settings
+        var loops: [(eventLoop: any EventLoop, log: NIOLoopBoundBox<LoopAccessLog>)] = []
+    }
+
+    private let state: Mutex<State>
+    private let writer: LogWriter
+    private let clock: any WallClock
+
+    /// - Parameter logger: reports when lines are lost, and when they no longer are.
+    public init(_ settings: Settings, clock: any WallClock = SystemWallClock(), logger: Logger) {
+        state = Mutex(State(settings: settings))
+        writer = LogWriter(settings.place, logger: logger)
+        self.clock = clock
+    }
+
+    /// The lines that were dropped, because they could not be written or not soon enough.
+    public var droppedCount: UInt64 { writer.droppedCount }
+
+    /// The metric `holdfast_log_dropped_total`.
+    public var metrics: any MetricsCollector { Metrics(writer: writer) }
+
+    private struct Metrics: MetricsCollector {
+        let writer: LogWriter
+
+        func families() async -> [MetricFamily] {
+            let description = MetricDescription(
+                "holdfast_log_dropped_total",
+                .counter,
+                "Lines of logs that were dropped, because they could not be written or not soon enough."
+            )
+            let count = Int64(clamping: writer.droppedCount)
+            return [MetricFamily(description, [MetricSeries([.init("log", "access")], .integer(count))])]
+        }
+    }
+
+    /// The settings in force.
+    public var settings: Settings { state.withLock { $0.settings } }
+
+    /// The part of an event loop.
+    ///
+    /// - Parameter labels: names the routes.
+    func add(_ eventLoop: any EventLoop, _ labels: RouteLabels) -> NIOLoopBoundBox<LoopAccessLog> {
+        state.withLock { state in
+            let part = LoopAccessLog(state.settings, writer, eventLoop, labels, clock: clock)
+            let log = NIOLoopBoundBox.makeBoxSendingValue(part, eventLoop: eventLoop)
+            state.loops.append((eventLoop, log))
+            return log
+        }
+    }
+
+    /// Applies other settings to all later lines.
+    public func configure(_ settings: Settings) {
+        let loops = state.withLock { state in
+            state.settings = settings
+            return state.loops
+        }
+        writer.write(to: settings.place)
+        for (eventLoop, log) in loops { eventLoop.execute { log.value.settings = settings } }
+    }
+
+    /// Opens the file anew, for example after it was renamed. Lines that were logged before may go
+    /// to the old file or to the new one; none is lost.
+    public func reopen() { writer.reopen() }
+
+    /// Writes all lines that were logged, as far as that is possible within a time. Lines that are
+    /// logged later are dropped.
+    public func close(within time: Duration = .seconds(2)) async {
+        for (eventLoop, log) in state.withLock({ $0.loops }) {
+            // It fails if the loop has ended. Then it has no lines left.
+            try? await eventLoop.submit { log.value.handOver() }.get()
+        }
+        await writer.close(within: time)
+    }
+}

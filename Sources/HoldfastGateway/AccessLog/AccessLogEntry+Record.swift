@@ -1,0 +1,71 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+extension ExchangeRecord {
+    /// Requests that took longer are logged at the level `notable`.
+    static let slowness = TimeAmount.seconds(1)
+
+    /// Whether the request is one that an operator looks for after an incident.
+    var isNotable: Bool {
+        guard let status, status < 400, abort == nil, let facts else { return true }
+        return facts.isStale || facts.problem != nil || end - start > Self.slowness
+    }
+}
+
+extension AccessLogEntry {
+    /// - Parameter route: the name of the record's route.
+    init(_ record: ExchangeRecord, route: String?) {
+        if let request = record.request { take(request) }
+        client = record.client.address
+        status = record.status
+        responseSize = Int64(record.sentBytes)
+        duration = .nanoseconds((record.end - record.start).nanoseconds)
+        firstByte = record.firstByte.map { .nanoseconds(($0 - record.start).nanoseconds) }
+        self.route = route
+        problem = record.errorType
+        isAborted = record.abort != nil
+        guard let facts = record.facts else { return }
+        let outcome = facts.outcome
+        result = AccessLogResult(facts)
+        cacheStatus = outcome.cacheStatus()
+        age = facts.age.map { $0 / 1000 }
+        timeToLive = outcome.timeToLive
+        if outcome.forward != nil { isStored = outcome.isStored }
+        notStored = outcome.notStored?.label
+        if outcome.forward != nil { originStatus = outcome.forwardStatus }
+    }
+
+    /// A hit of the hot table, without what differs from one to the next.
+    init(_ request: GatewayRequest, status: Int, size: Int) {
+        take(request)
+        (self.status, responseSize, result) = (status, Int64(size), .hit)
+    }
+
+    private mutating func take(_ request: GatewayRequest) {
+        method = request.method.rawValue
+        target = request.target
+        authority = request.authority
+        scheme = "http"
+        protocolVersion = request.receivedProtocol == .http10 ? "1.0" : "1.1"
+        agent = request.fields[.userAgent]
+        referer = request.fields[.referer]
+        if case .length(let length) = request.content { requestSize = length }
+    }
+}
+
+extension AccessLogResult {
+    /// - Returns: `nil` if the response came neither from the store nor from an origin.
+    init?(_ facts: ExchangeFacts) {
+        let outcome = facts.outcome
+        switch facts.ending {
+        case .hit: self = .hit
+        case .staleHit: self = outcome.detail?.description == "stale-while-revalidate" ? .updating : .stale
+        case .validated: self = .revalidated
+        case .bypass: self = .bypass
+        case .fetched, .collapsed: self = outcome.forward == .stale ? .expired : .miss
+        case .refused, .failed, nil: return nil
+        }
+    }
+}

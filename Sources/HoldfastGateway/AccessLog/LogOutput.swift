@@ -1,0 +1,128 @@
+import NIOCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The file, pipe or terminal that lines are written to. One thread uses it.
+struct LogOutput {
+    enum Result: Hashable {
+        /// So many lines were written to their end.
+        case lines(Int)
+        /// Nothing can be written at the moment, and a while has passed.
+        case wait
+        /// The system's error.
+        case failed(Int32)
+    }
+
+    /// The most bytes that a pipe takes as a whole, so that the lines of other writers do not come
+    /// between. Files take more.
+    private static let pipePiece = 4096
+    private static let filePiece = 64 << 10
+    /// Milliseconds that a full pipe is waited for at once.
+    private static let patience: Int32 = 100
+
+    private var descriptor: Int32 = -1
+    private var isOwn = false
+    /// Whether the last byte written does not end a line.
+    private(set) var isInLine = false
+    /// Whether the rest of a line is lost, so that its end must be written.
+    private var isTorn = false
+    /// The number of the opening that led to it.
+    var opening = 0
+
+    var isOpen: Bool { descriptor >= 0 }
+
+    /// - Returns: the system's error.
+    mutating func open(_ place: AccessLog.Place) -> Int32? {
+        close()
+        (isInLine, isTorn) = (false, false)
+        switch place {
+        case .standardError: descriptor = STDERR_FILENO
+        case .standardOutput: descriptor = STDOUT_FILENO
+        case .file(let path):
+            // It does not wait for the reader of a pipe.
+            #if canImport(Darwin)
+                descriptor = Darwin.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
+            #elseif canImport(Musl)
+                descriptor = Musl.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
+            #else
+                descriptor = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
+            #endif
+            guard descriptor >= 0 else { return errno }
+            isOwn = true
+        }
+        return nil
+    }
+
+    mutating func close() {
+        if isOwn {
+            #if canImport(Darwin)
+                _ = Darwin.close(descriptor)
+            #elseif canImport(Musl)
+                _ = Musl.close(descriptor)
+            #else
+                _ = Glibc.close(descriptor)
+            #endif
+        }
+        descriptor = -1
+        isOwn = false
+    }
+
+    /// Writes some of the bytes, and removes them from the buffer.
+    mutating func write(_ bytes: inout ByteBuffer) -> Result {
+        var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        // A standard stream belongs to others too, so it cannot be told not to block.
+        guard poll(&state, 1, Self.patience) > 0 else { return .wait }
+        if isTorn {
+            guard system(ByteBuffer(string: "\n"), 1) == 1 else { return Self.failure(errno) }
+            isTorn = false
+        }
+        let count = system(bytes, Self.piece(of: bytes, limit: isOwn ? Self.filePiece : Self.pipePiece))
+        guard count > 0, let written = bytes.readSlice(length: count) else { return Self.failure(errno) }
+        isInLine = written.readableBytesView.last != UInt8(ascii: "\n")
+        return .lines(written.readableBytesView.count { $0 == UInt8(ascii: "\n") })
+    }
+
+    /// Gives up what is left of the bytes.
+    mutating func abandon() {
+        if isInLine { isTorn = true }
+        isInLine = false
+    }
+
+    private static func failure(_ code: Int32) -> Result {
+        switch code {
+        case EINTR: return .lines(0)
+        case EAGAIN, EWOULDBLOCK:
+            // A pipe has room, and less than a piece takes as a whole.
+            _ = poll(nil, 0, patience)
+            return .wait
+        default: return .failed(code)
+        }
+    }
+
+    private func system(_ bytes: ByteBuffer, _ count: Int) -> Int {
+        bytes.withUnsafeReadableBytes { pointer in
+            #if canImport(Darwin)
+                return Darwin.write(descriptor, pointer.baseAddress, count)
+            #elseif canImport(Musl)
+                return Musl.write(descriptor, pointer.baseAddress, count)
+            #else
+                return Glibc.write(descriptor, pointer.baseAddress, count)
+            #endif
+        }
+    }
+
+    /// As many whole lines as the limit allows, at least one.
+    private static func piece(of bytes: ByteBuffer, limit: Int) -> Int {
+        let view = bytes.readableBytesView
+        if view.count <= limit { return view.count }
+        if let last = view.prefix(limit).lastIndex(of: UInt8(ascii: "\n")) { return last - view.startIndex + 1 }
+        let first = view.firstIndex(of: UInt8(ascii: "\n"))
+        return first.map { $0 - view.startIndex + 1 } ?? view.count
+    }
+}

@@ -1,0 +1,114 @@
+import HTTPCacheSemantics
+import NIOCore
+
+/// The bytes of a log's line, without Foundation: a line for each request must cost little.
+extension ByteBuffer {
+    /// How bytes outside of printable ASCII, quotes and backslashes are escaped.
+    enum LogEscape {
+        /// `\xE4`, as nginx does.
+        case hexadecimal
+        /// `\u00E4` of RFC 8259 §7.
+        case json
+    }
+
+    /// The mark behind a text that was cut.
+    static let cutMark = "..."
+
+    /// Writes a text so that it neither ends the line nor the quotes around it.
+    ///
+    /// - Parameter limit: the most bytes that are written, with ``cutMark`` if the text is cut.
+    mutating func writeLogText(_ text: some StringProtocol, limit: Int, _ escape: LogEscape, plain: Bool = false) {
+        let start = writerIndex
+        // Almost every text is short and needs no escape.
+        let isWritten = text.utf8.withContiguousStorageIfAvailable { bytes in
+            guard bytes.count <= limit, bytes.allSatisfy({ $0.isPlainInLog && !(plain && $0 == 0x20) }) else {
+                return false
+            }
+            writeBytes(bytes)
+            return true
+        }
+        if isWritten == true { return }
+        // The last place at which the mark still fits.
+        var end = start
+        for scalar in text.unicodeScalars {
+            writeEscaped(scalar, escape, plain: plain)
+            if writerIndex - start > limit {
+                moveWriterIndex(to: end)
+                writeStaticString("...")
+                return
+            }
+            if writerIndex - start <= limit - Self.cutMark.utf8.count { end = writerIndex }
+        }
+    }
+
+    private mutating func writeEscaped(_ scalar: Unicode.Scalar, _ escape: LogEscape, plain: Bool) {
+        if scalar.isASCII, UInt8(scalar.value).isPlainInLog, !(plain && scalar == " ") {
+            writeInteger(UInt8(scalar.value))
+            return
+        }
+        switch escape {
+        case .hexadecimal:
+            for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+                writeStaticString("\\x")
+                writeHexadecimal(UInt64(byte), digits: 2)
+            }
+        case .json:
+            for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+                writeStaticString("\\u")
+                writeHexadecimal(UInt64(unit), digits: 4)
+            }
+        }
+    }
+
+    mutating func writeHexadecimal(_ value: UInt64, digits: Int) {
+        for place in (0..<digits).reversed() {
+            let digit = UInt8(truncatingIfNeeded: value >> (4 * UInt64(place))) & 15
+            writeInteger(digit < 10 ? digit + UInt8(ascii: "0") : digit - 10 + UInt8(ascii: "A"))
+        }
+    }
+
+    /// Writes a number with at least so many digits.
+    mutating func writeDecimal(_ value: Int64, digits: Int = 1) {
+        if value < 0 { writeInteger(UInt8(ascii: "-")) }
+        var rest = value.magnitude
+        var power: UInt64 = 1
+        var count = 1
+        while rest / power >= 10 {
+            power *= 10
+            count += 1
+        }
+        for _ in count..<max(count, digits) { writeInteger(UInt8(ascii: "0")) }
+        while power > 0 {
+            writeInteger(UInt8(truncatingIfNeeded: rest / power) + UInt8(ascii: "0"))
+            rest %= power
+            power /= 10
+        }
+    }
+
+    /// Writes seconds with six decimals.
+    mutating func writeSeconds(_ duration: Duration) {
+        let (seconds, attoseconds) = max(duration, .zero).components
+        writeDecimal(seconds)
+        writeInteger(UInt8(ascii: "."))
+        writeDecimal(attoseconds / 1_000_000_000_000, digits: 6)
+    }
+
+    /// Writes a path and its query.
+    mutating func writeTarget(_ target: String, _ limits: (path: Int, query: Int), _ escape: LogEscape, _ full: Bool) {
+        guard let question = target.utf8.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") })
+        else { return writeLogText(target, limit: limits.path, escape, plain: escape == .hexadecimal) }
+        writeLogText(target[..<question], limit: limits.path, escape, plain: escape == .hexadecimal)
+        writeInteger(target.utf8[question])
+        let query = target[target.utf8.index(after: question)...]
+        if full { return writeLogText(query, limit: limits.query, escape, plain: escape == .hexadecimal) }
+        let hidden = Redaction.valuesHidden(in: query.utf8.prefix(limits.query + 1))
+        writeLogText(hidden, limit: limits.query, escape, plain: escape == .hexadecimal)
+    }
+}
+
+extension UInt8 {
+    /// Printable ASCII without quotes and backslashes.
+    fileprivate var isPlainInLog: Bool {
+        self >= 0x20 && self < 0x7F && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
+    }
+}

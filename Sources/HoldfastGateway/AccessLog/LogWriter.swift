@@ -1,0 +1,194 @@
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Writes lines to a file, a pipe or a terminal, on a thread of its own.
+///
+/// Its sources bound the lines that wait here: see ``Waiting``.
+final class LogWriter: Sendable {
+    /// The bytes of one source that wait to be written.
+    final class Waiting: Sendable {
+        private let count = Atomic(0)
+        var bytes: Int { count.load(ordering: .relaxed) }
+        func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
+    }
+
+    /// Whole lines.
+    struct Batch: Sendable {
+        var bytes: ByteBuffer
+        var lines: Int
+        var waiting: Waiting
+    }
+
+    private let thread = NIOThreadPool(numberOfThreads: 1)
+    private let output: Mutex<LogOutput>
+    private let losses: Mutex<LogLosses>
+    private let dropped = Atomic<UInt64>(0)
+    /// When writing must end.
+    private let end = Mutex<NIODeadline?>(nil)
+    private let wanted: Mutex<AccessLog.Place>
+    /// Counts changes of ``wanted`` and wishes to open it anew.
+    private let openings = Atomic(1)
+    private let logger: Logger
+
+    init(_ place: AccessLog.Place, logger: Logger) {
+        wanted = Mutex(place)
+        output = Mutex(LogOutput())
+        losses = Mutex(LogLosses())
+        self.logger = logger
+        thread.start()
+    }
+
+    var droppedCount: UInt64 { dropped.load(ordering: .relaxed) }
+
+    /// Counts lines that nothing can take.
+    func drop(_ lines: Int) { dropped.add(UInt64(lines), ordering: .relaxed) }
+
+    func write(_ batch: Batch) {
+        thread.submit { state in
+            defer { batch.waiting.add(-batch.bytes.readableBytes) }
+            guard case .active = state else { return self.drop(batch.lines) }
+            self.perform(batch)
+        }
+    }
+
+    func write(to place: AccessLog.Place) {
+        wanted.withLock { $0 = place }
+        reopen()
+    }
+
+    func reopen() {
+        openings.add(1, ordering: .releasing)
+        // The new file is there at once, also if no request comes.
+        thread.submit { _ in self.output.withLock { _ = self.open(&$0) } }
+    }
+
+    /// Ends when all is written, or when the time is over.
+    func close(within time: Duration) async {
+        end.withLock { $0 = .now() + time.timeAmount }
+        let closing = Closing()
+        // A thread may hang in the system: a terminal that is stopped. So the time runs apart.
+        let alarm = Task {
+            try? await Task.sleep(for: time + .milliseconds(500))
+            closing.finish()
+        }
+        await withCheckedContinuation { continuation in
+            closing.continuation.withLock { $0 = continuation }
+            thread.submit { _ in
+                self.report(nil)
+                self.output.withLock { $0.close() }
+                closing.finish()
+            }
+        }
+        alarm.cancel()
+        thread.shutdownGracefully { _ in }
+    }
+
+    /// Waits for the end of writing, or of the time for it.
+    private final class Closing: Sendable {
+        let continuation = Mutex<CheckedContinuation<Void, Never>?>(nil)
+
+        func finish() { continuation.withLock { $0.take() }?.resume() }
+    }
+
+    // MARK: On the thread
+
+    /// Opens what is wanted, unless it is open.
+    ///
+    /// - Returns: the system's error.
+    private func open(_ output: inout LogOutput) -> Int32? {
+        let opening = openings.load(ordering: .acquiring)
+        guard output.opening != opening || !output.isOpen else { return nil }
+        output.opening = opening
+        return output.open(wanted.withLock { $0 })
+    }
+
+    private func perform(_ batch: Batch) {
+        var bytes = batch.bytes
+        var written = 0
+        var failure: Int32?
+        output.withLock { output in
+            while bytes.readableBytes > 0, failure == nil {
+                // Both parts of a line go to the same place.
+                if !output.isInLine { failure = open(&output) }
+                guard failure == nil else { break }
+                switch output.write(&bytes) {
+                case .lines(let count): written += count
+                case .wait:
+                    report(EAGAIN)
+                    if isOver { failure = EAGAIN }
+                case .failed(let code): failure = code
+                }
+            }
+            if failure != nil { output.abandon() }
+        }
+        if failure != nil { drop(batch.lines - written) }
+        report(failure)
+    }
+
+    /// Whether the time to write has passed.
+    private var isOver: Bool { end.withLock { $0.map { NIODeadline.now() > $0 } ?? false } }
+
+    /// Says when lines begin to be lost, and when they no longer are.
+    private func report(_ failure: Int32?) {
+        let count = droppedCount
+        switch losses.withLock({ $0.note(dropped: count, failure: failure, at: .now()) }) {
+        case .none: break
+        case .begin(let code):
+            let reason = code.flatMap { $0 == EAGAIN ? nil : String(cString: strerror($0)) }
+            logger.warning(
+                "Lines of the access log are lost",
+                metadata: [
+                    "log.dropped": "\(count)", "log.error": "\(reason ?? "they are not taken as fast as they come")",
+                ]
+            )
+        case .end(let lost):
+            logger.notice("The access log is complete again", metadata: ["log.dropped": "\(lost)"])
+        }
+    }
+}
+
+/// Decides when to say that lines are lost: once when it begins and once when it ends, and not
+/// every moment if it begins and ends again and again.
+struct LogLosses {
+    enum Report: Hashable {
+        case none
+        case begin(Int32?)
+        /// With the number of lines that were lost.
+        case end(UInt64)
+    }
+
+    /// The least time between the begin of two reported losses.
+    static let pause = TimeAmount.seconds(10)
+
+    private var known: UInt64 = 0
+    /// The lines that were lost before, and when that was said.
+    private var begun: (count: UInt64, at: NIODeadline)?
+    private var lastBegin: NIODeadline?
+
+    /// - Parameters:
+    ///   - dropped: all lines lost so far.
+    ///   - failure: why lines cannot be written now; `nil` if they are.
+    mutating func note(dropped: UInt64, failure: Int32?, at now: NIODeadline) -> Report {
+        let isLosing = dropped > known
+        defer { known = dropped }
+        if let begun {
+            guard !isLosing, failure == nil else { return .none }
+            self.begun = nil
+            return .end(dropped - begun.count)
+        }
+        guard isLosing, lastBegin.map({ now - $0 >= Self.pause }) ?? true else { return .none }
+        begun = (known, now)
+        lastBegin = now
+        return .begin(failure)
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Holdfast
+
+/// Writes each message as a JSON object on a line of standard error: `time` (RFC 3339, UTC),
+/// `level`, `message`, `logger`, and the facts of the message under their names.
+struct JSONLogHandler: LogHandler {
+    /// The most bytes of a message or of one fact. A longer one is cut, with `...` behind it.
+    private static let limit = 4096
+
+    var logLevel = Logger.Level.trace
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+    private let label: String
+
+    init(label: String) { self.label = label }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        // One call: the lines of other threads do not come between.
+        try? FileHandle.standardError.write(contentsOf: Data(line(of: event, at: .now).utf8))
+    }
+
+    /// The line of a message, with its end.
+    func line(of event: LogEvent, at time: Date) -> String {
+        var facts = metadata
+        if let provided = metadataProvider?.get() { facts.merge(provided) { $1 } }
+        if let own = event.metadata { facts.merge(own) { $1 } }
+        if let error = event.error { facts["error"] = "\(error)" }
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        var members = [
+            #""time":\#(Self.text(time.formatted(style)))"#, #""level":"\#(event.level)""#,
+            #""message":\#(Self.text("\(event.message)"))"#, #""logger":\#(Self.text(label))"#,
+        ]
+        let taken: Set = ["time", "level", "message", "logger"]
+        for (name, value) in facts.sorted(by: { $0.key < $1.key }) where !taken.contains(name) {
+            members.append("\(Self.text(name)):\(Self.value(value))")
+        }
+        return "{\(members.joined(separator: ","))}\n"
+    }
+
+    private static func value(_ value: Logger.Metadata.Value) -> String {
+        switch value {
+        case .string(let string): text(string)
+        case .stringConvertible(let value): text("\(value)")
+        case .array(let values): "[\(values.map(Self.value).joined(separator: ","))]"
+        case .dictionary(let members):
+            "{\(members.sorted { $0.key < $1.key }.map { "\(text($0.key)):\(Self.value($0.value))" }.joined(separator: ","))}"
+        }
+    }
+
+    /// A JSON string in printable ASCII. RFC 8259 §7
+    private static func text(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            guard result.utf8.count <= limit else {
+                result += "..."
+                break
+            }
+            switch scalar {
+            case "\"", "\\": result += "\\\(scalar)"
+            case " "..."~": result.unicodeScalars.append(scalar)
+            default:
+                for unit in String(scalar).utf16 {
+                    let digits = String(unit, radix: 16)
+                    result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
+            }
+        }
+        return result + "\""
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import HTTPCacheSemantics
+import HoldfastConfiguration
+import NIOCore
+import Testing
+
+@testable import HoldfastGateway
+
+@Suite("Lines of the access log") struct AccessLogFormatTests {
+    private func line(_ entry: AccessLogEntry, _ settings: AccessLog.Settings = .init()) -> String {
+        var (format, bytes) = (AccessLogFormat(), ByteBuffer())
+        format.write(entry, settings, to: &bytes)
+        return String(buffer: bytes)
+    }
+
+    private func object(_ line: String) throws -> [String: Any] {
+        let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+        return try #require(object as? [String: Any])
+    }
+
+    private var hit: AccessLogEntry {
+        var entry = AccessLogEntry()
+        // 2026-10-10T13:55:36.123Z
+        entry.time = Timestamp(milliseconds: 1_791_640_536_123)
+        (entry.client, entry.protocolVersion, entry.method) = ("192.0.2.77", "1.1", "GET")
+        (entry.authority, entry.target) = ("a.example", "/a?token=secret&b")
+        (entry.status, entry.responseSize, entry.duration) = (200, 2326, .microseconds(123))
+        (entry.route, entry.result, entry.cacheStatus) = ("api", .hit, "holdfast; hit; ttl=57")
+        (entry.agent, entry.referer) = ("curl/8", "https://me:pass@b.example/page?q=1")
+        entry.timeToLive = 57
+        return entry
+    }
+
+    @Test func combinedHasTheCachesPartAtItsEnd() {
+        #expect(
+            line(hit) == #"192.0.2.77 - - [10/Oct/2026:13:55:36 +0000] "GET /a?token=*&* HTTP/1.1" 200 2326 "#
+                + #""https://b.example/page?q=*" "curl/8" HIT 0.000123 api "holdfast; hit; ttl=57""# + "\n"
+        )
+        #expect(
+            line(AccessLogEntry())
+                == "- - - [01/Jan/1970:00:00:00 +0000] \"-\" 499 0 \"-\" \"-\" - 0.000000 - \"-\"\n"
+        )
+    }
+
+    @Test func jsonHasTheNamesOfConventions() throws {
+        let object = try object(line(hit, .init(format: .json, query: .full, client: .masked)))
+        #expect(object["time"] as? String == "2026-10-10T13:55:36.123Z")
+        #expect(object["client.address"] as? String == "192.0.2.0")
+        #expect(object["url.path"] as? String == "/a" && object["url.query"] as? String == "token=secret&b")
+        #expect(object["http.response.status_code"] as? Int == 200 && object["cache.ttl"] as? Int == 57)
+        #expect(object["duration"] as? Double == 0.000123 && object["cache.result"] as? String == "HIT")
+        #expect(object["referer"] as? String == "https://b.example/page?q=1")
+        #expect(object["aborted"] == nil && object["origin"] == nil)
+    }
+
+    @Test(arguments: [
+        ("192.0.2.77", "192.0.2.0"), ("2001:db8:1:2::7", "2001:db8:1::"), ("::ffff:192.0.2.77", "192.0.2.0"),
+        ("fe80::1%eth0", "fe80:0:0::"),
+    ])
+    func addressesAreMasked(address: String, masked: String) {
+        #expect(LogClient.text(address, .masked) == masked)
+        #expect(LogClient.text(address, .none) == nil && LogClient.text(address, .full) == address)
+    }
+
+    @Test(arguments: [
+        ("a=1&b=2", "a=*&b=*"), ("TOKEN", "*"), ("a=1=2", "a=*"), ("a=", "a=*"), ("a&b=c;d", "*&b=*;*"), ("", ""),
+        ("a=1?password=2#x=3", "a=*?password=*#x=*"), ("a%3Dsecret", "*"), ("&&", "&&"),
+    ])
+    func valuesOfQueriesAreHidden(query: String, hidden: String) {
+        #expect(Redaction.valuesHidden(in: query.utf8) == hidden)
+    }
+
+    @Test func datesAreThoseOfTheCalendar() throws {
+        let formatter = ISO8601DateFormatter()
+        formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+        var generator = SeededGenerator(state: 7)
+        var dates = LogDates()
+        let edges: [Int64] = [0, 951_782_399_999, 951_782_400_000, 4_107_542_400_000, 253_402_300_799_999]
+        let others = (0..<2000).map { _ in Int64.random(in: 0...253_402_300_799_999, using: &generator) }
+        for milliseconds in edges + others {
+            var bytes = ByteBuffer()
+            dates.writeRFC3339(Timestamp(milliseconds: milliseconds), to: &bytes)
+            let date = try #require(formatter.date(from: String(buffer: bytes)), "\(String(buffer: bytes))")
+            #expect(abs(date.timeIntervalSince1970 * 1000 - Double(milliseconds)) < 1)
+        }
+    }
+
+    private static let hostile = [
+        "a\r\nb", "\" - - \"", "\\", "\u{0}\u{1B}[31m\u{7F}", "\u{85}\u{2028}\u{2029}", "日本語😀", "x\tx",
+        "\",\"http.response.status_code\":200,\"x\":\"", String(repeating: "\u{1}", count: 20_000),
+        String(repeating: "😀", count: 9000), String(repeating: "a", count: 9000) + "\n",
+    ]
+
+    @Test(arguments: [Configuration.Log.Format.combined, .json], [Configuration.Log.Query.redacted, .full])
+    func noTextEndsALine(format: Configuration.Log.Format, query: Configuration.Log.Query) throws {
+        let settings = AccessLog.Settings(format: format, query: query)
+        for seed in 0..<UInt64(300) {
+            var generator = SeededGenerator(state: seed)
+            func text() -> String {
+                if Bool.random(using: &generator) { return Self.hostile.randomElement(using: &generator) ?? "" }
+                let length = Int.random(in: 0...(Bool.random(using: &generator) ? 20 : 12_000), using: &generator)
+                let bytes = (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }
+                return String(decoding: bytes, as: UTF8.self)
+            }
+            func number() -> Int64 { Int64.random(in: .min ... .max, using: &generator) }
+            var entry = AccessLogEntry(time: Timestamp(milliseconds: number()))
+            (entry.client, entry.protocolVersion, entry.tlsVersion, entry.method) = (text(), text(), text(), text())
+            (entry.scheme, entry.authority, entry.target) = (text(), text(), "/" + text() + "?" + text())
+            (entry.requestSize, entry.status, entry.responseSize) = (number(), Int(number()), number())
+            (entry.duration, entry.firstByte) = (.nanoseconds(number()), .nanoseconds(number()))
+            (entry.route, entry.cacheStatus, entry.cacheID, entry.notStored) = (text(), text(), text(), text())
+            (entry.age, entry.timeToLive, entry.isStored, entry.result) = (number(), number(), false, .revalidated)
+            (entry.origin, entry.originStatus, entry.originDuration) = (text(), Int(number()), .seconds(number() / 4))
+            (entry.isOriginReused, entry.problem, entry.isAborted, entry.requestID) = (true, text(), true, text())
+            (entry.traceID, entry.spanID, entry.agent, entry.referer) = (text(), text(), text(), text())
+            (entry.connectionID, entry.connectionRequests) = (number(), number())
+            let line = line(entry, settings)
+            #expect(line.utf8.count <= AccessLogFormat.lineLimit, "seed \(seed)")
+            #expect(line.utf8.last == UInt8(ascii: "\n"), "seed \(seed)")
+            #expect(line.utf8.dropLast().allSatisfy { (0x20..<0x7F).contains($0) }, "seed \(seed)")
+            if format == .json {
+                #expect(try object(line)["http.response.status_code"] as? Int == entry.status, "seed \(seed)")
+            } else {
+                // Eight quotes: of the request, the referer, the agent and the status of the cache.
+                #expect(line.utf8.count { $0 == UInt8(ascii: "\"") } == 8, "seed \(seed): \(line)")
+            }
+        }
+    }
+
+    @Test func longTextsAreCutWithAMark() throws {
+        var entry = hit
+        entry.agent = String(repeating: "é", count: 5000)
+        let combined = line(entry)
+        #expect(combined.contains("\\xC3\\xA9...\" HIT"))
+        let agent = try #require(try object(line(entry, .init(format: .json)))["user_agent.original"] as? String)
+        #expect(agent.hasPrefix("éé") && agent.hasSuffix("é...") && agent.utf8.count < 1000)
+    }
+}
+
+/// SplitMix64
+private struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}

@@ -1,0 +1,22 @@
+import NIOCore
+import Testing
+
+@testable import HoldfastGateway
+
+@Suite("Lost lines of the access log") struct LogLossesTests {
+    @Test func begunAndEndedOnce() {
+        var losses = LogLosses()
+        var now = NIODeadline.now()
+        #expect(losses.note(dropped: 0, failure: nil, at: now) == .none)
+        #expect(losses.note(dropped: 3, failure: 28, at: now) == .begin(28))
+        #expect(losses.note(dropped: 9, failure: 28, at: now) == .none)
+        #expect(losses.note(dropped: 9, failure: 28, at: now) == .none, "it still fails")
+        #expect(losses.note(dropped: 9, failure: nil, at: now) == .end(9))
+        #expect(losses.note(dropped: 9, failure: nil, at: now) == .none)
+        now = now + .seconds(9)
+        #expect(losses.note(dropped: 10, failure: 28, at: now) == .none, "it was said a moment ago")
+        now = now + .seconds(2)
+        #expect(losses.note(dropped: 12, failure: 28, at: now) == .begin(28))
+        #expect(losses.note(dropped: 12, failure: nil, at: now) == .end(2))
+    }
+}
