@@ -160,7 +160,8 @@ let package = Package(
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics", httpTypes,
+                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
+                httpTypes,
                 nioCore, nioPosix, nioSSL, logging, serviceLifecycle,
             ],
             swiftSettings: settings

@@ -46,16 +46,19 @@ import Testing
     }
 
     @Test func notableHasNoHits() async throws {
-        let lines = try await log("format: json") { server, _, _ in
+        var lines = try await log("format: json") { server, _, _ in
             for _ in 0..<4 { _ = try await get("/respond?body=fine", server) }
             _ = try await get("/respond?status=503&body=secret", server)
             _ = try await ServerProcess.send("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", to: server.port)
         }
+        // On a busy machine a hit may take longer than a second.
+        lines.removeAll { $0.contains(#""http.response.status_code":200"#) && !$0.contains(#""duration":0."#) }
         #expect(lines.count == 2, "\(lines)")
-        #expect(lines.first?.contains(#""http.response.status_code":503"#) == true)
-        #expect(lines.first?.contains(#""url.query":"status=*&body=*""#) == true)
-        #expect(lines.first?.contains(#""user_agent.original":"a\u0022b""#) == true)
-        #expect(lines.last?.contains(#""http.response.status_code":400"#) == true)
+        // Lines of two event loops come in any order.
+        let failed = lines.first { $0.contains(#""http.response.status_code":503"#) }
+        #expect(failed?.contains(#""url.query":"status=*&body=*""#) == true)
+        #expect(failed?.contains(#""user_agent.original":"a\u0022b""#) == true)
+        #expect(lines.contains { $0.contains(#""http.response.status_code":400"#) })
         #expect(!lines.joined().contains("hidden") && !lines.joined().contains("secret"))
     }
 

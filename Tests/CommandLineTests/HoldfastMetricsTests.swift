@@ -83,10 +83,12 @@ struct HoldfastMetricsTests {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in
                 try folder.write(origin, "metrics: {listen: '127.0.0.1:0'}")
-                try await PurgedGateway.with(folder) { gateway in
-                    _ = try await gateway.get("/news/1")
-                    let line = await gateway.server.log.line(containing: "metrics at")
-                    let url = String(line.dropFirst("holdfast metrics at ".count))
+                // The lines about control plane and metrics come in any order.
+                let environment = ["RUNTIME_DIRECTORY": ""]
+                try await RunningServer.with(["--config", folder.file], environment: environment) { server in
+                    _ = try await ServerProcess.get("/news/1", at: server.port, host: "a.test")
+                    let line = await server.log.line(containing: "metrics at")
+                    let url = line.dropFirst("holdfast metrics at ".count).trimmingCharacters(in: .newlines)
                     #expect(url.hasPrefix("http://127.0.0.1:") && url.hasSuffix("/metrics"), "\(line)")
                     for arguments in [[], ["-H", "Host: localhost"], ["-H", "Host: [::1]:1"]] {
                         let reply = try await folder.fetch(url, arguments)
@@ -100,6 +102,7 @@ struct HoldfastMetricsTests {
                     #expect(try await folder.fetch(url, ["-X", "POST"]).status == 405)
                     #expect(try await folder.fetch(url, ["-H", "Host: a.example"]).status == 421)
                     #expect(try await folder.fetch(url, ["-H", "Origin: http://127.0.0.1"]).status == 403)
+                    server.signal(SIGTERM)
                 }
             }
         }
@@ -113,6 +116,12 @@ struct HoldfastMetricsTests {
                 )
             }
             _ = try await gateway.get("/news/1")
+            // The series of a refused method and of a connection that the client closes.
+            let first = try LoopbackConnection(port: gateway.server.port)
+            first.send("M /0 HTTP/1.1\r\nHost: h.test\r\nConnection: close\r\n\r\n")
+            #expect(await first.readToEnd().hasPrefix("HTTP/1.1 "))
+            // A response that is fetched, and one from memory.
+            for _ in 0..<2 { _ = try await gateway.get("/0") }
             let before = names(try await gateway.curl("/metrics").text)
             let getting = try LoopbackConnection(port: gateway.server.port)
             for number in 0..<1000 {
@@ -124,7 +133,8 @@ struct HoldfastMetricsTests {
                 other.send("M\(number) \(rest)Connection: close\r\n\r\n")
                 #expect(await other.readToEnd().hasPrefix("HTTP/1.1 "))
             }
-            #expect(names(try await gateway.curl("/metrics").text) == before)
+            let added = names(try await gateway.curl("/metrics").text).subtracting(before)
+            #expect(added.isEmpty, "\(added.sorted().prefix(3))")
         }
     }
 }

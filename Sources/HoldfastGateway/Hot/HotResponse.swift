@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HTTPTypes
 import NIOCore
 
 /// The bytes of a response from memory, kept for the next request with the same bytes.

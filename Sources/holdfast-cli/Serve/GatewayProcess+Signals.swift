@@ -1,5 +1,6 @@
 import Holdfast
 import HoldfastControl
+import HoldfastGateway
 import ServiceLifecycle
 import Synchronization
 import UnixSignals

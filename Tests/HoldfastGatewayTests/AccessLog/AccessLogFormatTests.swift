@@ -94,7 +94,7 @@ import Testing
     @Test(arguments: [Configuration.Log.Format.combined, .json], [Configuration.Log.Query.redacted, .full])
     func noTextEndsALine(format: Configuration.Log.Format, query: Configuration.Log.Query) throws {
         let settings = AccessLog.Settings(format: format, query: query)
-        for seed in 0..<UInt64(300) {
+        for seed in 0..<UInt64(100) {
             var generator = SeededGenerator(state: seed)
             func text() -> String {
                 if Bool.random(using: &generator) { return Self.hostile.randomElement(using: &generator) ?? "" }
@@ -119,7 +119,10 @@ import Testing
             #expect(line.utf8.last == UInt8(ascii: "\n"), "seed \(seed)")
             #expect(line.utf8.dropLast().allSatisfy { (0x20..<0x7F).contains($0) }, "seed \(seed)")
             if format == .json {
-                #expect(try object(line)["http.response.status_code"] as? Int == entry.status, "seed \(seed)")
+                #expect(try object(line)["aborted"] as? Bool == true, "seed \(seed)")
+                // As text: parsers of JSON may round numbers as large as these.
+                let status = #""http.response.status_code":\#(entry.status ?? 0),"#
+                #expect(line.contains(status), "seed \(seed): \(line.prefix(2000))")
             } else {
                 // Eight quotes: of the request, the referer, the agent and the status of the cache.
                 #expect(line.utf8.count { $0 == UInt8(ascii: "\"") } == 8, "seed \(seed): \(line)")
