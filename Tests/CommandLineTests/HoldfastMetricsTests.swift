@@ -85,7 +85,8 @@ struct HoldfastMetricsTests {
                 try folder.write(origin, "metrics: {listen: '127.0.0.1:0'}")
                 // The lines about control plane and metrics come in any order.
                 let environment = ["RUNTIME_DIRECTORY": ""]
-                try await RunningServer.with(["--config", folder.file], environment: environment) { server in
+                let arguments = ["--config", folder.file]
+                let ending = try await RunningServer.with(arguments, environment: environment) { server in
                     _ = try await ServerProcess.get("/news/1", at: server.port, host: "a.test")
                     let line = await server.log.line(containing: "metrics at")
                     let url = line.dropFirst("holdfast metrics at ".count).trimmingCharacters(in: .newlines)
@@ -104,6 +105,7 @@ struct HoldfastMetricsTests {
                     #expect(try await folder.fetch(url, ["-H", "Origin: http://127.0.0.1"]).status == 403)
                     server.signal(SIGTERM)
                 }
+                #expect(ending.status == 0)
             }
         }
     }
