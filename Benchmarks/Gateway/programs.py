@@ -12,12 +12,14 @@ from load import Failure
 from results import ratio
 
 PROCESSOR_LIMIT, INSTRUCTION_LIMIT = 1.05, 1.03
+# Of the old program's CPU without a log, and of the CPU without a log.
+METRICS_LIMIT, NOTABLE_LIMIT, ALL_LIMIT = 1.03, 1.01, 1.15
 
 
 class Programs(Cases):
     """The cases of Cases that compare, with the old program in place of the peers."""
 
-    NAMES = ["instructions", "hit_1k", "miss"]
+    NAMES = ["instructions", "hit_1k", "miss", "log"]
 
     def pair(self, origin):
         """Starts both programs, each with a store of its own."""
@@ -45,6 +47,33 @@ class Programs(Cases):
         pair = self.pair(origin)
         for section, prefix in [("Miss passing through, 1 KiB", "/pass/"), ("Miss that is stored, 1 KiB", "/1k/")]:
             self.compare(section, self.misses(section, prefix, origin, pair))
+
+    def log(self):
+        """Hits with the access log off, with notable requests and with all, beside the old program.
+
+        With the log off the difference to a program without metrics is that of the metrics.
+        """
+        section, target = "Hit, 1 KiB, and the access log", "/1k/a"
+        origin = self.start(servers.origin(self.folder))
+        every = []
+        for name, level in [("old", None), ("off", "off"), ("notable", "notable"), ("all", "all")]:
+            folder = servers.made(self.folder, name)
+            log = f"log: {{access: {level}, to: '{folder}/access.log'}}" if level else ""
+            server = servers.holdfast(folder, self.options.binary[level is not None], origin.port, extra=log)
+            server.name = name
+            every.append(self.start(server))
+            self.check_hit(server, target, 1024)
+        reports = self.in_turn(section, every, lambda seconds: self.load_options(seconds, target=target), origin, 1024, hits=True)
+        for name, base, limit in [("off", "old", METRICS_LIMIT), ("notable", "off", NOTABLE_LIMIT), ("all", "off", ALL_LIMIT)]:
+            value = ratio(reports[name], reports[base], "processor")
+            self.results.limit(f"{section}: CPU of '{name}' by that of '{base}'", value, ("at most", limit), digits=3)
+        # A log that loses lines costs less than it should. It is whole when the program has ended.
+        every[-1].process.send_signal(signal.SIGTERM)
+        every[-1].process.wait(every[-1].patience)
+        with open(os.path.join(self.folder, "all", "access.log"), "rb") as file:
+            lines = sum(1 for _ in file)
+        if lines < (wanted := sum(report["requests"] for report in reports["all"])):
+            raise Failure(f"The log of all requests has {lines:,} lines for at least {wanted:,} requests.")
 
     # MARK: Instructions
 
