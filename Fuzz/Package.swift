@@ -2,9 +2,9 @@
 import PackageDescription
 
 // The fuzzers. They are a package of their own, because '-sanitize=fuzzer' instruments everything
-// that is built with it, and because they need few dependencies. The sources under test are linked
-// into it. 'scripts/fuzz' builds and runs it. The main package builds the same target functions
-// into 'FuzzReplayTests', which replay recorded inputs.
+// that is built with it, and because they need fewer dependencies. The sources under test are
+// linked into it. 'scripts/fuzz' builds and runs it. The main package builds the same target
+// functions into 'FuzzReplayTests', which replay recorded inputs.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -17,8 +17,12 @@ let settings: [SwiftSetting] = [
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
@@ -34,6 +38,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -41,9 +47,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     ],
     targets: [
-        // Links to the sources of the main package. The last two contain only the folders 'HTTP1'
-        // and 'Coding', under the modules' own names, so that both packages build the same
-        // functions.
+        // Links to the sources of the main package. 'OfflineStore' has only the folder 'Coding',
+        // under the module's own name, so that both packages build the same functions.
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
             name: "HTTPCache",
@@ -57,9 +62,14 @@ let package = Package(
         ),
         .target(
             name: "HoldfastGateway",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore],
+            dependencies: [
+                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
+                httpTypes, nioCore, nioPosix, nioSSL, logging, serviceLifecycle,
+            ],
             swiftSettings: settings
         ),
+        .target(name: "HoldfastMetrics", dependencies: [coreMetrics], swiftSettings: settings),
+        .target(name: "LocalSockets", swiftSettings: settings),
         .target(name: "OfflineStore", dependencies: ["HTTPCacheSemantics", httpTypes], swiftSettings: settings),
 
         .target(name: "CFuzzDriver"),
