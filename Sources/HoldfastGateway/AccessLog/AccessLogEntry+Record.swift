@@ -21,8 +21,8 @@ extension AccessLogEntry {
         client = record.client.address
         status = record.status
         responseSize = Int64(record.sentBytes)
-        duration = .nanoseconds((record.end - record.start).nanoseconds)
-        firstByte = record.firstByte.map { .nanoseconds(($0 - record.start).nanoseconds) }
+        duration = record.end - record.start
+        firstByte = record.firstByte.map { $0 - record.start }
         self.route = route
         problem = record.errorType
         isAborted = record.abort != nil

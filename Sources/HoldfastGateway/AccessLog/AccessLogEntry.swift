@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import NIOCore
 
 /// The facts about one request in the access log; `nil` for those that are not known.
 struct AccessLogEntry: Sendable, Hashable {
@@ -21,8 +22,8 @@ struct AccessLogEntry: Sendable, Hashable {
     /// Bytes of the response's content.
     var responseSize: Int64?
     /// From the request's head to the response's end, and to the response's first byte.
-    var duration: Duration?
-    var firstByte: Duration?
+    var duration: TimeAmount?
+    var firstByte: TimeAmount?
     var route: String?
     var result: AccessLogResult?
     /// RFC 9211
@@ -35,7 +36,7 @@ struct AccessLogEntry: Sendable, Hashable {
     var notStored: String?
     var origin: String?
     var originStatus: Int?
-    var originDuration: Duration?
+    var originDuration: TimeAmount?
     var isOriginReused: Bool?
     /// The code of the problem, or why the response has no end.
     var problem: String?

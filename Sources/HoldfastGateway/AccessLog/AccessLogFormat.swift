@@ -19,6 +19,8 @@ struct AccessLogFormat {
     }
 
     private var dates = LogDates()
+    /// Where the values stand in the line that was written last, see ``AccessLogTemplate``.
+    private(set) var places = AccessLogTemplate.Places()
 
     /// Appends the line of an entry.
     mutating func write(_ entry: AccessLogEntry, _ settings: AccessLog.Settings, to bytes: inout ByteBuffer) {
@@ -29,6 +31,36 @@ struct AccessLogFormat {
         bytes.writeInteger(UInt8(ascii: "\n"))
     }
 
+    // MARK: Values that differ from one line to the next
+
+    mutating func writeClient(_ client: String?, _ settings: AccessLog.Settings, to bytes: inout ByteBuffer) {
+        let start = bytes.writerIndex
+        let text = LogClient.text(client, settings.client)
+        switch settings.format {
+        case .combined: bytes.writeWord(text, limit: Limit.word)
+        case .json: bytes.writeMember("client.address", text, limit: Limit.word)
+        }
+        places.client = start..<bytes.writerIndex
+    }
+
+    mutating func writeTime(_ time: Timestamp, _ settings: AccessLog.Settings, to bytes: inout ByteBuffer) {
+        let start = bytes.writerIndex
+        switch settings.format {
+        case .combined: dates.writeCombined(time, to: &bytes)
+        case .json: dates.writeRFC3339(time, to: &bytes)
+        }
+        places.time = start..<bytes.writerIndex
+    }
+
+    mutating func writeDuration(_ duration: TimeAmount?, _ settings: AccessLog.Settings, to bytes: inout ByteBuffer) {
+        let start = bytes.writerIndex
+        switch settings.format {
+        case .combined: bytes.writeSeconds(duration ?? .zero)
+        case .json: bytes.writeMember("duration", duration)
+        }
+        places.duration = start..<bytes.writerIndex
+    }
+
     // MARK: Combined
 
     private mutating func writeCombined(
@@ -37,10 +69,10 @@ struct AccessLogFormat {
         to bytes: inout ByteBuffer
     ) {
         let full = settings.query == .full
-        bytes.writeWord(LogClient.text(entry.client, settings.client), limit: Limit.word)
+        writeClient(entry.client, settings, to: &bytes)
         // Never a user: no principal is logged.
         bytes.writeStaticString(" - - [")
-        dates.writeCombined(entry.time, to: &bytes)
+        writeTime(entry.time, settings, to: &bytes)
         bytes.writeStaticString("] \"")
         if let method = entry.method {
             bytes.writeWord(method, limit: Limit.word)
@@ -67,7 +99,7 @@ struct AccessLogFormat {
         bytes.writeStaticString("\" ")
         bytes.writeWord(entry.result?.rawValue, limit: Limit.word)
         bytes.writeInteger(UInt8(ascii: " "))
-        bytes.writeSeconds(entry.duration ?? .zero)
+        writeDuration(entry.duration, settings, to: &bytes)
         bytes.writeInteger(UInt8(ascii: " "))
         bytes.writeWord(entry.route, limit: Limit.short)
         bytes.writeStaticString(" \"")
@@ -84,9 +116,9 @@ struct AccessLogFormat {
     ) {
         let full = settings.query == .full
         bytes.writeStaticString("{\"time\":\"")
-        dates.writeRFC3339(entry.time, to: &bytes)
+        writeTime(entry.time, settings, to: &bytes)
         bytes.writeInteger(UInt8(ascii: "\""))
-        bytes.writeMember("client.address", LogClient.text(entry.client, settings.client), limit: Limit.word)
+        writeClient(entry.client, settings, to: &bytes)
         bytes.writeMember("network.protocol.version", entry.protocolVersion, limit: Limit.word)
         bytes.writeMember("tls.protocol.version", entry.tlsVersion, limit: Limit.word)
         bytes.writeMember("http.request.method", entry.method, limit: Limit.word)
@@ -96,7 +128,7 @@ struct AccessLogFormat {
         bytes.writeMember("http.request.body.size", entry.requestSize)
         bytes.writeMember("http.response.status_code", entry.status.map(Int64.init))
         bytes.writeMember("http.response.body.size", entry.responseSize)
-        bytes.writeMember("duration", entry.duration)
+        writeDuration(entry.duration, settings, to: &bytes)
         bytes.writeMember("duration.first_byte", entry.firstByte)
         bytes.writeMember("http.route", entry.route, limit: Limit.short)
         bytes.writeMember("cache.result", entry.result?.rawValue, limit: Limit.word)
@@ -153,7 +185,7 @@ extension ByteBuffer {
         writeDecimal(number)
     }
 
-    fileprivate mutating func writeMember(_ name: StaticString, _ duration: Duration?) {
+    fileprivate mutating func writeMember(_ name: StaticString, _ duration: TimeAmount?) {
         guard let duration else { return }
         writeName(name)
         writeSeconds(duration)

@@ -11,8 +11,8 @@ import NIOCore
 /// The file, pipe or terminal that lines are written to. One thread uses it.
 struct LogOutput {
     enum Result: Hashable {
-        /// So many lines were written to their end.
-        case lines(Int)
+        /// Some bytes were written, or none; writing goes on.
+        case written
         /// Nothing can be written at the moment, and a while has passed.
         case wait
         /// The system's error.
@@ -85,7 +85,7 @@ struct LogOutput {
         let count = system(bytes, Self.piece(of: bytes, limit: isOwn ? Self.filePiece : Self.pipePiece))
         guard count > 0, let written = bytes.readSlice(length: count) else { return Self.failure(errno) }
         isInLine = written.readableBytesView.last != UInt8(ascii: "\n")
-        return .lines(written.readableBytesView.count { $0 == UInt8(ascii: "\n") })
+        return .written
     }
 
     /// Gives up what is left of the bytes.
@@ -96,7 +96,7 @@ struct LogOutput {
 
     private static func failure(_ code: Int32) -> Result {
         switch code {
-        case EINTR: return .lines(0)
+        case EINTR: return .written
         case EAGAIN, EWOULDBLOCK:
             // A pipe has room, and less than a piece takes as a whole.
             _ = poll(nil, 0, patience)

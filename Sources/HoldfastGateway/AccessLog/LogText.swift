@@ -67,30 +67,39 @@ extension ByteBuffer {
         }
     }
 
-    /// Writes a number with at least so many digits.
-    mutating func writeDecimal(_ value: Int64, digits: Int = 1) {
-        if value < 0 { writeInteger(UInt8(ascii: "-")) }
-        var rest = value.magnitude
-        var power: UInt64 = 1
-        var count = 1
-        while rest / power >= 10 {
-            power *= 10
-            count += 1
-        }
-        for _ in count..<max(count, digits) { writeInteger(UInt8(ascii: "0")) }
-        while power > 0 {
-            writeInteger(UInt8(truncatingIfNeeded: rest / power) + UInt8(ascii: "0"))
-            rest %= power
-            power /= 10
+    /// Writes a number with at least so many digits, the last ones behind a point.
+    mutating func writeDecimal(_ value: Int64, digits: Int = 1, decimals: Int = 0) {
+        // 19 digits, a point and a sign; no caller wants more.
+        let room = 32
+        writeWithUnsafeMutableBytes(minimumWritableBytes: room) { text in
+            // From the last digit to the first, at the end of the room.
+            var start = room
+            var rest = value.magnitude
+            var count = 0
+            repeat {
+                if count == decimals, decimals > 0 {
+                    start -= 1
+                    text[start] = UInt8(ascii: ".")
+                }
+                start -= 1
+                text[start] = UInt8(truncatingIfNeeded: rest % 10) + UInt8(ascii: "0")
+                rest /= 10
+                count += 1
+            } while rest > 0 || count < digits
+            if value < 0 {
+                start -= 1
+                text[start] = UInt8(ascii: "-")
+            }
+            let written = room - start
+            for index in 0..<written { text[index] = text[start + index] }
+            return written
         }
     }
 
     /// Writes seconds with six decimals.
-    mutating func writeSeconds(_ duration: Duration) {
-        let (seconds, attoseconds) = max(duration, .zero).components
-        writeDecimal(seconds)
-        writeInteger(UInt8(ascii: "."))
-        writeDecimal(attoseconds / 1_000_000_000_000, digits: 6)
+    mutating func writeSeconds(_ duration: TimeAmount) {
+        let microseconds = max(duration.nanoseconds, 0) / 1000
+        writeDecimal(microseconds, digits: 7, decimals: 6)
     }
 
     /// Writes a path and its query.

@@ -114,7 +114,6 @@ final class LogWriter: Sendable {
 
     private func perform(_ batch: Batch) {
         var bytes = batch.bytes
-        var written = 0
         var failure: Int32?
         output.withLock { output in
             while bytes.readableBytes > 0, failure == nil {
@@ -122,7 +121,7 @@ final class LogWriter: Sendable {
                 if !output.isInLine { failure = open(&output) }
                 guard failure == nil else { break }
                 switch output.write(&bytes) {
-                case .lines(let count): written += count
+                case .written: break
                 case .wait:
                     report(EAGAIN)
                     if isOver { failure = EAGAIN }
@@ -131,7 +130,7 @@ final class LogWriter: Sendable {
             }
             if failure != nil { output.abandon() }
         }
-        if failure != nil { drop(batch.lines - written) }
+        if failure != nil { drop(bytes.readableBytesView.count { $0 == UInt8(ascii: "\n") }) }
         report(failure)
     }
 

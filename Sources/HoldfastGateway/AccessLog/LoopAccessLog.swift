@@ -9,7 +9,16 @@ final class LoopAccessLog {
     private static let batch = 64 << 10
     private static let patience = TimeAmount.milliseconds(100)
 
-    var settings: AccessLog.Settings
+    var settings: AccessLog.Settings {
+        didSet {
+            logsHits = settings.level == .all
+            version += 1
+        }
+    }
+    /// Whether hits are logged like all others.
+    private var logsHits: Bool
+    /// The number of ``settings``: lines that were prepared for others are not used.
+    private var version = 0
     private let writer: LogWriter
     private let eventLoop: any EventLoop
     private let labels: RouteLabels
@@ -32,6 +41,7 @@ final class LoopAccessLog {
     ) {
         self.labels = labels
         self.settings = settings
+        logsHits = settings.level == .all
         self.writer = writer
         self.eventLoop = eventLoop
         self.clock = clock
@@ -48,15 +58,20 @@ final class LoopAccessLog {
     }
 
     /// Logs a hit of the hot table, if the level has it.
-    func write(_ hit: HotResponse, from start: NIODeadline, _ client: @autoclosure () -> String?) {
-        guard settings.level == .all || (hit.status >= 400 && settings.level == .notable), var entry = hit.logEntry
-        else { return }
-        entry.duration = .nanoseconds((NIODeadline.now() - start).nanoseconds)
-        entry.client = client()
-        entry.route = name(of: hit.route)
-        (entry.age, entry.timeToLive) = (hit.seconds.age, hit.seconds.timeToLive)
-        entry.cacheStatus = CacheOutcome(isHit: true, timeToLive: hit.seconds.timeToLive).cacheStatus()
-        write(entry)
+    func write(_ hit: HotResponse, _ duration: TimeAmount, client: @autoclosure () -> String?) {
+        guard logsHits || (hit.status >= 400 && settings.level == .notable) else { return }
+        guard hasRoom else { return writer.drop(1) }
+        guard let line = line(of: hit) else { return }
+        line.write(client: client(), time: clock.now(), duration: duration, &format, to: &bytes)
+        endLine()
+    }
+
+    private func line(of hit: HotResponse) -> AccessLogTemplate? {
+        if let line = hit.logLine, line.version == version { return line }
+        guard let entry = hit.logEntry(route: name(of: hit.route)) else { return nil }
+        let line = AccessLogTemplate(entry, settings, version: version, &format)
+        hit.logLine = line
+        return line
     }
 
     private func name(of route: RouteLabel) -> String? {
@@ -67,12 +82,18 @@ final class LoopAccessLog {
 
     /// Logs a request. Its time is now.
     func write(_ entry: AccessLogEntry) {
-        guard bytes.readableBytes + waiting.bytes < AccessLog.bufferLimit - AccessLogFormat.lineLimit else {
-            return writer.drop(1)
-        }
+        guard hasRoom else { return writer.drop(1) }
         var entry = entry
         entry.time = clock.now()
         format.write(entry, settings, to: &bytes)
+        endLine()
+    }
+
+    private var hasRoom: Bool {
+        bytes.readableBytes + waiting.bytes < AccessLog.bufferLimit - AccessLogFormat.lineLimit
+    }
+
+    private func endLine() {
         lines += 1
         if bytes.readableBytes >= Self.batch { return handOver() }
         guard !isDue else { return }

@@ -53,13 +53,14 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         }
         hot.responseCount += 1
         executor.noteHit()
+        let duration = NIODeadline.now() - start
         telemetry.recordHotHit(
             response.route,
             number: response.durations,
             bytes: response.contentLength,
-            from: start
+            duration: duration
         )
-        telemetry.log?.write(response, from: start, connection?.clientAddress)
+        telemetry.log?.write(response, duration, client: connection?.clientAddress)
         output.put(bytes)
         if let rest = response.rest { output.put(rest) }
         output.holdBack()

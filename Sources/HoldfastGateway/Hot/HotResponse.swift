@@ -16,8 +16,9 @@ final class HotResponse {
     let route: RouteLabel
     let durations: Int
     let status: Int
-    /// The entry of the access log for such requests; made for the first line.
-    private(set) lazy var logEntry = makeLogEntry()
+    /// The line of the access log for such requests; `nil` if none was written for these
+    /// ``seconds``.
+    var logLine: AccessLogTemplate?
     /// The seconds in the head that was written last.
     private(set) var seconds: (age: Int64, timeToLive: Int64) = (0, 0)
     private let conditions: ResidentHit.Conditions
@@ -62,9 +63,9 @@ final class HotResponse {
     }
 
     /// The approximate bytes that it takes in memory, including the memory of the store that it
-    /// keeps alive.
+    /// keeps alive, and ``logLine``.
     var cost: Int {
-        512 + request.readableBytes * 2 + template.count * 2 + content.readableBytes * (isContentInline ? 2 : 1)
+        1024 + request.readableBytes * 3 + template.count * 2 + content.readableBytes * (isContentInline ? 2 : 1)
     }
 
     /// The head and the content, or the head alone: then ``rest`` is the content.
@@ -76,8 +77,8 @@ final class HotResponse {
         return bytes
     }
 
-    /// The line of the access log, without what differs from one request to the next.
-    private func makeLogEntry() -> AccessLogEntry? {
+    /// The entry of the access log, without client, time and duration.
+    func logEntry(route name: String?) -> AccessLogEntry? {
         // The bytes were decoded before, so they are a request.
         var limits = MessageLimits()
         (limits.startLine, limits.fieldBlock, limits.fieldCount) = (1 << 30, 1 << 30, 1 << 30)
@@ -85,7 +86,11 @@ final class HotResponse {
         decoder.append(request)
         guard let head = try? decoder.nextHead() else { return nil }
         let size = head.request.method == .head ? 0 : contentLength
-        return AccessLogEntry(head.request, status: status, size: size)
+        var entry = AccessLogEntry(head.request, status: status, size: size)
+        entry.route = name
+        (entry.age, entry.timeToLive) = (seconds.age, seconds.timeToLive)
+        entry.cacheStatus = CacheOutcome(isHit: true, timeToLive: seconds.timeToLive).cacheStatus()
+        return entry
     }
 
     /// Bytes of content.
@@ -97,6 +102,7 @@ final class HotResponse {
     private func write(_ age: Int64) {
         let (seconds, rest) = (age / 1000, conditions.lifetime - age)
         self.seconds = (seconds, rest / 1000)
+        logLine = nil
         bytes = template.bytes(
             age: seconds,
             timeToLive: rest / 1000,

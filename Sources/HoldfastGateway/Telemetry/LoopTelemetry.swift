@@ -83,8 +83,8 @@ final class LoopTelemetry {
     /// Counts a response from the hot table.
     ///
     /// - Parameter number: that of its durations.
-    func recordHotHit(_ route: RouteLabel, number: Int, bytes: Int, from start: NIODeadline) {
-        numbers.durations.add((NIODeadline.now() - start).seconds, to: number)
+    func recordHotHit(_ route: RouteLabel, number: Int, bytes: Int, duration: TimeAmount) {
+        numbers.durations.add(duration.seconds, to: number)
         numbers.counters.addHotHit(bytes, of: route)
     }
 

@@ -42,6 +42,18 @@ import Testing
         )
     }
 
+    @Test(arguments: [
+        (0, 1, 0, "0"), (0, 7, 6, "0.000000"), (7, 2, 0, "07"), (-5, 1, 0, "-5"), (-5, 3, 0, "-005"),
+        (1_234_567, 7, 6, "1.234567"), (12_345_678, 7, 6, "12.345678"),
+        (.max, 1, 0, "9223372036854775807"), (.min, 1, 0, "-9223372036854775808"),
+        (.max, 7, 6, "9223372036854.775807"),
+    ])
+    func numbersAreDecimal(number: Int64, digits: Int, decimals: Int, text: String) {
+        var bytes = ByteBuffer()
+        bytes.writeDecimal(number, digits: digits, decimals: decimals)
+        #expect(String(buffer: bytes) == text)
+    }
+
     @Test func jsonHasTheNamesOfConventions() throws {
         let object = try object(line(hit, .init(format: .json, query: .full, client: .masked)))
         #expect(object["time"] as? String == "2026-10-10T13:55:36.123Z")
@@ -51,6 +63,29 @@ import Testing
         #expect(object["duration"] as? Double == 0.000123 && object["cache.result"] as? String == "HIT")
         #expect(object["referer"] as? String == "https://b.example/page?q=1")
         #expect(object["aborted"] == nil && object["origin"] == nil)
+    }
+
+    @Test(arguments: [Configuration.Log.Format.combined, .json], [Configuration.Log.Client.full, .masked, .none])
+    func preparedLinesAreThoseOfTheFormat(format: Configuration.Log.Format, client: Configuration.Log.Client) {
+        let settings = AccessLog.Settings(level: .all, format: format, client: client)
+        var (writer, bytes) = (AccessLogFormat(), ByteBuffer())
+        let template = AccessLogTemplate(hit, settings, version: 0, &writer)
+        var entry = hit
+        for address in ["192.0.2.77", "2001:db8::7", "unix", nil, "", "\"\n] \\", String(repeating: "a", count: 999)] {
+            for (time, duration) in [(1_791_640_536_999, 0), (-1, 1999), (1_791_640_537_000, 12_345_678_901_234)] {
+                (entry.client, entry.time) = (address, Timestamp(milliseconds: Int64(time)))
+                entry.duration = .nanoseconds(Int64(duration))
+                bytes.clear()
+                template.write(
+                    client: address,
+                    time: entry.time,
+                    duration: .nanoseconds(Int64(duration)),
+                    &writer,
+                    to: &bytes
+                )
+                #expect(String(buffer: bytes) == line(entry, settings))
+            }
+        }
     }
 
     @Test(arguments: [
@@ -110,7 +145,7 @@ import Testing
             (entry.duration, entry.firstByte) = (.nanoseconds(number()), .nanoseconds(number()))
             (entry.route, entry.cacheStatus, entry.cacheID, entry.notStored) = (text(), text(), text(), text())
             (entry.age, entry.timeToLive, entry.isStored, entry.result) = (number(), number(), false, .revalidated)
-            (entry.origin, entry.originStatus, entry.originDuration) = (text(), Int(number()), .seconds(number() / 4))
+            (entry.origin, entry.originStatus, entry.originDuration) = (text(), Int(number()), .nanoseconds(number()))
             (entry.isOriginReused, entry.problem, entry.isAborted, entry.requestID) = (true, text(), true, text())
             (entry.traceID, entry.spanID, entry.agent, entry.referer) = (text(), text(), text(), text())
             (entry.connectionID, entry.connectionRequests) = (number(), number())
