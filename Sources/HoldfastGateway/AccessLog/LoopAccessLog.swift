@@ -16,6 +16,8 @@ final class LoopAccessLog {
     /// The names of routes, as far as they were needed.
     private var names: [String] = []
     private let clock: any WallClock
+    /// See ``ResponseStore/shortID(of:)``.
+    private let identify: @Sendable (CacheKey) -> String?
     private var format = AccessLogFormat()
     private var bytes = ByteBuffer()
     private var lines = 0
@@ -28,14 +30,22 @@ final class LoopAccessLog {
         _ writer: LogWriter,
         _ eventLoop: any EventLoop,
         _ labels: RouteLabels,
+        _ identify: @escaping @Sendable (CacheKey) -> String?,
         clock: any WallClock
     ) {
+        self.identify = identify
         self.labels = labels
         self.settings = settings
         self.writer = writer
         self.eventLoop = eventLoop
         self.clock = clock
     }
+
+    /// Whether any line is written.
+    var isOn: Bool { settings.level != .off }
+
+    /// Whether a line says how an origin responded.
+    var wantsOrigins: Bool { isOn && settings.format == .json }
 
     /// Logs a request, if the level has it.
     func write(_ record: ExchangeRecord) {
@@ -44,14 +54,24 @@ final class LoopAccessLog {
         case .notable: guard record.isNotable else { return }
         case .all: break
         }
-        write(AccessLogEntry(record, route: name(of: record.route)))
+        var entry = AccessLogEntry(record, route: name(of: record.route))
+        if settings.format == .json { entry.cacheID = record.facts?.storedKey.flatMap(identify) }
+        write(entry)
     }
 
     /// Logs a hit of the hot table, if the level has it.
-    func write(_ hit: HotResponse, from start: NIODeadline, _ client: @autoclosure () -> String?) {
+    func write(
+        _ hit: HotResponse,
+        from start: NIODeadline,
+        _ client: @autoclosure () -> String?,
+        _ place: @autoclosure () -> ExchangeRecord.Place?
+    ) {
         guard settings.level == .all || (hit.status >= 400 && settings.level == .notable), var entry = hit.logEntry
         else { return }
         entry.duration = .nanoseconds((NIODeadline.now() - start).nanoseconds)
+        entry.firstByte = entry.duration
+        if let place = place() { (entry.connectionID, entry.connectionRequests) = (place.connection, place.request) }
+        if settings.format == .json { entry.cacheID = hit.shortID(identify) }
         entry.client = client()
         entry.route = name(of: hit.route)
         (entry.age, entry.timeToLive) = (hit.seconds.age, hit.seconds.timeToLive)

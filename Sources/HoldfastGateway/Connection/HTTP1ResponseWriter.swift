@@ -59,7 +59,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             bytes: response.contentLength,
             from: start
         )
-        telemetry.log?.write(response, from: start, connection?.clientAddress)
+        telemetry.log?.write(response, from: start, connection?.clientAddress, connection?.nextPlace)
         output.put(bytes)
         if let rest = response.rest { output.put(rest) }
         output.holdBack()

@@ -43,13 +43,16 @@ final class ClientExchange: @unchecked Sendable {
     /// The length of a stream's content, if it is known.
     private var streamLength: Int64?
 
-    /// - Parameter start: when the request's head had arrived.
+    /// - Parameters:
+    ///   - start: when the request's head had arrived.
+    ///   - place: the request's place on its connection.
     init(
         _ request: GatewayRequest,
         of session: ClientSession,
         content: any RequestContent,
         to writer: any ClientResponseWriter,
-        since start: NIODeadline = .now()
+        since start: NIODeadline = .now(),
+        at place: ExchangeRecord.Place? = nil
     ) {
         self.request = request
         self.session = session
@@ -62,6 +65,7 @@ final class ClientExchange: @unchecked Sendable {
             start: start,
             end: start
         )
+        record.place = place
     }
 
     var eventLoop: any EventLoop { session.executor.eventLoop }
@@ -262,6 +266,9 @@ final class ClientExchange: @unchecked Sendable {
         case .unknownLength: BodyStream { { try await self.nextContent() } }
         }
     }
+
+    /// Counts content that was handed over.
+    func countContent(_ bytes: Int) { record.receivedBytes += bytes }
 
     private func nextContent() async throws -> ByteBuffer? {
         let piece = eventLoop.inEventLoop ? pullContent() : try await eventLoop.submit { self.pullContent() }.get()

@@ -18,6 +18,9 @@ final class HotResponse {
     let status: Int
     /// The entry of the access log for such requests; made for the first line.
     private(set) lazy var logEntry = makeLogEntry()
+    /// The key of the stored response, and its name in the log, once it was asked for.
+    private let storedKey: CacheKey?
+    private var knownShortID: String?
     /// The seconds in the head that was written last.
     private(set) var seconds: (age: Int64, timeToLive: Int64) = (0, 0)
     private let conditions: ResidentHit.Conditions
@@ -53,6 +56,7 @@ final class HotResponse {
         self.status = status
         self.route = route
         self.durations = durations
+        storedKey = hit.response.stored?.key
         self.conditions = conditions
         self.template = template
         content = hit.content
@@ -86,6 +90,12 @@ final class HotResponse {
         guard let head = try? decoder.nextHead() else { return nil }
         let size = head.request.method == .head ? 0 : contentLength
         return AccessLogEntry(head.request, status: status, size: size)
+    }
+
+    /// The name of the stored response in the log; `nil` if it has none.
+    func shortID(_ identify: (CacheKey) -> String?) -> String? {
+        if knownShortID == nil { knownShortID = storedKey.flatMap(identify) }
+        return knownShortID
     }
 
     /// Bytes of content.
