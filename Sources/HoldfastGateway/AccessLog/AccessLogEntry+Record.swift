@@ -19,6 +19,7 @@ extension AccessLogEntry {
     init(_ record: ExchangeRecord, route: String?) {
         if let request = record.request { take(request) }
         if record.request?.content == .unknownLength { requestSize = Int64(record.receivedBytes) }
+        requestID = record.requestID
         (connectionID, connectionRequests) = (record.place?.connection, record.place?.request)
         takeOrigin(record)
         client = record.client.address

@@ -35,9 +35,12 @@ final class BusyHandler: ChannelInboundHandler {
     func channelActive(context: ChannelHandlerContext) {
         let problem = excess == .all ? Problem.busy : .busyClient
         telemetry.count(problem)
-        var (head, body) = service.problemResponse(problem)
+        let inForce = service.inForce
+        var responseContext = GatewayService.ResponseContext(inForce, nil)
+        responseContext.requestID = inForce.requestID(of: nil, from: client)
+        var (head, body) = service.problemResponse(problem, responseContext)
         head.response.headerFields[.retryAfter] = "1"
-        log(.whole(head, body))
+        log(.whole(head, body), responseContext.requestID)
         let (status, length) = (head.response.status.code, Int64(body.readableBytes))
         let framing = ResponseFraming(status, to: nil, minorVersion: 1, length: length, isKeptAlive: false)
         var bytes = framing.bytes(of: head)
@@ -53,7 +56,7 @@ final class BusyHandler: ChannelInboundHandler {
 
     /// Logs the connection in place of its requests, which are not read. The log's buffer bounds a
     /// flood of such lines.
-    private func log(_ response: GatewayResponse) {
+    private func log(_ response: GatewayResponse, _ requestID: String?) {
         guard let log = telemetry.log, log.isOn else { return }
         let now = NIODeadline.now()
         var record = ExchangeRecord(
@@ -62,6 +65,7 @@ final class BusyHandler: ChannelInboundHandler {
             start: now,
             end: now
         )
+        record.requestID = requestID
         record.place = ExchangeRecord.Place(connection: ConnectionNumber.next(), request: 0)
         record.take(response)
         log.write(record)

@@ -222,10 +222,14 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     private func refuse(_ refusal: MessageRefusal) {
         deadline.stop()
         writer.begin(nil)
-        let (head, content) = service.problemResponse(Problem(refusal))
+        let inForce = service.inForce
+        var context = GatewayService.ResponseContext(inForce, nil)
+        context.requestID = inForce.requestID(of: nil, from: client)
+        let (head, content) = service.problemResponse(Problem(refusal), context)
         let response = GatewayResponse.whole(head, content)
         let now = NIODeadline.now()
         var record = ExchangeRecord(client: session.client, route: RouteLabels.none, start: readAt ?? now, end: now)
+        record.requestID = context.requestID
         record.place = nextPlace
         requestCount += 1
         record.take(response)

@@ -108,7 +108,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             output.put(beginContent(head.response.status.code, length: length).bytes(of: head))
         case .relayed(let response, let context):
             // The engine knows no HTTP/1: the type says whether there are bytes to pass on.
-            if let message = response as? RelayedMessage {
+            if context.requestID == nil, let message = response as? RelayedMessage {
                 relay(message, context)
             } else {
                 respond(service.responseHead(response.parsedHead(), .relayed, context), response.content)
@@ -179,7 +179,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         _ route: RouteLabel
     ) -> ByteBuffer {
         guard let (request, hash) = requestBytes.take(), minorVersion > 0, !framing.closes, hit.conditions != nil,
-            service.suitsEveryClient(hit), hot.markSeen(hash: hash)
+            !head.isForOneClient, service.suitsEveryClient(hit), hot.markSeen(hash: hash)
         else { return framing.bytes(of: head) }
         let (bytes, places) = framing.bytesAndPlaces(of: head)
         let durations = telemetry.number(of: route, method, head.response.status.code)

@@ -57,7 +57,8 @@ extension GatewayService {
             request.place = .shared(exchange.session.executor)
             known = KnownRequest(inForce: inForce, route: choice.route, method: head.method, request: request)
         }
-        // After 'known': it belongs to this request alone.
+        // After 'known': these belong to this request alone.
+        if let id = exchange.record.requestID { request.head.headerFields[.xRequestID] = id }
         if exchange.session.telemetry.log?.wantsOrigins == true {
             let report = OriginReport()
             exchange.record.originReport = report

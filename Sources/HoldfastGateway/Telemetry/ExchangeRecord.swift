@@ -48,6 +48,8 @@ struct ExchangeRecord {
     /// `nil` if it is no hit.
     var tier: Tier?
     var abort: Abort?
+    /// The name of the request: see ``RequestID``.
+    var requestID: String?
     var place: Place?
     /// The origin of the route that was chosen.
     var origin: String?

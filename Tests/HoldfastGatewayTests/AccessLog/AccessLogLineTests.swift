@@ -144,7 +144,11 @@ struct AccessLogLineTests {
     )
     func busyConnections(level: Configuration.Log.Access, clients: Int) async throws {
         try await RawOrigin.with([.ok("a", fields: Self.fresh)]) { origin in
-            let lines = try await lines(of: origin, level, configure: { $0.maximumConnections = 1 }) { gateway in
+            let configure: (inout GatewayConfiguration) -> Void = {
+                $0.maximumConnections = 1
+                $0.identifiesRequests = true
+            }
+            let lines = try await lines(of: origin, level, configure: configure) { gateway in
                 try await RawClient.with(port: gateway.port) { first in
                     try await first.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
                     _ = try await first.response()
@@ -158,9 +162,33 @@ struct AccessLogLineTests {
             #expect(busy.count == (level == .off ? 0 : clients))
             for line in busy {
                 #expect(line["error.type"] == "too-many-connections" && line["client.address"] == "127.0.0.1")
-                #expect(line["http.request.method"] == nil)
+                #expect(line["http.request.method"] == nil && line["request.id"]?.utf8.count == 32)
             }
             #expect(Set(busy.map { $0["connection.id"] }).count == busy.count)
         }
+    }
+
+    @Test("A line has the name that its client got", arguments: RawClient.counts)
+    func requestNames(clients: Int) async throws {
+        try await RawOrigin.with(respond: { _ in .ok("a", fields: Self.fresh) }) { origin in
+            let seen = Gathered()
+            let lines = try await lines(of: origin, configure: { $0.identifiesRequests = true }) { gateway in
+                try await RawClient.onEach(of: clients, port: gateway.port) { client, number in
+                    for _ in 0..<4 {
+                        try await client.send("GET /?n=\(number) HTTP/1.1\r\nHost: g\r\n\r\n")
+                        await seen.add(try await client.response()["X-Request-Id"] ?? "")
+                    }
+                }
+            }
+            let names = Set(lines.compactMap { $0["request.id"] })
+            #expect(lines.count == clients * 4 && names.count == lines.count)
+            #expect(await seen.names == names)
+        }
+    }
+
+    private actor Gathered {
+        var names: Set<String> = []
+
+        func add(_ name: String) { names.insert(name) }
     }
 }
