@@ -122,7 +122,7 @@ public final class GatewayServer: Service {
         guard isFirst else { throw CancellationError() }
         let loops = group.makeIterator().map { loop in
             let telemetry = counted.add(loop)
-            let log = accessLog?.add(loop, service.labels)
+            let log = accessLog?.add(loop, service.labels) { [engine = service.engine] in engine.shortID(of: $0) }
             loop.execute { telemetry.value.log = log?.value }
             return ServingLoop(loop, telemetry)
         }
@@ -246,6 +246,7 @@ public final class GatewayServer: Service {
                         return try channel.pipeline.syncOperations.addHandler(
                             BusyHandler(
                                 service: service,
+                                client: client,
                                 excess: excess,
                                 connections: connections,
                                 telemetry: telemetry

@@ -60,6 +60,8 @@ final class GatewayService: Sendable {
         // earlier configuration never passes for one of the current configuration.
         let version = engine.settingsVersion
         let inForce = inForce
+        // An exchange has its name from beginning to end, whatever is reconfigured meanwhile.
+        exchange.record.requestID = inForce.requestID(of: exchange.request, from: exchange.session.client.address)
         guard exchange.request.content == .none, !isHealthCheck(exchange.request, inForce),
             let request = try? cacheRequest(for: exchange, inForce, like: &exchange.session.known),
             let prepared = engine.prepare(request), prepared.settingsVersion == version

@@ -78,6 +78,32 @@ import Testing
         }
     }
 
+    /// The ID of a hit is the one by which `cache-dump` shows the entry, also of a hit that the
+    /// loop serves from its table.
+    @Test func hitsNameTheStoredResponse() async throws {
+        var listed: [String] = []
+        let lines = try await log("access: all, format: json") { server, _, folder in
+            let kept = try server.connect()
+            for _ in 0..<6 {
+                kept.get("/respond?body=same")
+                _ = await kept.read(until: "same")
+            }
+            let store = folder.appendingPathComponent("a.store").path
+            // A stored response may be some moments from being on disk.
+            while listed.isEmpty {
+                let outcome = try await Tool("cache-dump").run("list", store, "--format", "json")
+                try #require(outcome.status == 0)
+                listed = outcome.text.split(separator: "\n").map(String.init)
+                try await Task.sleep(for: .milliseconds(5))  // lets time pass
+            }
+        }
+        let entry = try JSONSerialization.jsonObject(with: Data((listed.first ?? "").utf8)) as? [String: Any]
+        let id = try #require(entry?["id"] as? String)
+        let hits = lines.filter { $0.contains(#""cache.result":"HIT""#) }
+        #expect(hits.count >= 3 && hits.allSatisfy { $0.contains(#""cache.id":"\#(id)","#) }, "\(id): \(lines)")
+        #expect(lines.count { $0.contains(#""cache.result":"MISS""#) && !$0.contains("cache.id") } >= 1)
+    }
+
     @Test func reopeningUnderLoadLosesNoLine() async throws {
         let (clients, each) = (30, 100)
         let lines = try await log("access: all, format: json") { server, _, folder in

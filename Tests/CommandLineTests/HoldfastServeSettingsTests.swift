@@ -83,6 +83,7 @@ struct HoldfastServeSettingsTests {
     @Test(arguments: [
         ("threads: 0", "threads", "1 to 1024"), ("clients: {trusted: [10.0.0.1/8]}", "clients.trusted", "10.0.0.0/8"),
         ("clients: {cache-status: nobody}", "clients.cache-status", "everyone or trusted"),
+        ("clients: {request-id: always}", "clients.request-id", "on or off"),
         ("limits: {connections-per-client: 0}", "limits.connections-per-client", "from 1"),
     ])
     func namesTheLineOfAnInvalidSetting(line: String, setting: String, allowed: String) async throws {

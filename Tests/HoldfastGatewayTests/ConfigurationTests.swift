@@ -10,6 +10,7 @@ struct ConfigurationTests {
             yaml: """
                 version: 1
                 listen: "[::1]:8123"
+                clients: {request-id: on}
                 limits: {connections: 7, keyed-content: 2 KiB, request-head: 4 KiB}
                 routes:
                   - {name: api, host: api.local, path: /v1, origin: "https://api.example.com/v2"}
@@ -18,7 +19,7 @@ struct ConfigurationTests {
         )
         let gateway = try GatewayConfiguration(file)
         #expect(gateway.host == "::1" && gateway.port == 8123)
-        #expect(gateway.maximumConnections == 7 && gateway.keyedContentLimit == 2 << 10)
+        #expect(gateway.identifiesRequests && gateway.maximumConnections == 7 && gateway.keyedContentLimit == 2 << 10)
         #expect(gateway.messageLimits.fieldBlock == 4 << 10 && gateway.messageLimits.startLine == 4 << 10)
         let routes = gateway.routes.routes
         #expect(routes.map(\.name) == ["api", nil] && routes.map(\.host) == ["api.local", nil])
@@ -31,7 +32,10 @@ struct ConfigurationTests {
             HoldfastConfiguration.Configuration(yaml: "version: 1\nroutes: [{origin: \"http://a.example\"}]")
         )
         #expect(gateway.host == "127.0.0.1" && gateway.port == 8080 && gateway.maximumConnections == 10_000)
-        #expect(gateway.messageLimits == MessageLimits() && gateway.keyedContentLimit == 1 << 20)
+        #expect(
+            !gateway.identifiesRequests && gateway.messageLimits == MessageLimits()
+                && gateway.keyedContentLimit == 1 << 20
+        )
     }
 
     @Test func argumentsOverrideTheFile() throws {

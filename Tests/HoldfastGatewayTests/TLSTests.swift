@@ -22,6 +22,44 @@ struct TLSTests {
         }
     }
 
+    /// As in a container without the package 'ca-certificates'.
+    @Test("Without trusted certificates, origins without TLS are served, and others refused with the reason")
+    func missingCertificates() async throws {
+        let missing = "/nowhere/roots.pem"
+        try await RawOrigin.with([.ok("a")]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configureTransport: { $0.trustRootsFile = missing }
+            ) { gateway in
+                #expect(try await gateway.get("/a").text == "a")
+                let plain = try GatewayOrigin("http://a.example")
+                try gateway.transport.prepare(for: GatewayRoutes(origin: plain))
+                // As a reload does.
+                let secure = GatewayRoutes(origin: try GatewayOrigin("https://a.example"))
+                let failure = #expect(throws: OriginTransport.TrustFailure.self) {
+                    try gateway.transport.prepare(for: secure)
+                }
+                #expect(failure?.description.contains("'\(missing)'") == true)
+                #expect(failure?.description.contains("'https://a.example:443'") == true)
+            }
+        }
+        let failure = await #expect(throws: OriginTransport.TrustFailure.self) {
+            try await RunningGateway.with(
+                origin: "https://127.0.0.1:1",
+                configureTransport: { $0.trustRootsFile = missing }
+            ) { _ in }
+        }
+        #expect(failure?.origin == "https://127.0.0.1:1")
+        // A transport without routes learns of an https origin with a request for it.
+        try await RunningGateway.with(
+            origin: "https://127.0.0.1:1",
+            configureTransport: { ($0.trustRootsFile, $0.routes) = (missing, nil) }
+        ) { gateway in
+            let response = try await gateway.get("/a")
+            #expect(response.status >= 500 && response.text.contains(missing))
+        }
+    }
+
     /// Mutant: a TLS configuration without verification.
     @Test("An untrusted origin is a 502, and sees no request") func distrusts() async throws {
         try await RawOrigin.with([.ok("a")], tls: TestCertificate.serverContext()) { origin in

@@ -158,7 +158,14 @@ extension CacheRequest {
     /// The request that is sent for this one, under another head (with the cache's validators, for
     /// example).
     func sending(_ head: HTTPRequest) -> TransportRequest {
-        TransportRequest(head: head, body: body?.stream, onInformational: onInformational, context: context)
+        var sending = TransportRequest(
+            head: head,
+            body: body?.stream,
+            onInformational: onInformational,
+            context: context
+        )
+        sending.originReport = originReport
+        return sending
     }
 }
 

@@ -10,6 +10,9 @@ extension CacheEngine {
         LookupStart(endedFills: fills.endedCount(key), fence: store.invalidationSequence)
     }
 
+    /// See ``ResponseStore/shortID(of:)``.
+    package func shortID(of key: CacheKey) -> String? { store.shortID(of: key) }
+
     /// The principal's stored responses, then the shared ones, and whether these are all.
     ///
     /// It never throws: a store that fails has nothing to serve.

@@ -70,6 +70,8 @@ public struct CacheRequest: Sendable {
     package var place = WorkPlace.system
     /// The client that makes it, so that no client takes every place at an origin.
     package var client = RequestClient.none
+    /// Gets what the last request that was sent for this one came to; `nil` if no caller wants it.
+    package var originReport: OriginReport?
     /// It probes for the return of an origin that counts as unreachable.
     package var isProbe = false
     /// Parts that few requests have; see ``rare``.

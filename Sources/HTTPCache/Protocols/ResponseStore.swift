@@ -91,6 +91,10 @@ public protocol ResponseStore: Sendable {
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
         -> InvalidationSequence
 
+    /// The name by which the store's tools show the responses of a key, for logs; `nil` if there is
+    /// none. It reads nothing from a disk.
+    func shortID(of key: CacheKey) -> String?
+
     /// Publishes every change to the stored responses, after its commit.
     var changes: StoreChangeFeed { get }
 }
@@ -101,6 +105,9 @@ extension ResponseStore {
 
     /// `false`
     public var suspendsWhileWriting: Bool { false }
+
+    /// `nil`
+    public func shortID(of key: CacheKey) -> String? { nil }
 
     /// Opens a stored response's whole body for reading; see ``openBody(of:range:)``.
     public func openBody(of response: StoredResponse) async throws -> BodyStream? {

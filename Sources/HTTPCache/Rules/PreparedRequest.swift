@@ -116,6 +116,7 @@ package final class PreparedRequest: Sendable {
         var request = request
         request.head = head
         request.onInformational = nil
+        request.originReport = nil
         request.place = .system
         var original = original
         original?.head.headerFields.removeAll { $0.name.asksForPartOrNothing }

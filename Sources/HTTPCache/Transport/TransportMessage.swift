@@ -26,6 +26,8 @@ public struct TransportRequest: Sendable {
     public var headTimeout: Duration?
     /// Called if the request has to wait until another one releases its connection.
     package var onWaiting: (@Sendable () -> Void)?
+    /// Where a transport notes how the origin responded; `nil` if no caller wants that.
+    package var originReport: OriginReport?
     /// Whether the response may be a ``RelayedResponse``, if no cache may store it.
     package var mayBeRelayed = false
     /// A request, by default without a body.

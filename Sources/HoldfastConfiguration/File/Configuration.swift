@@ -113,6 +113,9 @@ public struct Configuration: Sendable {
         public var underscoredFields: FieldHandling?
         /// `cache-status`: which clients see more of `Cache-Status` than whether it was a hit.
         public var cacheStatus: Audience?
+        /// `request-id`: whether each request has an `X-Request-Id`, which its origin, its client
+        /// and the access log get. `nil`: off
+        public var identifiesRequests: Bool?
         /// Sets nothing.
         public init() {}
     }

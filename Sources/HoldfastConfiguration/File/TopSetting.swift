@@ -73,6 +73,16 @@ struct TopSetting: Sendable {
             },
             written: { ($0.clients.underscoredFields ?? .drop).rawValue }
         ),
+        TopSetting(
+            "clients.request-id",
+            read: { (value, configuration) throws(Refusal) in
+                // YAML 1.1 reads 'on' and 'off' as truth values.
+                let flag = try? value.flag()
+                configuration.clients.identifiesRequests =
+                    if let flag { flag } else { try value.word([("on", true), ("off", false)]) }
+            },
+            written: { $0.clients.identifiesRequests == true ? "on" : "off" }
+        ),
     ]
 
     private static let health = [

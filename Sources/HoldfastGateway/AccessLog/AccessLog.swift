@@ -1,4 +1,5 @@
 public import HTTPCache
+import HTTPCacheSemantics
 public import HoldfastConfiguration
 public import HoldfastMetrics
 public import Logging
@@ -122,10 +123,16 @@ public final class AccessLog: Sendable {
 
     /// The part of an event loop.
     ///
-    /// - Parameter labels: names the routes.
-    func add(_ eventLoop: any EventLoop, _ labels: RouteLabels) -> NIOLoopBoundBox<LoopAccessLog> {
+    /// - Parameters:
+    ///   - labels: names the routes.
+    ///   - identify: names stored responses; see ``ResponseStore/shortID(of:)``.
+    func add(
+        _ eventLoop: any EventLoop,
+        _ labels: RouteLabels,
+        _ identify: @escaping @Sendable (CacheKey) -> String?
+    ) -> NIOLoopBoundBox<LoopAccessLog> {
         state.withLock { state in
-            let part = LoopAccessLog(state.settings, writer, eventLoop, labels, clock: clock)
+            let part = LoopAccessLog(state.settings, writer, eventLoop, labels, identify, clock: clock)
             let log = NIOLoopBoundBox.makeBoxSendingValue(part, eventLoop: eventLoop)
             state.loops.append((eventLoop, log))
             return log

@@ -18,11 +18,18 @@ extension AccessLogEntry {
     /// - Parameter route: the name of the record's route.
     init(_ record: ExchangeRecord, route: String?) {
         if let request = record.request { take(request) }
+        if record.request?.content == .unknownLength { requestSize = Int64(record.receivedBytes) }
+        requestID = record.requestID
+        (connectionID, connectionRequests) = (record.place?.connection, record.place?.request)
+        takeOrigin(record)
         client = record.client.address
         status = record.status
         responseSize = Int64(record.sentBytes)
         duration = record.end - record.start
-        firstByte = record.firstByte.map { $0 - record.start }
+        // A response that is not a stream is written in one piece, at its end.
+        if let first = record.firstByte ?? (record.status == nil ? nil : record.end) {
+            firstByte = first - record.start
+        }
         self.route = route
         problem = record.errorType
         isAborted = record.abort != nil
@@ -34,7 +41,16 @@ extension AccessLogEntry {
         timeToLive = outcome.timeToLive
         if outcome.forward != nil { isStored = outcome.isStored }
         notStored = outcome.notStored?.label
-        if outcome.forward != nil { originStatus = outcome.forwardStatus }
+    }
+
+    /// The origin's part. A fresh hit has none, and neither has a request that the gateway rejects.
+    private mutating func takeOrigin(_ record: ExchangeRecord) {
+        if let facts = record.facts, facts.ending == nil || facts.ending == .hit { return }
+        origin = record.origin
+        let report = record.originReport?.facts
+        originStatus = report?.status
+        originDuration = report?.duration?.timeAmount
+        isOriginReused = report?.isReused
     }
 
     /// A hit of the hot table, without what differs from one to the next.

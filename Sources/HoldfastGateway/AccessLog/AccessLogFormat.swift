@@ -52,13 +52,35 @@ struct AccessLogFormat {
         places.time = start..<bytes.writerIndex
     }
 
-    mutating func writeDuration(_ duration: TimeAmount?, _ settings: AccessLog.Settings, to bytes: inout ByteBuffer) {
+    mutating func writeDurations(
+        _ duration: TimeAmount?,
+        _ firstByte: TimeAmount?,
+        _ settings: AccessLog.Settings,
+        to bytes: inout ByteBuffer
+    ) {
         let start = bytes.writerIndex
         switch settings.format {
-        case .combined: bytes.writeSeconds(duration ?? .zero)
-        case .json: bytes.writeMember("duration", duration)
+        case .combined:
+            bytes.writeSeconds(duration ?? .zero)
+        case .json:
+            bytes.writeMember("duration", duration)
+            bytes.writeMember("duration.first_byte", firstByte)
         }
-        places.duration = start..<bytes.writerIndex
+        places.durations = start..<bytes.writerIndex
+    }
+
+    mutating func writeConnection(
+        _ number: Int64?,
+        _ requests: Int64?,
+        _ settings: AccessLog.Settings,
+        to bytes: inout ByteBuffer
+    ) {
+        let start = bytes.writerIndex
+        if settings.format == .json {
+            bytes.writeMember("connection.id", number)
+            bytes.writeMember("connection.requests", requests)
+        }
+        places.connection = start..<bytes.writerIndex
     }
 
     // MARK: Combined
@@ -99,12 +121,13 @@ struct AccessLogFormat {
         bytes.writeStaticString("\" ")
         bytes.writeWord(entry.result?.rawValue, limit: Limit.word)
         bytes.writeInteger(UInt8(ascii: " "))
-        writeDuration(entry.duration, settings, to: &bytes)
+        writeDurations(entry.duration, entry.firstByte, settings, to: &bytes)
         bytes.writeInteger(UInt8(ascii: " "))
         bytes.writeWord(entry.route, limit: Limit.short)
         bytes.writeStaticString(" \"")
         bytes.writeLogText(entry.cacheStatus ?? "-", limit: Limit.long, .hexadecimal)
         bytes.writeInteger(UInt8(ascii: "\""))
+        writeConnection(entry.connectionID, entry.connectionRequests, settings, to: &bytes)
     }
 
     // MARK: JSON
@@ -128,8 +151,7 @@ struct AccessLogFormat {
         bytes.writeMember("http.request.body.size", entry.requestSize)
         bytes.writeMember("http.response.status_code", entry.status.map(Int64.init))
         bytes.writeMember("http.response.body.size", entry.responseSize)
-        writeDuration(entry.duration, settings, to: &bytes)
-        bytes.writeMember("duration.first_byte", entry.firstByte)
+        writeDurations(entry.duration, entry.firstByte, settings, to: &bytes)
         bytes.writeMember("http.route", entry.route, limit: Limit.short)
         bytes.writeMember("cache.result", entry.result?.rawValue, limit: Limit.word)
         bytes.writeMember("cache.status", entry.cacheStatus, limit: Limit.long)
@@ -153,8 +175,7 @@ struct AccessLogFormat {
             bytes.writeReferer(referer, .json, full)
             bytes.writeInteger(UInt8(ascii: "\""))
         }
-        bytes.writeMember("connection.id", entry.connectionID)
-        bytes.writeMember("connection.requests", entry.connectionRequests)
+        writeConnection(entry.connectionID, entry.connectionRequests, settings, to: &bytes)
         bytes.writeInteger(UInt8(ascii: "}"))
     }
 }

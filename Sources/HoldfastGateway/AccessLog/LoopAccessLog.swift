@@ -25,6 +25,8 @@ final class LoopAccessLog {
     /// The names of routes, as far as they were needed.
     private var names: [String] = []
     private let clock: any WallClock
+    /// See ``ResponseStore/shortID(of:)``.
+    private let identify: @Sendable (CacheKey) -> String?
     private var format = AccessLogFormat()
     private var bytes = ByteBuffer()
     private var lines = 0
@@ -37,8 +39,10 @@ final class LoopAccessLog {
         _ writer: LogWriter,
         _ eventLoop: any EventLoop,
         _ labels: RouteLabels,
+        _ identify: @escaping @Sendable (CacheKey) -> String?,
         clock: any WallClock
     ) {
+        self.identify = identify
         self.labels = labels
         self.settings = settings
         logsHits = settings.level == .all
@@ -47,6 +51,12 @@ final class LoopAccessLog {
         self.clock = clock
     }
 
+    /// Whether any line is written.
+    var isOn: Bool { settings.level != .off }
+
+    /// Whether a line says how an origin responded.
+    var wantsOrigins: Bool { isOn && settings.format == .json }
+
     /// Logs a request, if the level has it.
     func write(_ record: ExchangeRecord) {
         switch settings.level {
@@ -54,21 +64,30 @@ final class LoopAccessLog {
         case .notable: guard record.isNotable else { return }
         case .all: break
         }
-        write(AccessLogEntry(record, route: name(of: record.route)))
+        var entry = AccessLogEntry(record, route: name(of: record.route))
+        if settings.format == .json { entry.cacheID = record.facts?.storedKey.flatMap(identify) }
+        write(entry)
     }
 
     /// Logs a hit of the hot table, if the level has it.
-    func write(_ hit: HotResponse, _ duration: TimeAmount, client: @autoclosure () -> String?) {
+    func write(
+        _ hit: HotResponse,
+        _ duration: TimeAmount,
+        client: @autoclosure () -> String?,
+        place: @autoclosure () -> ExchangeRecord.Place?
+    ) {
         guard logsHits || (hit.status >= 400 && settings.level == .notable) else { return }
         guard hasRoom else { return writer.drop(1) }
         guard let line = line(of: hit) else { return }
-        line.write(client: client(), time: clock.now(), duration: duration, &format, to: &bytes)
+        let values = AccessLogTemplate.Values(client: client(), time: clock.now(), duration: duration, place: place())
+        line.write(values, &format, to: &bytes)
         endLine()
     }
 
     private func line(of hit: HotResponse) -> AccessLogTemplate? {
         if let line = hit.logLine, line.version == version { return line }
-        guard let entry = hit.logEntry(route: name(of: hit.route)) else { return nil }
+        guard var entry = hit.logEntry(route: name(of: hit.route)) else { return nil }
+        if settings.format == .json { entry.cacheID = hit.shortID(identify) }
         let line = AccessLogTemplate(entry, settings, version: version, &format)
         hit.logLine = line
         return line

@@ -49,6 +49,7 @@ extension GatewayConfiguration {
         purgers = configuration.clients.purgers
         if configuration.clients.underscoredFields == .pass { underscoredFields = .pass }
         hidesCacheStatusDetails = configuration.clients.cacheStatus == .trusted
+        identifiesRequests = configuration.clients.identifiesRequests ?? false
         healthPath = configuration.health.path
         if let duration = configuration.drainTimeout { timeouts.draining = duration }
         if let duration = configuration.stallTimeouts.client { timeouts.content = duration }

@@ -45,6 +45,13 @@ public struct GatewayConfiguration: Sendable {
     /// Whether `Cache-Status` shows clients that are not trusted only if the response was stored.
     /// RFC 9211 §4
     public var hidesCacheStatusDetails = false
+    /// Whether each request has an `X-Request-Id`, which its origin, its client and the access log
+    /// get: that of a trusted client if it is at most 128 of `[A-Za-z0-9._-]`, or else 128 random
+    /// bits. It is in no key. An origin's own is replaced in every response.
+    ///
+    /// `false`, the default: the field passes like any other. With it no two responses have the
+    /// same bytes, so hits in memory are not served in their fastest way.
+    public var identifiesRequests = false
     /// The path on which every client sees the gateway's health in one word, on any host and with
     /// any query; compared byte by byte. It begins with a slash. No origin gets a request for it.
     /// `nil`, the default: there is none

@@ -12,6 +12,7 @@ final class BusyHandler: ChannelInboundHandler {
     typealias OutboundOut = ByteBuffer
 
     private let service: GatewayService
+    private let client: String?
     private let excess: ConnectionRegistry.Excess
     private let connections: ConnectionRegistry
     private let telemetry: LoopTelemetry
@@ -19,11 +20,13 @@ final class BusyHandler: ChannelInboundHandler {
 
     init(
         service: GatewayService,
+        client: String?,
         excess: ConnectionRegistry.Excess,
         connections: ConnectionRegistry,
         telemetry: LoopTelemetry
     ) {
         self.service = service
+        self.client = client
         self.excess = excess
         self.connections = connections
         self.telemetry = telemetry
@@ -32,8 +35,12 @@ final class BusyHandler: ChannelInboundHandler {
     func channelActive(context: ChannelHandlerContext) {
         let problem = excess == .all ? Problem.busy : .busyClient
         telemetry.count(problem)
-        var (head, body) = service.problemResponse(problem)
+        let inForce = service.inForce
+        var responseContext = GatewayService.ResponseContext(inForce, nil)
+        responseContext.requestID = inForce.requestID(of: nil, from: client)
+        var (head, body) = service.problemResponse(problem, responseContext)
         head.response.headerFields[.retryAfter] = "1"
+        log(.whole(head, body), responseContext.requestID)
         let (status, length) = (head.response.status.code, Int64(body.readableBytes))
         let framing = ResponseFraming(status, to: nil, minorVersion: 1, length: length, isKeptAlive: false)
         var bytes = framing.bytes(of: head)
@@ -45,6 +52,23 @@ final class BusyHandler: ChannelInboundHandler {
         deadline = context.eventLoop.assumeIsolated().scheduleTask(in: time) { context.close(promise: nil) }
         context.close(mode: .output, promise: nil)
         context.read()
+    }
+
+    /// Logs the connection in place of its requests, which are not read. The log's buffer bounds a
+    /// flood of such lines.
+    private func log(_ response: GatewayResponse, _ requestID: String?) {
+        guard let log = telemetry.log, log.isOn else { return }
+        let now = NIODeadline.now()
+        var record = ExchangeRecord(
+            client: GatewayClient(address: client),
+            route: RouteLabels.none,
+            start: now,
+            end: now
+        )
+        record.requestID = requestID
+        record.place = ExchangeRecord.Place(connection: ConnectionNumber.next(), request: 0)
+        record.take(response)
+        log.write(record)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {}

@@ -28,6 +28,9 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         telemetry: telemetry
     )
     private var exchange: ClientExchange?
+    private let number = ConnectionNumber.next()
+    /// The requests that have come, also those that were not valid.
+    private var requestCount: Int64 = 0
     /// The piece of content for which the exchange waits, and since when.
     private var content: EventLoopPromise<ByteBuffer?>?
     private var contentWantedAt = NIODeadline.now()
@@ -169,6 +172,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
             mustProceed = false
             if let head = machine.wholeHead, writer.respondHot(to: head, since: readAt ?? .now()) {
                 deadline.stop()
+                requestCount += 1
                 machine.skipRequest(head)
                 mustProceed = true
             } else {
@@ -194,7 +198,16 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         deadline.stop()
         if head.hasContent { pace.restart(rate: service.configuration.uploadRate) }
         writer.begin(head)
-        let exchange = ClientExchange(head.request, of: session, content: self, to: writer, since: readAt ?? .now())
+        let place = nextPlace
+        requestCount += 1
+        let exchange = ClientExchange(
+            head.request,
+            of: session,
+            content: self,
+            to: writer,
+            since: readAt ?? .now(),
+            at: place
+        )
         self.exchange = exchange
         exchange.begin(repeatsFields: machine.isHeadRepeated)
         guard !exchange.isOver else { return }
@@ -209,10 +222,16 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     private func refuse(_ refusal: MessageRefusal) {
         deadline.stop()
         writer.begin(nil)
-        let (head, content) = service.problemResponse(Problem(refusal))
+        let inForce = service.inForce
+        var context = GatewayService.ResponseContext(inForce, nil)
+        context.requestID = inForce.requestID(of: nil, from: client)
+        let (head, content) = service.problemResponse(Problem(refusal), context)
         let response = GatewayResponse.whole(head, content)
         let now = NIODeadline.now()
         var record = ExchangeRecord(client: session.client, route: RouteLabels.none, start: readAt ?? now, end: now)
+        record.requestID = context.requestID
+        record.place = nextPlace
+        requestCount += 1
         record.take(response)
         telemetry.record(record)
         writer.respond(with: response)
@@ -222,6 +241,9 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
 
     /// The client's IP address.
     var clientAddress: String? { session.client.address }
+
+    /// The place of the next request on this connection.
+    var nextPlace: ExchangeRecord.Place { ExchangeRecord.Place(connection: number, request: requestCount + 1) }
 
     /// Whether the connection stays open after the current response.
     var isKeptAlive: Bool { machine.isKeptAlive }
@@ -244,7 +266,10 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         switch action {
         case .hand(let bytes):
             deadline.stop()
-            if let bytes { pace.record(bytes.readableBytes, after: .now() - contentWantedAt) }
+            if let bytes {
+                pace.record(bytes.readableBytes, after: .now() - contentWantedAt)
+                exchange?.countContent(bytes.readableBytes)
+            }
             content.take()?.succeed(bytes)
         case .fail(let refusal):
             failContent(refusal)

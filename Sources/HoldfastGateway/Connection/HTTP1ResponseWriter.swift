@@ -60,7 +60,8 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             bytes: response.contentLength,
             duration: duration
         )
-        telemetry.log?.write(response, duration, client: connection?.clientAddress)
+        telemetry.log?
+            .write(response, duration, client: connection?.clientAddress, place: connection?.nextPlace)
         output.put(bytes)
         if let rest = response.rest { output.put(rest) }
         output.holdBack()
@@ -109,7 +110,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             output.put(beginContent(head.response.status.code, length: length).bytes(of: head))
         case .relayed(let response, let context):
             // The engine knows no HTTP/1: the type says whether there are bytes to pass on.
-            if let message = response as? RelayedMessage {
+            if context.requestID == nil, let message = response as? RelayedMessage {
                 relay(message, context)
             } else {
                 respond(service.responseHead(response.parsedHead(), .relayed, context), response.content)
@@ -180,7 +181,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         _ route: RouteLabel
     ) -> ByteBuffer {
         guard let (request, hash) = requestBytes.take(), minorVersion > 0, !framing.closes, hit.conditions != nil,
-            service.suitsEveryClient(hit), hot.markSeen(hash: hash)
+            !head.isForOneClient, service.suitsEveryClient(hit), hot.markSeen(hash: hash)
         else { return framing.bytes(of: head) }
         let (bytes, places) = framing.bytesAndPlaces(of: head)
         let durations = telemetry.number(of: route, method, head.response.status.code)

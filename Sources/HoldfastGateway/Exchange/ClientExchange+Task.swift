@@ -18,7 +18,7 @@ extension ClientExchange {
 
     /// Waits for the response and writes it. It returns when that is done, or the client has gone.
     func respond(from source: ResponseSource) async {
-        let context = session.responseContext
+        let context = responseContext
         do {
             let response: CacheResponse
             do {

@@ -43,13 +43,16 @@ final class ClientExchange: @unchecked Sendable {
     /// The length of a stream's content, if it is known.
     private var streamLength: Int64?
 
-    /// - Parameter start: when the request's head had arrived.
+    /// - Parameters:
+    ///   - start: when the request's head had arrived.
+    ///   - place: the request's place on its connection.
     init(
         _ request: GatewayRequest,
         of session: ClientSession,
         content: any RequestContent,
         to writer: any ClientResponseWriter,
-        since start: NIODeadline = .now()
+        since start: NIODeadline = .now(),
+        at place: ExchangeRecord.Place? = nil
     ) {
         self.request = request
         self.session = session
@@ -62,12 +65,20 @@ final class ClientExchange: @unchecked Sendable {
             start: start,
             end: start
         )
+        record.place = place
     }
 
     var eventLoop: any EventLoop { session.executor.eventLoop }
 
     /// Whether the response is written, or the client has gone.
     var isOver: Bool { state == .over }
+
+    /// The current configuration, what this client may see, and the request's name.
+    var responseContext: GatewayService.ResponseContext {
+        var context = session.responseContext
+        context.requestID = record.requestID
+        return context
+    }
 
     // MARK: The ways to serve a request
 
@@ -101,7 +112,7 @@ final class ClientExchange: @unchecked Sendable {
     /// among them, so no other request is compared with them.
     private func serveUnprepared() {
         if request.isPurge { return purge() }
-        let (service, context) = (session.service, session.responseContext)
+        let (service, context) = (session.service, responseContext)
         guard service.isHealthCheck(request, context.inForce) else { return startTask(for: .request) }
         isRecorded = false
         startTask {
@@ -130,7 +141,9 @@ final class ClientExchange: @unchecked Sendable {
     private func fetch(_ attempt: ExchangeAttempt) {
         guard !isOver else { return }
         let inTurn: ExchangeAttempt.InTurn = { [executor = session.executor] in executor.perform($0) }
-        let isBegun = attempt.fetch(mayRelay: true, inTurn: inTurn) { self.receive($0, of: attempt) }
+        // A response that is relayed as it came has the origin's fields, not this request's name.
+        let mayRelay = record.requestID == nil
+        let isBegun = attempt.fetch(mayRelay: mayRelay, inTurn: inTurn) { self.receive($0, of: attempt) }
         if !isBegun { startTask(for: .attempt(attempt)) }
     }
 
@@ -141,14 +154,14 @@ final class ClientExchange: @unchecked Sendable {
             guard let whole = response.body.whole else { return startTask(for: .response(response)) }
             finish(with: .whole(head(of: response), whole))
         case .relayed(let response):
-            finish(with: .relayed(response, session.responseContext))
+            finish(with: .relayed(response, responseContext))
         case .continueInTask:
             startTask(for: .attempt(attempt))
         }
     }
 
     private func head(of response: CacheResponse) -> GatewayResponseHead {
-        session.service.responseHead(response.head, ExchangeFacts(response), session.responseContext)
+        session.service.responseHead(response.head, ExchangeFacts(response), responseContext)
     }
 
     private func startTask(for source: ResponseSource) {
@@ -161,7 +174,7 @@ final class ClientExchange: @unchecked Sendable {
 
     /// Serves a PURGE.
     private func purge() {
-        let (service, context) = (session.service, session.responseContext)
+        let (service, context) = (session.service, responseContext)
         guard let client = service.purgingClient(request, from: session.client, context.inForce) else {
             return finish(with: service.purgeRefusal(context))
         }
@@ -186,7 +199,11 @@ final class ClientExchange: @unchecked Sendable {
 
     private func writeInterims() {
         guard case .waiting = state else { return }
-        for head in interims.withLock({ exchange(&$0, with: []) }) { writer.inform(head) }
+        for var head in interims.withLock({ exchange(&$0, with: []) }) {
+            // It may be that of another client's request.
+            if record.requestID != nil { head.headerFields[.xRequestID] = nil }
+            writer.inform(head)
+        }
     }
 
     /// Writes a response with all of its content.
@@ -262,6 +279,9 @@ final class ClientExchange: @unchecked Sendable {
         case .unknownLength: BodyStream { { try await self.nextContent() } }
         }
     }
+
+    /// Counts content that was handed over.
+    func countContent(_ bytes: Int) { record.receivedBytes += bytes }
 
     private func nextContent() async throws -> ByteBuffer? {
         let piece = eventLoop.inEventLoop ? pullContent() : try await eventLoop.submit { self.pullContent() }.get()

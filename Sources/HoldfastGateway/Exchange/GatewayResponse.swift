@@ -33,4 +33,6 @@ struct GatewayResponseHead: Sendable {
     let cacheStatus: String
     /// The place of the digits of `ttl` in ``cacheStatus``, in bytes; `nil` if it has none.
     var timeToLive: Range<Int>?
+    /// Whether no other client may get this head: it has the name of this client's request.
+    var isForOneClient = false
 }

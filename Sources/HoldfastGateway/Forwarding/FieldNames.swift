@@ -14,4 +14,5 @@ extension HTTPField.Name {
     static let xForwardedFor = literal("X-Forwarded-For")
     static let xForwardedHost = literal("X-Forwarded-Host")
     static let xForwardedProto = literal("X-Forwarded-Proto")
+    static let xRequestID = literal("X-Request-Id")
 }

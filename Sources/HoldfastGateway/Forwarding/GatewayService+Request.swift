@@ -47,6 +47,7 @@ extension GatewayService {
         let routes = inForce.configuration.routes
         let choice = try choice(for: head, routes)
         exchange.record.route = inForce.routeLabels[choice.route]
+        exchange.record.origin = inForce.originNames[choice.route]
         var request: CacheRequest
         if let known, known.inForce === inForce, known.route == choice.route, known.method == head.method {
             request = known.request
@@ -55,6 +56,13 @@ extension GatewayService {
             request = try cacheRequest(head, inForce, choice, from: exchange.session.client)
             request.place = .shared(exchange.session.executor)
             known = KnownRequest(inForce: inForce, route: choice.route, method: head.method, request: request)
+        }
+        // After 'known': these belong to this request alone.
+        if let id = exchange.record.requestID { request.head.headerFields[.xRequestID] = id }
+        if exchange.session.telemetry.log?.wantsOrigins == true {
+            let report = OriginReport()
+            exchange.record.originReport = report
+            request.originReport = report
         }
         if routes.areAmbiguous, let target = TargetURI(request: request.head) {
             try refuseMisdirected(target, head, routes, choice)

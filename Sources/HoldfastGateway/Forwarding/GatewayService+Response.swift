@@ -11,6 +11,8 @@ extension GatewayService {
         let inForce: ConfigurationInForce
         /// Whether the client may see why it gets this response.
         let showsDetails: Bool
+        /// The name of the client's request; `nil` if requests have none.
+        var requestID: String?
 
         init(_ inForce: ConfigurationInForce, _ client: GatewayClient?) {
             self.inForce = inForce
@@ -62,7 +64,7 @@ extension GatewayService {
         _ error: (any Error)? = nil
     ) -> (head: GatewayResponseHead, content: ByteBuffer) {
         let context = context ?? ResponseContext(inForce, nil)
-        let body = problem.json
+        let body = problem.json(of: context.requestID)
         var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
         head.headerFields[.contentType] = "application/problem+json"
         // The response to HEAD states the length that the response to GET would have.
@@ -81,6 +83,8 @@ extension GatewayService {
     ) -> GatewayResponseHead {
         var head = head
         head.headerFields = ForwardedFields.ofResponse(head.headerFields)
+        // The origin's may be that of another client's request.
+        if let id = context.requestID { head.headerFields[.xRequestID] = id }
         if !head.headerFields.contains(.date) {
             head.headerFields.append(HTTPField(name: .date, value: date))
         }
@@ -97,7 +101,8 @@ extension GatewayService {
             facts: facts,
             via: context.inForce.via,
             cacheStatus: member.text,
-            timeToLive: member.timeToLive
+            timeToLive: member.timeToLive,
+            isForOneClient: context.requestID != nil
         )
     }
 

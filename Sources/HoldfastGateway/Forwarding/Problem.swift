@@ -13,8 +13,8 @@ struct Problem {
     var detail: String
     var outcome = CacheOutcome(detail: CacheOutcome.Detail("refused"))
 
-    /// `{"type":…,"title":…,"status":…,"detail":…}`
-    var json: ByteBuffer {
+    /// `{"type":…,"title":…,"status":…,"detail":…}`, and `"requestId":…` if the request has a name.
+    func json(of requestID: String? = nil) -> ByteBuffer {
         var json = ByteBuffer()
         json.writeString(#"{"type":"urn:holdfast:problem:"#)
         json.writeJSON(code)
@@ -22,6 +22,10 @@ struct Problem {
         json.writeJSON(title)
         json.writeString(#"","status":\#(status),"detail":""#)
         json.writeJSON(detail)
+        if let requestID {
+            json.writeString(#"","requestId":""#)
+            json.writeJSON(requestID)
+        }
         json.writeString("\"}\n")
         return json
     }

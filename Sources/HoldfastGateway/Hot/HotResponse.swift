@@ -19,6 +19,9 @@ final class HotResponse {
     /// The line of the access log for such requests; `nil` if none was written for these
     /// ``seconds``.
     var logLine: AccessLogTemplate?
+    /// The key of the stored response, and its name in the log, once it was asked for.
+    private let storedKey: CacheKey?
+    private var knownShortID: String?
     /// The seconds in the head that was written last.
     private(set) var seconds: (age: Int64, timeToLive: Int64) = (0, 0)
     private let conditions: ResidentHit.Conditions
@@ -54,6 +57,7 @@ final class HotResponse {
         self.status = status
         self.route = route
         self.durations = durations
+        storedKey = hit.response.stored?.key
         self.conditions = conditions
         self.template = template
         content = hit.content
@@ -91,6 +95,12 @@ final class HotResponse {
         (entry.age, entry.timeToLive) = (seconds.age, seconds.timeToLive)
         entry.cacheStatus = CacheOutcome(isHit: true, timeToLive: seconds.timeToLive).cacheStatus()
         return entry
+    }
+
+    /// The name of the stored response in the log; `nil` if it has none.
+    func shortID(_ identify: (CacheKey) -> String?) -> String? {
+        if knownShortID == nil { knownShortID = storedKey.flatMap(identify) }
+        return knownShortID
     }
 
     /// Bytes of content.

@@ -109,10 +109,11 @@ final class OriginCall: TransportCall {
     }
 
     private func deliver(_ response: OriginResponse) {
-        let (completion, upload, connection) = state.withLock { state in
-            (state.completion.take(), state.upload.take(), state.connection)
+        let (completion, upload, connection, isReused) = state.withLock { state in
+            (state.completion.take(), state.upload.take(), state.connection, state.isOnKept)
         }
         guard let completion, let connection else { return }
+        message.note(response.status, isReused: isReused)
         switch response {
         case .relayed(let response):
             completion(.success(.relayed(response)))
@@ -144,7 +145,9 @@ final class OriginCall: TransportCall {
     }
 
     private func fail(_ error: any Error) {
-        state.withLock { $0.completion.take() }?(.failure(error))
+        guard let completion = state.withLock({ $0.completion.take() }) else { return }
+        if !(error is CancellationError) { message.note(nil, isReused: nil) }
+        completion(.failure(error))
     }
 
     private var isCancelled: Bool { state.withLock { $0.isCancelled } }
@@ -167,4 +170,11 @@ enum OriginResponse: Sendable {
     ///   use the connection already.
     case message(ResponseHead, whole: ByteBuffer?, MessageBoundary)
     case relayed(RelayedMessage)
+
+    fileprivate var status: Int {
+        switch self {
+        case .message(let head, whole: _, _): head.response.status.code
+        case .relayed(let message): message.status
+        }
+    }
 }

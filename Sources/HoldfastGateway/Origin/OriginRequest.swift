@@ -38,6 +38,8 @@ struct OriginRequest: Sendable {
     private(set) var start: NIODeadline
     /// See `TransportRequest`.
     let mayBeRelayed: Bool
+    /// See `TransportRequest`.
+    let report: OriginReport?
 
     /// The longest content that is read into memory before it is sent, so that it can be sent
     /// again; in bytes.
@@ -102,7 +104,8 @@ struct OriginRequest: Sendable {
             isRepeatable: method.isIdempotent && (content.map { ($0.length ?? .max) <= Self.repeatableLimit } ?? true),
             headTime: request.headTimeout?.timeAmount,
             start: .now(),
-            mayBeRelayed: request.mayBeRelayed && method == .get && !hasContent
+            mayBeRelayed: request.mayBeRelayed && method == .get && !hasContent,
+            report: request.originReport
         )
     }
 
@@ -114,6 +117,17 @@ struct OriginRequest: Sendable {
         body = BodyStream(try await content.collect(upTo: Int(length)))
         // The time that the client took must not shorten the origin's.
         start = .now()
+    }
+
+    /// Notes for the log how the request has ended.
+    ///
+    /// - Parameters:
+    ///   - status: `nil` if no head has come.
+    ///   - isReused: whether the connection was kept from an earlier request.
+    func note(_ status: Int?, isReused: Bool?) {
+        guard let report else { return }
+        let duration = Duration.nanoseconds((NIODeadline.now() - start).nanoseconds)
+        report.note(OriginReport.Facts(status: status, duration: duration, isReused: isReused))
     }
 
     /// The time by which the connection must be open.

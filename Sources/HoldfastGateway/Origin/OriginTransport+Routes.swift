@@ -37,7 +37,8 @@ struct RoutesInUse: Sendable {
 extension OriginTransport {
     /// Replaces the routes of a transport that was created with routes.
     ///
-    /// Requests under way still reach the origins of the previous routes.
+    /// Call ``prepare(for:)`` before: it says if an https origin cannot be reached. Requests under
+    /// way still reach the origins of the previous routes.
     public func reconfigure(routes: GatewayRoutes) {
         routesInUse.withLock { $0.change(to: routes) }
     }

@@ -49,20 +49,19 @@ public final class OriginTransport: Transport {
     let logger: Logger
     let pool: OriginPool
     let routesInUse: Mutex<RoutesInUse>
-    private let tls: NIOSSLContext
+    let tls: OriginTLS
 
     /// - Parameter group: the event loops over which connections are distributed.
-    /// - Throws: the error of NIOSSL if the trust roots file cannot be read.
+    /// - Throws: ``TrustFailure`` if a route's origin is an https one, and the trusted certificates
+    ///   cannot be loaded.
     public init(configuration: Configuration = Configuration(), group: any EventLoopGroup, logger: Logger) throws {
         self.configuration = configuration
         self.group = group
         self.logger = logger
         self.routesInUse = Mutex(RoutesInUse(configuration.routes))
         self.pool = OriginPool(limit: configuration.maximumIdleConnections)
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.applicationProtocols = ["http/1.1"]
-        if let file = configuration.trustRootsFile { tls.trustRoots = .file(file) }
-        self.tls = try NIOSSLContext(configuration: tls)
+        tls = OriginTLS(trustRootsFile: configuration.trustRootsFile)
+        if let routes = configuration.routes { try prepare(for: routes) }
     }
 
     /// Closes the kept connections, and keeps no more. Exchanges under way continue.
@@ -97,16 +96,23 @@ public final class OriginTransport: Transport {
     /// Opens a connection for a first exchange; fails with ``OriginFailure``.
     func connect(to message: OriginRequest, on eventLoop: any EventLoop) -> EventLoopFuture<OriginConnection> {
         let endpoint = message.endpoint
-        let (tls, configuration, pool) = (tls, configuration, pool)
+        let (configuration, pool) = (configuration, pool)
+        let context: NIOSSLContext?
+        do throws(TrustFailure) {
+            context = endpoint.isSecure ? try tls.context(for: endpoint) : nil
+        } catch {
+            let error = TransportError(code: .tls, message: "\(error)", cause: error)
+            return eventLoop.makeFailedFuture(OriginFailure(error: error, isBeforeResponse: true))
+        }
         return ClientBootstrap(group: eventLoop)
             .connectTimeout(min(configuration.connectTimeout.timeAmount, message.timeToConnect))
             .channelOption(.autoRead, value: false)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    if endpoint.isSecure {
+                    if let context {
                         try channel.pipeline.syncOperations.addHandler(
-                            NIOSSLClientHandler(context: tls, serverHostname: endpoint.serverName)
+                            NIOSSLClientHandler(context: context, serverHostname: endpoint.serverName)
                         )
                     }
                     let handler = OriginConnectionHandler(

@@ -27,6 +27,8 @@ struct ExchangeFacts: Sendable {
     var problem: String?
     /// Why the cache refused to serve what it has, if it did.
     var refusal: OfflineRefusal?
+    /// The key of the stored response behind it, if there is one yet.
+    var storedKey: CacheKey?
 
     /// The cache's response.
     init(_ response: CacheResponse) {
@@ -35,6 +37,7 @@ struct ExchangeFacts: Sendable {
         isStale = response.isStale || ending == .staleHit
         staleness = isStale ? max(0, -(response.outcome.timeToLive ?? 0)) : 0
         age = response.age
+        storedKey = response.stored?.key
         // The content of a response that the origin confirmed with 304 comes from the store.
         source =
             switch response.source {

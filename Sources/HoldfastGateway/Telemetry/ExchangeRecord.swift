@@ -20,6 +20,14 @@ struct ExchangeRecord {
         case content = "incomplete"
     }
 
+    /// The place of a request among all that clients send.
+    struct Place {
+        /// The number of the connection.
+        var connection: Int64
+        /// The number of the request on its connection, from 1.
+        var request: Int64
+    }
+
     /// `nil` if the bytes are no valid request.
     var request: GatewayRequest?
     var client: GatewayClient
@@ -40,6 +48,15 @@ struct ExchangeRecord {
     /// `nil` if it is no hit.
     var tier: Tier?
     var abort: Abort?
+    /// The name of the request: see ``RequestID``.
+    var requestID: String?
+    var place: Place?
+    /// The origin of the route that was chosen.
+    var origin: String?
+    /// How the origin responded; `nil` if the log does not want to know.
+    var originReport: OriginReport?
+    /// Bytes of the request's content that were handed over.
+    var receivedBytes = 0
 
     /// Takes over what a response says.
     mutating func take(_ response: GatewayResponse) {

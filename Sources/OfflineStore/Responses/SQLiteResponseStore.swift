@@ -33,6 +33,8 @@ final class SQLiteResponseStore: ResponseStore {
 
     var blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])? { { try self.lookupInPlace($0) } }
 
+    func shortID(of key: CacheKey) -> String? { core.shortID(of: key) }
+
     /// The writer has a thread of its own.
     var suspendsWhileWriting: Bool { true }
 

@@ -18,7 +18,7 @@ struct Reload: AsyncParsableCommand {
             The exit status is 0 if the file is in force; 1 if it was rejected, or no gateway can be asked; 64 if the command line is wrong.
 
             Examples:
-              holdfast check holdfast.yaml && holdfast reload --config holdfast.yaml
+              holdfast check --config holdfast.yaml && holdfast reload --config holdfast.yaml
               holdfast reload --socket /run/holdfast/control.sock --format json | jq '.kept[].setting'
             """
     )

@@ -70,6 +70,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
         let read: ServeSettings
         do {
             read = try ServeSettings(named)
+            try parts.transport.prepare(for: read.gateway.routes)
         } catch {
             return reject(error, by: client)
         }

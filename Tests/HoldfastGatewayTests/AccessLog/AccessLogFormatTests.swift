@@ -74,15 +74,17 @@ import Testing
         for address in ["192.0.2.77", "2001:db8::7", "unix", nil, "", "\"\n] \\", String(repeating: "a", count: 999)] {
             for (time, duration) in [(1_791_640_536_999, 0), (-1, 1999), (1_791_640_537_000, 12_345_678_901_234)] {
                 (entry.client, entry.time) = (address, Timestamp(milliseconds: Int64(time)))
-                entry.duration = .nanoseconds(Int64(duration))
-                bytes.clear()
-                template.write(
+                (entry.duration, entry.firstByte) = (.nanoseconds(Int64(duration)), .nanoseconds(Int64(duration)))
+                let place = time < 0 ? nil : ExchangeRecord.Place(connection: 7, request: Int64(duration))
+                (entry.connectionID, entry.connectionRequests) = (place?.connection, place?.request)
+                let values = AccessLogTemplate.Values(
                     client: address,
                     time: entry.time,
                     duration: .nanoseconds(Int64(duration)),
-                    &writer,
-                    to: &bytes
+                    place: place
                 )
+                bytes.clear()
+                template.write(values, &writer, to: &bytes)
                 #expect(String(buffer: bytes) == line(entry, settings))
             }
         }

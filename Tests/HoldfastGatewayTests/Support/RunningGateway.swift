@@ -29,6 +29,7 @@ struct RunningGateway: Sendable {
         sleeper: any Clock<Duration> = TimeoutClock(),
         purging: (any ClientPurging)? = nil,
         health: @escaping @Sendable () async -> HealthStatus = { .ok },
+        accessLog: AccessLog? = nil,
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         configureTransport: (inout OriginTransport.Configuration) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Value
@@ -63,7 +64,8 @@ struct RunningGateway: Sendable {
             clock: clock,
             logger: logger,
             purging: purging,
-            health: health
+            health: health,
+            accessLog: accessLog
         )
         let address = try await server.start()
         let gateway = RunningGateway(

@@ -1,0 +1,51 @@
+import HTTPTypes
+
+/// The name of one request, by which a client, this gateway and its origin find it in their logs.
+enum RequestID {
+    /// The most bytes of a name that a client gives.
+    static let limit = 128
+
+    /// A new name: 128 random bits as hexadecimal digits. No client can guess another one's.
+    static func make() -> String { hexadecimal(.random(in: .min ... .max)) + hexadecimal(.random(in: .min ... .max)) }
+
+    private static func hexadecimal(_ bits: UInt64) -> String {
+        let digits = String(bits, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// The name that a request brings; `nil` if it brings none, more than one, or one that could do
+    /// harm in a log.
+    static func given(in fields: HTTPFields) -> String? {
+        let values = fields[values: .xRequestID]
+        guard values.count == 1, let value = values.first, (1...limit).contains(value.utf8.count),
+            value.utf8.allSatisfy(\.isRequestIDByte)
+        else { return nil }
+        return value
+    }
+}
+
+extension UInt8 {
+    /// `[A-Za-z0-9._-]`
+    fileprivate var isRequestIDByte: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}
+
+extension ConfigurationInForce {
+    /// The name of a client's request: its own if the client is trusted, else a new one; `nil` if
+    /// requests have none.
+    ///
+    /// - Parameter request: `nil` for bytes that are no valid request.
+    func requestID(of request: GatewayRequest?, from client: String?) -> String? {
+        guard configuration.identifiesRequests else { return nil }
+        if let request, configuration.isTrusted(client), let given = RequestID.given(in: request.fields) {
+            return given
+        }
+        return RequestID.make()
+    }
+}

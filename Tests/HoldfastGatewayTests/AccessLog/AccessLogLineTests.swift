@@ -1,0 +1,194 @@
+import Foundation
+import HTTPCache
+import HoldfastConfiguration
+import HoldfastTesting
+import Logging
+import Testing
+
+@testable import HoldfastGateway
+
+/// The facts that a running gateway logs, as JSON.
+@Suite("Facts of the access log", .timeLimit(.minutes(20)))
+struct AccessLogLineTests {
+    private struct Line {
+        let members: [String: Any]
+
+        subscript(_ name: String) -> String? { members[name].map { "\($0)" } }
+
+        func number(_ name: String) -> Int? { members[name] as? Int }
+        func seconds(_ name: String) -> Double? { members[name] as? Double }
+        func flag(_ name: String) -> Bool? { members[name] as? Bool }
+    }
+
+    /// Runs a gateway, and returns the lines that it has logged in the end.
+    private func lines(
+        of origin: RawOrigin,
+        _ level: Configuration.Log.Access = .all,
+        configure: (inout GatewayConfiguration) -> Void = { _ in },
+        _ body: (RunningGateway) async throws -> Void
+    ) async throws -> [Line] {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("access-\(UUID().uuidString).log")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let logger = Logger(label: "log") { _ in SwiftLogNoOpLogHandler() }
+        let log = AccessLog(.init(level: level, format: .json, place: .file(file.path)), logger: logger)
+        try await RunningGateway.with(origin: origin.url, accessLog: log, configure: configure, body)
+        await log.close(within: .seconds(600))
+        // A log without a line may have no file.
+        let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+        return try text.split(separator: "\n").map { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+            return Line(members: try #require(object as? [String: Any]))
+        }
+    }
+
+    private static let fresh = "Cache-Control: max-age=60\r\n"
+
+    @Test("The origin's part is in the lines of requests that went there, and in no hit's")
+    func originsPart() async throws {
+        try await RawOrigin.with(respond: { request in
+            request.target.hasPrefix("/n")
+                ? .ok("no", fields: "Cache-Control: no-store\r\n") : .ok("s", fields: Self.fresh)
+        }) { origin in
+            let url = origin.url
+            let lines = try await lines(of: origin) { gateway in
+                _ = try await gateway.get("/s")
+                try await RawClient.with(port: gateway.port) { client in
+                    for target in ["/s", "/s", "/s", "/s", "/n1", "/n2"] {
+                        try await client.send("GET \(target) HTTP/1.1\r\nHost: g\r\n\r\n")
+                        #expect(try await client.response().status == 200)
+                    }
+                }
+                #expect(await gateway.server.hotResponseCount() > 0)
+                await origin.stop()
+                #expect(try await gateway.get("/n3").status == 504)
+            }
+            try #require(lines.count == 8)
+            for line in lines {
+                let isHit = line["cache.result"] == "HIT"
+                #expect(line["origin"] == (isHit ? nil : url), "\(line)")
+                #expect((line.seconds("origin.duration") == nil) == isHit, "\(line)")
+                if let whole = line.seconds("duration"), let part = line.seconds("origin.duration") {
+                    #expect(part <= whole, "\(line)")
+                }
+                if let first = line.seconds("duration.first_byte"), let whole = line.seconds("duration") {
+                    #expect(first <= whole, "\(line)")
+                } else {
+                    Issue.record("\(line)")
+                }
+                let isFetched = !isHit && line["url.path"] != "/n3"
+                #expect(line.number("origin.status_code") == (isFetched ? 200 : nil), "\(line)")
+                #expect((line.flag("origin.reused") != nil) == isFetched, "\(line)")
+            }
+            let kept = lines.filter { $0["url.path"] == "/n2" }
+            #expect(kept.first?.flag("origin.reused") == true)
+            #expect(lines.contains { $0["url.path"] == "/s" && $0.flag("origin.reused") == false })
+        }
+    }
+
+    @Test("The origin's status is its own, not the one that the client gets") func originsStatus() async throws {
+        let steps: [RawOrigin.Step] = [
+            .ok("a", fields: "Cache-Control: no-cache\r\nETag: \"a\"\r\n"),
+            .response("HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n"),
+            .response("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"),
+        ]
+        try await RawOrigin.with(steps) { origin in
+            let lines = try await lines(of: origin) { gateway in
+                for (target, status) in [("/a", 200), ("/a", 200), ("/b", 503)] {
+                    let response = try await gateway.get(target)
+                    #expect(response.status == status)
+                }
+            }
+            #expect(lines.map { $0.number("origin.status_code") } == [200, 304, 503])
+            #expect(lines.map { $0.number("http.response.status_code") } == [200, 200, 503])
+        }
+    }
+
+    @Test("Each line has its connection and its number on it", arguments: RawClient.counts)
+    func connections(clients: Int) async throws {
+        try await RawOrigin.with(respond: { _ in .ok("s", fields: Self.fresh) }) { origin in
+            let lines = try await lines(of: origin) { gateway in
+                try await RawClient.onEach(of: clients, port: gateway.port) { client, number in
+                    for _ in 0..<6 {
+                        try await client.send("GET /\(number) HTTP/1.1\r\nHost: g\r\n\r\n")
+                        _ = try await client.response()
+                    }
+                    try await client.send("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+                    #expect(try await client.response().status == 400)
+                }
+            }
+            #expect(lines.count == clients * 7)
+            let connections = Dictionary(grouping: lines) { $0.number("connection.id") ?? 0 }
+            #expect(connections.count == clients && connections[0] == nil)
+            for lines in connections.values {
+                #expect(lines.map { $0.number("connection.requests") } == [1, 2, 3, 4, 5, 6, 7])
+                #expect(Set(lines.dropLast().map { $0["url.path"] }).count == 1)
+            }
+        }
+    }
+
+    @Test("Content without a stated length is counted") func contentOfUnknownLength() async throws {
+        try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
+            let lines = try await lines(of: origin) { gateway in
+                let post = "POST / HTTP/1.1\r\nHost: g\r\n"
+                _ = try await gateway.send("\(post)Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+                _ = try await gateway.send("\(post)Content-Length: 4\r\n\r\nabcd")
+            }
+            #expect(lines.map { $0.number("http.request.body.size") } == [5, 4])
+        }
+    }
+
+    @Test(
+        "A connection too many has a line",
+        arguments: [Configuration.Log.Access.notable, .all, .off],
+        RawClient.counts
+    )
+    func busyConnections(level: Configuration.Log.Access, clients: Int) async throws {
+        try await RawOrigin.with([.ok("a", fields: Self.fresh)]) { origin in
+            let configure: (inout GatewayConfiguration) -> Void = {
+                $0.maximumConnections = 1
+                $0.identifiesRequests = true
+            }
+            let lines = try await lines(of: origin, level, configure: configure) { gateway in
+                try await RawClient.with(port: gateway.port) { first in
+                    try await first.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                    _ = try await first.response()
+                    try await RawClient.onEach(of: clients, port: gateway.port) { client, _ in
+                        let response = try await client.response()
+                        #expect(response.status == 503)
+                    }
+                }
+            }
+            let busy = lines.filter { $0.number("http.response.status_code") == 503 }
+            #expect(busy.count == (level == .off ? 0 : clients))
+            for line in busy {
+                #expect(line["error.type"] == "too-many-connections" && line["client.address"] == "127.0.0.1")
+                #expect(line["http.request.method"] == nil && line["request.id"]?.utf8.count == 32)
+            }
+            #expect(Set(busy.map { $0["connection.id"] }).count == busy.count)
+        }
+    }
+
+    @Test("A line has the name that its client got", arguments: RawClient.counts)
+    func requestNames(clients: Int) async throws {
+        try await RawOrigin.with(respond: { _ in .ok("a", fields: Self.fresh) }) { origin in
+            let seen = Gathered()
+            let lines = try await lines(of: origin, configure: { $0.identifiesRequests = true }) { gateway in
+                try await RawClient.onEach(of: clients, port: gateway.port) { client, number in
+                    for _ in 0..<4 {
+                        try await client.send("GET /?n=\(number) HTTP/1.1\r\nHost: g\r\n\r\n")
+                        await seen.add(try await client.response()["X-Request-Id"] ?? "")
+                    }
+                }
+            }
+            let names = Set(lines.compactMap { $0["request.id"] })
+            #expect(lines.count == clients * 4 && names.count == lines.count)
+            #expect(await seen.names == names)
+        }
+    }
+
+    private actor Gathered {
+        var names: Set<String> = []
+
+        func add(_ name: String) { names.insert(name) }
+    }
+}
