@@ -27,6 +27,9 @@ public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOpe
 
     /// The origins that are routed to, are asked, or failed lately, in alphabetical order.
     var origins: [OriginCondition] { get }
+
+    /// The numbers of the same origins for metrics, by the label `origin`: at most 64 and `other`.
+    var originNumbers: [OriginNumbers] { get }
 }
 
 extension CacheOperations {
@@ -99,6 +102,9 @@ public struct EngineOperations: CacheOperations {
         let others = Set(settings.routedOrigins).subtracting(names).map(OriginCondition.init)
         return (known + others).sorted { $0.origin < $1.origin }
     }
+
+    /// The numbers of the same.
+    public var originNumbers: [OriginNumbers] { engine.originNumbers(with: settings.routedOrigins) }
 
     // MARK: Configuration
 

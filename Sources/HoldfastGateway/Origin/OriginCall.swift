@@ -113,6 +113,7 @@ final class OriginCall: TransportCall {
             (state.completion.take(), state.upload.take(), state.connection)
         }
         guard let completion, let connection else { return }
+        transport.telemetry.record(.success(response.status), of: message)
         switch response {
         case .relayed(let response):
             completion(.success(.relayed(response)))
@@ -144,7 +145,9 @@ final class OriginCall: TransportCall {
     }
 
     private func fail(_ error: any Error) {
-        state.withLock { $0.completion.take() }?(.failure(error))
+        guard let completion = state.withLock({ $0.completion.take() }) else { return }
+        transport.telemetry.record(.failure(error), of: message)
+        completion(.failure(error))
     }
 
     private var isCancelled: Bool { state.withLock { $0.isCancelled } }
@@ -167,4 +170,11 @@ enum OriginResponse: Sendable {
     ///   use the connection already.
     case message(ResponseHead, whole: ByteBuffer?, MessageBoundary)
     case relayed(RelayedMessage)
+
+    fileprivate var status: Int {
+        switch self {
+        case .message(let head, _, _): head.response.status.code
+        case .relayed(let message): message.status
+        }
+    }
 }

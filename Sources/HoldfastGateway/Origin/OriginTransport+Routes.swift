@@ -40,5 +40,6 @@ extension OriginTransport {
     /// Requests under way still reach the origins of the previous routes.
     public func reconfigure(routes: GatewayRoutes) {
         routesInUse.withLock { $0.change(to: routes) }
+        telemetry.configure(routes)
     }
 }

@@ -1,6 +1,7 @@
 public import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+public import HoldfastMetrics
 public import Logging
 public import NIOCore
 import NIOPosix
@@ -49,7 +50,14 @@ public final class OriginTransport: Transport {
     let logger: Logger
     let pool: OriginPool
     let routesInUse: Mutex<RoutesInUse>
+    let telemetry: OriginTelemetry
     private let tls: NIOSSLContext
+
+    /// The values of the label `origin`, for the engine's metrics.
+    package var originLabels: OriginLabels { telemetry.labels }
+
+    /// The durations of requests to origins, and the connections to them.
+    public var metrics: any MetricsCollector { telemetry }
 
     /// - Parameter group: the event loops over which connections are distributed.
     /// - Throws: the error of NIOSSL if the trust roots file cannot be read.
@@ -59,6 +67,7 @@ public final class OriginTransport: Transport {
         self.logger = logger
         self.routesInUse = Mutex(RoutesInUse(configuration.routes))
         self.pool = OriginPool(limit: configuration.maximumIdleConnections)
+        self.telemetry = OriginTelemetry(pool, configuration.routes)
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.applicationProtocols = ["http/1.1"]
         if let file = configuration.trustRootsFile { tls.trustRoots = .file(file) }
