@@ -175,6 +175,12 @@ public struct EngineOperations: CacheOperations {
     /// The store's numbers.
     public func summary() async throws -> StoreSummary { try await store.summary() }
 
+    /// The store's measures.
+    public func measures() async throws -> StoreMeasures { try await store.measures() }
+
+    /// The store's.
+    public var pendingWriteBytes: Int { store.pendingWriteBytes }
+
     /// A page of the store's responses.
     public func responses(_ query: ResponseQuery) async throws -> ResponsePage { try await store.responses(query) }
 

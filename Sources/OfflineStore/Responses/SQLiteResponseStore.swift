@@ -49,7 +49,7 @@ final class SQLiteResponseStore: ResponseStore {
         switch searchMemory(for: key, database.state) {
         case .found(let responses): return responses
         case .missing(let missing):
-            return try core.read(database) { connection in
+            return try core.readEntry(database) { connection in
                 let reading = EntryReading(core: core, database: database, connection: connection)
                 return try readResponses(missing, reading) { recordUse($0, database) }
             }
@@ -82,7 +82,7 @@ final class SQLiteResponseStore: ResponseStore {
         if missing.isEmpty { return found }
         var used: [Int64] = []
         used.reserveCapacity(missing.count)
-        try core.read(database) { connection in
+        try core.readEntry(database) { connection in
             let reading = EntryReading(core: core, database: database, connection: connection)
             for (index, missing) in missing { found[index] = try readResponses(missing, reading) { used.append($0) } }
         }
@@ -174,7 +174,7 @@ final class SQLiteResponseStore: ResponseStore {
         switch searchMemory(forObject: key, database.state) {
         case .found(let object): return object
         case .missing(let missing):
-            return try core.read(database) { connection in
+            return try core.readEntry(database) { connection in
                 try readObject(missing, EntryReading(core: core, database: database, connection: connection))
             }
         }
@@ -204,7 +204,7 @@ final class SQLiteResponseStore: ResponseStore {
             }
         }
         if missing.isEmpty { return found }
-        try core.read(database) { connection in
+        try core.readEntry(database) { connection in
             let reading = EntryReading(core: core, database: database, connection: connection)
             for (index, missing) in missing { found[index] = try readObject(missing, reading) }
         }
