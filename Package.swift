@@ -117,7 +117,7 @@ let package = Package(
             dependencies: [
                 "CSQLiteConfiguration", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", grdb, grdbSQLite,
                 httpTypes,
-                nioCore, logging,
+                nioCore, logging, metrics,
             ],
             swiftSettings: settings
         ),
@@ -286,7 +286,7 @@ let package = Package(
             name: "OfflineStoreTests",
             dependencies: [
                 "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
-                "OfflineStoreRecovery", grdb, grdbSQLite, httpTypes, nioCore, logging,
+                "OfflineStoreRecovery", grdb, grdbSQLite, httpTypes, nioCore, logging, metricsTestKit,
             ],
             swiftSettings: settings
         ),

@@ -92,7 +92,7 @@ public final class CacheEngine: Sendable {
         self.currentMode = Mutex(mode)
         self.currentSettings = Mutex(Settings(options: options, rules: rules))
         self.hasRulesWithPaths = Atomic(rules?.havePaths ?? false)
-        self.origins = OriginRegistry(options: options)
+        self.origins = OriginRegistry(options: options, labels: telemetry.origins.labels)
         self.throttle = FailureThrottle(duration: options.failureThrottle)
         self.clock = clock
         self.sleeper = sleeper
@@ -213,10 +213,16 @@ public final class CacheEngine: Sendable {
         settingsChanged()
     }
 
+    /// The origins' numbers for metrics, by their labels.
+    ///
+    /// - Parameter others: further origins, `https://a.example`.
+    func originNumbers(with others: [String]) -> [OriginNumbers] { origins.numbers(with: others, at: clock.now()) }
+
     /// Fetches under way, including those without a waiting caller.
     package var fillCount: Int { fills.count }
 
-    /// Callers that wait for shared fetches. Tests use it to see that a caller has joined.
+    /// Callers that wait for shared fetches, for metrics. Tests use it to see that a caller has
+    /// joined.
     package var memberCount: Int { fills.memberCount }
 
     /// The key under which a request's response is looked up. It is stored under this key too, or

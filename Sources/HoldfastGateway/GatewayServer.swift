@@ -70,7 +70,7 @@ public final class GatewayServer: Service {
         accessLog: AccessLog? = nil
     ) {
         let labels = RouteLabels()
-        counted = GatewayMetrics(labels, connections)
+        counted = GatewayMetrics(labels, connections, engine)
         self.service = GatewayService(
             configuration: configuration,
             engine: engine,

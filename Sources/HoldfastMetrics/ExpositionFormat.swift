@@ -38,20 +38,25 @@ public enum ExpositionFormat: Sendable {
     /// Writes metrics. Families without series are left out.
     public func text(_ families: [MetricFamily]) -> String {
         var text = ""
-        for family in families where !family.series.isEmpty { write(family, to: &text) }
+        let names = Set(families.filter { !$0.series.isEmpty }.map(\.description.name))
+        for family in families where !family.series.isEmpty { write(family, beside: names, to: &text) }
         if self == .openMetrics { text += "# EOF\n" }
         return text
     }
 
-    private func write(_ family: MetricFamily, to text: inout String) {
+    /// - Parameter names: the names of all metrics.
+    private func write(_ family: MetricFamily, beside names: Set<String>, to text: inout String) {
         let description = family.description
-        // OpenMetrics names a counter without the suffix of its sample.
-        var name = description.name
+        var (name, type) = (description.name, description.kind.word)
+        // OpenMetrics names a counter without the suffix of its sample, and forbids two metrics of
+        // one name. A gauge of connections and a counter of them would have one. Such a counter is
+        // of no known type.
         if self == .openMetrics, description.kind == .counter, name.hasSuffix("_total") {
-            name.removeLast("_total".count)
+            let short = String(name.dropLast("_total".count))
+            (name, type) = names.contains(short) ? (name, "unknown") : (short, type)
         }
         text += "# HELP \(name) \(escape(description.help, quotes: self == .openMetrics))\n"
-        text += "# TYPE \(name) \(description.kind.word)\n"
+        text += "# TYPE \(name) \(type)\n"
         for series in family.series {
             switch series.value {
             case .integer(let value): line(description.name, series.labels.all, "\(value)", to: &text)

@@ -47,7 +47,12 @@ struct HoldfastMetricsTests {
                 "\(before)"
             )
             #expect(value("holdfast_store_responses", in: before) == 2)
-            #expect(value("holdfast_config_last_reload_successful", in: before) == nil)
+            #expect(value("holdfast_config_last_reload_successful", in: before) == 1)
+            #expect((value("holdfast_config_last_reload_success_timestamp_seconds", in: before) ?? 0) > 1e9)
+            #expect(value("holdfast_store_entries{state=\"fresh\"}", in: before) == 2)
+            for kind in ["entries", "database", "log", "free"] {
+                #expect(value("holdfast_store_bytes{kind=\"\(kind)\"}", in: before) != nil, "\(kind)")
+            }
             #expect((value("process_start_time_seconds", in: before) ?? 0) > 1e9)
             #expect((value("process_cpu_seconds_total", in: before) ?? 0) > 0)
             await origin.stop()
@@ -58,6 +63,36 @@ struct HoldfastMetricsTests {
             #expect(value(up, in: after) == 0 && value("holdfast_mode{mode=\"offline\"}", in: after) == 1, "\(after)")
             #expect(value("holdfast_mode{mode=\"automatic\"}", in: after) == 0)
             #expect(value("holdfast_config_last_reload_successful", in: after) == 1)
+            #expect(value("holdfast_config_reloads_total{result=\"reloaded\"}", in: after) == 1)
+            let outage = "holdfast_origin_outage_seconds_total{origin=\"\(origin.baseURL)\"}"
+            #expect(value(outage, in: before) == 0 && (value(outage, in: after) ?? 0) > 0)
+            #expect(value("holdfast_origin_outages_total{origin=\"\(origin.baseURL)\"}", in: after) == 1)
+        }
+    }
+
+    @Test("Purges are counted, and reloads that were rejected") func operationsAreCounted() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            let before = try await gateway.curl("/metrics").text
+            let sequence = value("holdfast_invalidation_sequence", in: before) ?? -1
+            func purges(_ labels: String, in text: String) -> Double? {
+                value("holdfast_purges_total{\(labels)}", in: text)
+            }
+            let tag = #"selector="tag",kind="expire",result="ok""#
+            #expect(purges(tag, in: before) == 0)
+            #expect(try await gateway.purge(["--tag", "news"]).status == 0)
+            #expect(try await gateway.post(#"{"select": {"all": true}, "dryRun": true}"#).status == 200)
+            #expect(try await gateway.post(#"{"select": {"urls": ["no URL"]}}"#).status == 400)
+            try Data("version: 1\nlisten: [".utf8).write(to: URL(fileURLWithPath: gateway.folder.file))
+            _ = try await gateway.curl("/v1/reload", ["--json", "{}", "-H", "Accept: */*"])
+            let after = try await gateway.curl("/metrics").text
+            #expect(purges(tag, in: after) == 1)
+            #expect(purges(#"selector="url",kind="expire",result="rejected""#, in: after) == 1)
+            #expect(purges(#"selector="all",kind="expire",result="ok""#, in: after) == 0)
+            #expect(value("holdfast_invalidation_sequence", in: after) == sequence + 1)
+            #expect(value("holdfast_config_reloads_total{result=\"rejected\"}", in: after) == 1)
+            #expect(value("holdfast_config_last_reload_successful", in: after) == 0)
+            let time = "holdfast_config_last_reload_success_timestamp_seconds"
+            #expect(value(time, in: after) == value(time, in: before))
         }
     }
 
@@ -135,7 +170,10 @@ struct HoldfastMetricsTests {
                 other.send("M\(number) \(rest)Connection: close\r\n\r\n")
                 #expect(await other.readToEnd().hasPrefix("HTTP/1.1 "))
             }
-            let added = names(try await gateway.curl("/metrics").text).subtracting(before)
+            let after = names(try await gateway.curl("/metrics").text)
+            let added = after.subtracting(before)
+            // The budget of a Prometheus for one gateway.
+            #expect(after.count < 3000)
             #expect(added.isEmpty, "\(added.sorted().prefix(3))")
         }
     }

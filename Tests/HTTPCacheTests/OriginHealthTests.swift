@@ -17,12 +17,25 @@ import Testing
         #expect(try factory.expectCounter("holdfast_origin_outages_total", dimensions).totalValue == 2)
     }
 
+    @Test func probesAreCountedByTheirResult() throws {
+        let factory = TestMetrics()
+        let health = OriginHealthMetrics(factory: factory)
+        let one = try origin("one.example")
+        for result in [OriginHealthMetrics.ProbeResult.failed, .failed, .answered] { health.probed(one, result) }
+        func count(_ result: String) throws -> Int64 {
+            let dimensions = [("origin", "https://one.example"), ("result", result)]
+            return try factory.expectCounter("holdfast_origin_probes_total", dimensions).totalValue
+        }
+        #expect(try count("failed") == 2)
+        #expect(try count("answered") == 1)
+    }
+
     @Test func originsBeyondLimitAreCountedTogether() throws {
         let factory = TestMetrics()
         let health = OriginHealthMetrics(factory: factory)
-        for number in 0..<(OriginHealthMetrics.limit + 10) { health.becameUnreachable(try origin("\(number).example")) }
+        for number in 0..<(OriginLabels.limit + 10) { health.becameUnreachable(try origin("\(number).example")) }
         health.becameUnreachable(try origin("0.example"))
-        #expect(factory.counters.count == OriginHealthMetrics.limit + 1)
+        #expect(factory.counters.filter { $0.label == "holdfast_origin_outages_total" }.count == OriginLabels.limit + 1)
         func count(_ origin: String) throws -> Int64 {
             try factory.expectCounter("holdfast_origin_outages_total", [("origin", origin)]).totalValue
         }

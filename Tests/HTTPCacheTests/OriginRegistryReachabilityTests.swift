@@ -92,7 +92,7 @@ import Testing
         #expect(!registry.isOpen(origin) && registry.nextProbe(origin, jitter: 1) == nil)
         #expect(registry.admits(origin, Self.target(1), at: start))
         #expect(registry.wouldAdmit(origin, Self.target(1), at: start))
-        #expect(!registry.probeFailed(origin, at: start) && !registry.forget(origin))
+        #expect(!registry.probeFailed(origin, at: start) && !registry.forget(origin, at: start))
         #expect(registry.probe(origin, among: [(request("/"), 1)]) == nil)
     }
 
@@ -145,10 +145,43 @@ import Testing
         #expect(!registry.isOpen(origin))
     }
 
+    @Test func outagesAreMeasured() throws {
+        let other = try Self.origin("other")
+        func numbers(at seconds: Int64) -> [OriginNumbers] {
+            registry.numbers(with: ["https://idle.example"], at: start.adding(.seconds(seconds)))
+        }
+        fail()
+        #expect(numbers(at: 3).map(\.label) == ["https://a.example", "https://idle.example"])
+        #expect(numbers(at: 3).map(\.outageMilliseconds) == [3000, 0])
+        #expect(numbers(at: 3).map(\.isUp) == [false, true])
+        #expect(answer(at: start.adding(.seconds(5))))
+        // It has ended, and does not go on.
+        #expect(numbers(at: 100).map(\.outageMilliseconds) == [5000, 0])
+        #expect(!numbers(at: 100).contains { !$0.isUp })
+        fail(other)
+        #expect(registry.forget(other, at: start.adding(.seconds(2))))
+        #expect(numbers(at: 100).map(\.outageMilliseconds) == [5000, 0, 2000])
+        // A clock that was set back makes no outage shorter.
+        fail()
+        #expect(numbers(at: -100)[0].outageMilliseconds == 5000)
+    }
+
+    /// Several names of clients lead to one configured origin.
+    @Test func namesWithOneLabelAreSummed() throws {
+        let labels = OriginLabels(configured: ["http://o"], standard: "http://o")
+        let registry = OriginRegistry(options: EngineOptions(), labels: labels)
+        let (one, two) = (try Self.origin("one"), try Self.origin("two"))
+        #expect(registry.enterIfFree(one, .none) && registry.enterIfFree(two, .none))
+        _ = registry.failed(two, Self.target(1), .connection, probe: nil, at: start) { Task {} }
+        var expected = OriginNumbers(label: "http://o")
+        (expected.isUp, expected.inFlight, expected.outageMilliseconds) = (false, 2, 1000)
+        #expect(registry.numbers(with: ["http://o"], at: start.adding(.seconds(1))) == [expected])
+    }
+
     @Test func forgottenOriginIsReachable() {
         fail()
-        #expect(registry.forget(origin))
-        #expect(!registry.forget(origin))
+        #expect(registry.forget(origin, at: start))
+        #expect(!registry.forget(origin, at: start))
         #expect(verdict() == .reachable && registry.nextProbe(origin, jitter: 1) == nil)
     }
 
@@ -156,7 +189,7 @@ import Testing
     @Test func forgettingKeepsRequestsUnderWay() {
         #expect(registry.enterIfFree(origin, .none))
         fail()
-        #expect(registry.forget(origin))
+        #expect(registry.forget(origin, at: start))
         let others = (0..<300).count { _ in registry.enterIfFree(origin, .none) }
         #expect(others == EngineOptions().inFlightLimit - 1)
     }
@@ -167,7 +200,7 @@ import Testing
         #expect(!fail(further) && !registry.isOpen(further))
         let known = try Self.origin("o7")
         #expect(!fail(known) && registry.isOpen(known))
-        #expect(registry.forget(known))
+        #expect(registry.forget(known, at: start))
         #expect(fail(further) && registry.isOpen(further))
     }
 
@@ -187,7 +220,7 @@ import Testing
                 registry.removeUnread(body, origin)
             default:
                 fail(origin, 1, by: .hangUp)
-                #expect(!registry.forget(origin))
+                #expect(!registry.forget(origin, at: start))
             }
         }
         #expect(fail())
@@ -254,7 +287,7 @@ import Testing
             do { try await never.wait() } catch { wasCancelled.add() }
         }
         fail { probing }
-        #expect(isResponse ? answer() : registry.forget(origin))
+        #expect(isResponse ? answer() : registry.forget(origin, at: start))
         await probing.value
         #expect(wasCancelled.count == 1)
         let isNew = Tally()

@@ -38,9 +38,62 @@ import Testing
         #expect(try count("hit", in: second) == 2)
     }
 
+    /// Two probes fail, the third one gets the response that ends the outage.
+    @Test func probesOfAnOutageAreCounted() async throws {
+        let fixture = EngineFixture()
+        let factory = TestMetrics()
+        let engine = engine(fixture, factory)
+        fixture.transport.script(
+            EngineFixture.url,
+            .failure(.connect),
+            .failure(.connect),
+            .failure(.connect),
+            .fresh("new")
+        )
+        await #expect(throws: ExchangeError.self) { try await engine.respond(to: fixture.request()) }
+        for number in 0..<3 {
+            await fixture.sleeper.sleepers(atLeast: 1)
+            fixture.sleeper.advance(by: .seconds(60))
+            await fixture.transport.waitForRequests(2 + number)
+        }
+        try await fixture.untilStored("new")
+        while engine.fillCount > 0 { await Task.yield() }
+        func count(_ result: String) throws -> Int64 {
+            let dimensions = [("origin", "https://a.example"), ("result", result)]
+            return try factory.expectCounter("holdfast_origin_probes_total", dimensions).totalValue
+        }
+        #expect(try count("failed") == 2)
+        #expect(try count("answered") == 1)
+        let outages = try factory.expectCounter("holdfast_origin_outages_total", [("origin", "https://a.example")])
+        #expect(outages.totalValue == 1)
+    }
+
+    @Test(arguments: [FaultyResponseStore.Operation.lookup, .beginWrite])
+    func failuresOfTheStoreHaveTheirKind(operation: FaultyResponseStore.Operation) async throws {
+        let fixture = EngineFixture()
+        let factory = TestMetrics()
+        let engine = CacheEngine(
+            store: fixture.store,
+            transport: fixture.transport,
+            credentialSecret: [UInt8](repeating: 7, count: 32),
+            clock: fixture.clock,
+            sleeper: fixture.sleeper,
+            telemetry: Telemetry(factory: factory),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        fixture.transport.script(EngineFixture.url, .fresh("new"))
+        fixture.store.fail([operation])
+        _ = try await engine.respond(to: fixture.request()).body.collect(upTo: 1 << 20)
+        while engine.fillCount > 0 { await Task.yield() }
+        for (kind, isMeant) in [("read", operation == .lookup), ("write", operation == .beginWrite)] {
+            let counter = try factory.expectCounter("holdfast_store_failures_total", [("operation", kind)])
+            #expect((counter.totalValue > 0) == isMeant, "\(kind)")
+        }
+    }
+
     @Test func everySeriesWithoutOriginExistsFromTheStart() {
         let factory = TestMetrics()
         _ = Telemetry(factory: factory)
-        #expect(factory.counters.count == 10)
+        #expect(factory.counters.count == 12)
     }
 }

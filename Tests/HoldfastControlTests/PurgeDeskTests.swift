@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HoldfastMetrics
 import Logging
 import Synchronization
 import Testing
@@ -143,6 +144,35 @@ import Testing
         #expect(page.failed.map(\.problem) == ["store-failed", "store-read-only"])
         #expect(page.failed.map(\.by) == ["d", "e"] && page.failed.map(\.select.tags) == [["b"], ["c"]])
         #expect(log.count(.error, "Purge failed") == 2)
+    }
+
+    @Test func purgesAreCountedByTheirResult() async throws {
+        func counts() async -> [String: Int64] {
+            let series = await desk.tally.family.series.filter { $0.value != .integer(0) }
+            return Dictionary(
+                uniqueKeysWithValues: series.map { series in
+                    guard case .integer(let count) = series.value else { return ("", 0) }
+                    return (series.labels.all.map(\.value).joined(separator: " "), count)
+                }
+            )
+        }
+        #expect(await counts().isEmpty)
+        var both = PurgeRequest.Selection()
+        (both.tags, both.hosts) = (["t"], ["a.example"])
+        var all = PurgeRequest.Selection()
+        all.all = true
+        for _ in 0..<3 { _ = try await desk.purge(purge("t"), key: key("k"), by: "c") }
+        _ = try await desk.purge(PurgeRequest(both, action: .remove), by: "c")
+        _ = try await desk.purge(purge("t", dryRun: true), by: "c")
+        _ = await problem { try await desk.purge(PurgeRequest(PurgeRequest.Selection()), by: "c") }
+        store.fail(.usable)
+        _ = await problem { try await desk.purge(PurgeRequest(all), by: "c") }
+        #expect(
+            await counts() == [
+                "tag expire ok": 1, "several remove ok": 1, "several expire rejected": 1, "all expire failed": 1,
+            ]
+        )
+        #expect(await desk.tally.family.series.count == 36)
     }
 
     @Test func failedDryRunSaysThatNothingWasChanged() async throws {

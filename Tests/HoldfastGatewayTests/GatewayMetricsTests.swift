@@ -14,11 +14,13 @@ import Testing
     private struct Scrape {
         let families: [MetricFamily]
 
-        init(_ gateway: RunningGateway) async { families = await gateway.server.metrics.families() }
+        init(_ gateway: RunningGateway) async {
+            families = await gateway.server.metrics.families() + gateway.transport.metrics.families()
+        }
 
         var seriesCount: Int { families.reduce(0) { $0 + $1.series.count } }
 
-        private func series(_ name: String, _ labels: [String: String]) -> [MetricSeries] {
+        func series(_ name: String, _ labels: [String: String]) -> [MetricSeries] {
             families.filter { $0.description.name == name }.flatMap(\.series).filter { series in
                 labels.allSatisfy { label in
                     series.labels.all.contains { $0.name == label.key && $0.value == label.value }
@@ -170,6 +172,133 @@ import Testing
             #expect(scrape.count("http_server_request_duration_seconds", ["error_type": "client-aborted"]) == 2)
             #expect(scrape.count("http_server_request_duration_seconds", ["http_response_status_code": "400"]) == 1)
             #expect(scrape.count("http_server_request_duration_seconds") == 3)
+        }
+    }
+
+    @Test("Every request to an origin is counted with its status, or with its error", arguments: RawClient.counts)
+    func countsRequestsToOrigins(clients: Int) async throws {
+        try await withGateway { request in
+            switch request.target.prefix(2) {
+            case "/s": .ok("0123456789", fields: Self.fresh)
+            case "/h": .hangUp
+            default: .response("HTTP/1.1 404 Not Found\r\nCache-Control: no-store\r\nContent-Length: 4\r\n\r\nnone")
+            }
+        } _: { gateway, origin in
+            try await RawClient.onEach(of: clients, port: gateway.port) { client, number in
+                for request in ["GET /s", "GET /s", "HEAD /x", "POST /x"] {
+                    let length = request.hasPrefix("POST") ? "Content-Length: 0\r\n" : ""
+                    try await client.send("\(request)\(number) HTTP/1.1\r\nHost: g\r\n\(length)\r\n")
+                    _ = try await client.response(isHead: request.hasPrefix("HEAD"))
+                }
+            }
+            let name = "http_client_request_duration_seconds"
+            let scrape = await Scrape(gateway)
+            #expect(scrape.count(name) == origin.requests.count && origin.requests.count == 3 * clients)
+            let place = ["server_address": "127.0.0.1", "server_port": "\(origin.port)"]
+            #expect(scrape.count(name, place) == 3 * clients)
+            #expect(scrape.count(name, ["http_request_method": "GET", "http_response_status_code": "200"]) == clients)
+            for method in ["HEAD", "POST"] {
+                let labels = ["http_request_method": method, "http_response_status_code": "404"]
+                #expect(scrape.count(name, labels) == clients, "\(method)")
+            }
+            // POST is sent once, and the origin closes the connection.
+            _ = try await gateway.send("POST /h HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx")
+            let after = await Scrape(gateway)
+            #expect(after.count(name, ["error_type": "connection-closed", "http_request_method": "POST"]) == 1)
+            #expect(after.count(name) == 3 * clients + 1)
+        }
+    }
+
+    @Test("Connections and fetches are those that are open", arguments: RawClient.counts)
+    func countsConnections(clients: Int) async throws {
+        let gate = Gate()
+        try await withGateway { _ in
+            .stream { writer in
+                try await writer.write("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n")
+                try await gate.wait()
+                try await writer.write("\r\nok")
+            }
+        } _: { gateway, origin in
+            func connections(_ state: String) async -> Int {
+                await Scrape(gateway).count("holdfast_origin_connections", ["origin": origin.url, "state": state])
+            }
+            #expect(await connections("active") == 0)
+            async let responses: Void = RawClient.onEach(of: clients, port: gateway.port) { client, number in
+                try await client.send("GET /\(number) HTTP/1.1\r\nHost: g\r\n\r\n")
+                #expect(try await client.response().status == 200)
+            }
+            await origin.requests(reach: clients)
+            #expect(await connections("active") == clients)
+            #expect(await connections("idle") == 0)
+            let busy = await Scrape(gateway)
+            #expect(busy.count("holdfast_fills") == clients && busy.count("holdfast_fill_waiters") == clients)
+            gate.open()
+            try await responses
+            while gateway.engine.fillCount > 0 { await Task.yield() }
+            let idle = await Scrape(gateway)
+            #expect(idle.count("holdfast_fills") == 0 && idle.count("holdfast_fill_waiters") == 0)
+            #expect(await connections("active") == 0)
+            #expect(await connections("idle") == origin.connectionCount)
+            #expect(origin.connectionCount > 0)
+            await origin.stop()
+            while await connections("idle") > 0 { await Task.yield() }
+        }
+    }
+
+    @Test("Hosts and methods of clients are no labels of origins") func originLabelsAreClosed() async throws {
+        try await withGateway { _ in
+            .ok("a", fields: "Cache-Control: no-store\r\n")
+        } configure: { configuration in
+            let origin = configuration.routes.routes[0].origin
+            if let routes = try? GatewayRoutes([try GatewayRoute(origin: origin, preservesHost: true)]) {
+                configuration.routes = routes
+            }
+        } _: { gateway, origin in
+            for number in 0..<100 {
+                let method = number % 2 == 0 ? "GET" : "M\(number)"
+                let response = try await gateway.send("\(method) / HTTP/1.1\r\nHost: h\(number).example\r\n\r\n")
+                #expect(response.status == 200)
+            }
+            let series = await Scrape(gateway).series("http_client_request_duration_seconds", [:])
+            #expect(series.count == 2)
+            #expect(Set(series.flatMap(\.labels.all).map(\.name)).count == 4)
+            #expect(gateway.transport.originLabels.label(of: "http://h1.example") == origin.url)
+        }
+    }
+
+    @Test("Statuses that an origin invents share series of its durations") func limitsOriginsStatuses() async throws {
+        try await withGateway { request in
+            let status = Int(request.target.dropFirst()) ?? 0
+            return .response("HTTP/1.1 \(status) A\r\nCache-Control: no-store\r\nContent-Length: 0\r\n\r\n")
+        } _: { gateway, _ in
+            try await RawClient.with(port: gateway.port) { client in
+                for status in 400..<600 {
+                    try await client.send("GET /\(status) HTTP/1.1\r\nHost: g\r\n\r\n")
+                    #expect(try await client.response().status == status)
+                }
+            }
+            let scrape = await Scrape(gateway)
+            #expect(scrape.count("http_client_request_duration_seconds") == 200)
+            #expect(scrape.series("http_client_request_duration_seconds", [:]).count == OriginTelemetry.limit + 2)
+            #expect(scrape.count("http_client_request_duration_seconds", ["server_address": "other"]) > 0)
+        }
+    }
+
+    @Test("Every problem of the page of limits is a value of its label") func problemsAreKnown() async throws {
+        let stated = Set(StatedLimit.all.compactMap(\.code))
+        #expect(stated.count > 5)
+        #expect(stated.subtracting(Problem.codes).isEmpty)
+        try await withGateway { _ in
+            .ok("a")
+        } _: { gateway, _ in
+            let before = await Scrape(gateway).series("holdfast_refusals_total", [:])
+            let values = Set(before.flatMap(\.labels.all).map(\.value))
+            #expect(values == Set(Problem.codes + [Problem.otherCode]))
+            // An unknown one adds no series.
+            let telemetry = LoopTelemetry(RequestSeries())
+            telemetry.count(Problem(code: "unheard-of", title: "", status: 500, detail: ""))
+            #expect(telemetry.numbers.problems.count == Problem.codes.count + 1)
+            #expect(telemetry.numbers.problems.last == 1 && telemetry.numbers.problems.reduce(0, +) == 1)
         }
     }
 

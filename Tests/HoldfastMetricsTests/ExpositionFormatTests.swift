@@ -53,6 +53,27 @@ import Testing
         )
     }
 
+    /// A gauge and a counter have names that differ in the suffix alone, as connections do.
+    @Test func openMetricsHasNoNameTwice() {
+        let families = [
+            MetricFamily(MetricDescription("connections", .gauge, "Open."), [MetricSeries(.integer(1))]),
+            MetricFamily(MetricDescription("connections_total", .counter, "All."), [MetricSeries(.integer(2))]),
+        ]
+        #expect(
+            ExpositionFormat.openMetrics.text(families) == """
+                # HELP connections Open.
+                # TYPE connections gauge
+                connections 1
+                # HELP connections_total All.
+                # TYPE connections_total unknown
+                connections_total 2
+                # EOF
+
+                """
+        )
+        #expect(ExpositionFormat.prometheus.text(families).contains("# TYPE connections_total counter\n"))
+    }
+
     @Test func openMetricsNamesCountersWithoutSuffixAndEnds() {
         let text = ExpositionFormat.openMetrics.text(families)
         #expect(

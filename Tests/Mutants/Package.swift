@@ -69,7 +69,7 @@ let package = Package(
             name: "OfflineStore",
             dependencies: [
                 "CSQLiteConfiguration", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", grdb, grdbSQLite,
-                httpTypes, nioCore, logging,
+                httpTypes, nioCore, logging, metrics,
             ],
             swiftSettings: settings
         ),
@@ -174,7 +174,7 @@ let package = Package(
             name: "OfflineStoreTests",
             dependencies: [
                 "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
-                "OfflineStoreRecovery", grdb, grdbSQLite, httpTypes, nioCore, logging,
+                "OfflineStoreRecovery", grdb, grdbSQLite, httpTypes, nioCore, logging, metricsTestKit,
             ],
             swiftSettings: settings
         ),

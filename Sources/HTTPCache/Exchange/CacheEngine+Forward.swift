@@ -64,7 +64,7 @@ extension CacheEngine {
         let now = clock.now()
         var done: Set<InvalidationScope> = []
         for (scope, effect) in changes where done.insert(scope).inserted {
-            await recovering("invalidate") { try await self.store.invalidate(scope, effect, at: now) }
+            await recovering("invalidate", .invalidate) { try await self.store.invalidate(scope, effect, at: now) }
         }
     }
 
@@ -105,11 +105,13 @@ extension CacheEngine {
     /// exchange goes on without it.
     ///
     /// - Parameters:
+    ///   - kind: that of the operation, for the count of failures.
     ///   - place: that of the exchange, for an operation that reads for it.
     ///   - suspends: see ``WorkPlace/perform(suspends:_:)``.
     @discardableResult
     func recovering<Value: Sendable>(
         _ operation: StaticString,
+        _ kind: StoreOperation = .write,
         at place: WorkPlace = .system,
         suspends: Bool = false,
         _ body: @escaping @Sendable () async throws -> Value
@@ -117,7 +119,7 @@ extension CacheEngine {
         do {
             return try await place.perform(suspends: suspends, body)
         } catch {
-            telemetry.exchanges.recordStoreFailure()
+            telemetry.exchanges.recordStoreFailure(kind)
             logger.warning("Store failed", metadata: ["store.operation": "\(operation)", "error": "\(error)"])
             return nil
         }

@@ -38,7 +38,7 @@ extension CacheEngine {
     /// The stored responses of a key; `nil` if the store fails.
     func lookup(_ key: CacheKey, at place: WorkPlace = .system) async -> [StoredResponse]? {
         if let resident = store.resident(key) { return resident }
-        return await recovering("lookup", at: place) { [store] in try await store.lookup(key) }
+        return await recovering("lookup", .read, at: place) { [store] in try await store.lookup(key) }
     }
 
     /// Opens a stored response: the whole representation, a 304 to the caller's own condition, or
@@ -131,7 +131,7 @@ extension CacheEngine {
             }
         }
         let runsOnLoop = place.isShared
-        return await recovering("openBody", at: place) { [store] in
+        return await recovering("openBody", .read, at: place) { [store] in
             let body = try await store.openBody(of: stored, range: range)
             return runsOnLoop ? try await body?.readAhead() : body
         } ?? nil

@@ -24,6 +24,11 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         public static let overloaded = Code(description: "overloaded")
         /// The cache was shut down.
         public static let shutDown = Code(description: "shut-down")
+
+        /// All of them.
+        package static let all = [
+            offlineMiss, staleForbidden, originUnreachable, transportFailed, invalidTarget, overloaded, shutDown,
+        ]
     }
 
     /// See ``Code``.

@@ -277,7 +277,7 @@ struct Fetcher: Sendable {
     }
 
     private func open(_ stored: StoredResponse, _ range: Range<Int64>) async -> BodyStream? {
-        await engine.recovering("openBody") { try await engine.store.openBody(of: stored, range: range) } ?? nil
+        await engine.recovering("openBody", .read) { try await engine.store.openBody(of: stored, range: range) } ?? nil
     }
 
     /// Serves the stored beginning and the rest that came now as one response. RFC 9111 §3.4

@@ -27,6 +27,9 @@ public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOpe
 
     /// The origins that are routed to, are asked, or failed lately, in alphabetical order.
     var origins: [OriginCondition] { get }
+
+    /// The numbers of the same origins for metrics, by the label `origin`: at most 64 and `other`.
+    var originNumbers: [OriginNumbers] { get }
 }
 
 extension CacheOperations {
@@ -100,6 +103,9 @@ public struct EngineOperations: CacheOperations {
         return (known + others).sorted { $0.origin < $1.origin }
     }
 
+    /// The numbers of the same.
+    public var originNumbers: [OriginNumbers] { engine.originNumbers(with: settings.routedOrigins) }
+
     // MARK: Configuration
 
     /// The configuration in force.
@@ -168,6 +174,12 @@ public struct EngineOperations: CacheOperations {
 
     /// The store's numbers.
     public func summary() async throws -> StoreSummary { try await store.summary() }
+
+    /// The store's measures.
+    public func measures() async throws -> StoreMeasures { try await store.measures() }
+
+    /// The store's.
+    public var pendingWriteBytes: Int { store.pendingWriteBytes }
 
     /// A page of the store's responses.
     public func responses(_ query: ResponseQuery) async throws -> ResponsePage { try await store.responses(query) }

@@ -42,6 +42,7 @@ extension CacheEngine {
     }
 
     func noteResponse(of origin: Origin, to prepared: PreparedRequest) {
+        if prepared.request.isProbe { telemetry.origins.probed(origin, .answered) }
         guard origins.answered(origin, { prepared.asked }, at: { clock.now() }) else { return }
         logger.notice("Origin responds again", metadata: ["origin": "\(origin)"])
     }
@@ -168,25 +169,30 @@ extension CacheEngine {
         // Offline no socket is opened, not even for a probe. In the other modes the breaker does
         // not apply.
         guard mode == .automatic else { return }
+        var hasFailed = false
         if let request = origins.probe(origin, among: probeRequests(of: origin)) {
-            await sendProbe(request, to: origin)
+            hasFailed = await !sendProbe(request, to: origin)
         }
         // An ended probe is no evidence: another request received a response.
         guard !Task.isCancelled else { return }
+        if hasFailed { telemetry.origins.probed(origin, .failed) }
         if origins.probeFailed(origin, at: clock.now()) { becameUnreachable(origin) }
     }
 
-    private func sendProbe(_ request: CacheRequest, to origin: Origin) async {
+    /// - Returns: whether there was a response.
+    private func sendProbe(_ request: CacheRequest, to origin: Origin) async -> Bool {
         var request = request
         request.preference = .networkOnly
         request.isProbe = true
         // If its response is stored, its body is stored without a reader.
         do {
             _ = try await respond(to: request)
+            return true
         } catch let error as ExchangeError where (error.cause as? TransportError)?.code == .invalidRequest {
             // The target is not valid any more, so no request waits for the origin's return.
-            origins.forget(origin)
+            origins.forget(origin, at: clock.now())
         } catch {}
+        return false
     }
 
     /// Two requests that any origin can answer, if only with 404. There are two, because one of

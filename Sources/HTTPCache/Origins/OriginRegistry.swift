@@ -28,6 +28,9 @@ package final class OriginRegistry: Sendable {
         var records: [Origin: Record] = [:]
         var nextWaiter: UInt64 = 0
         var isClosed = false
+        /// Milliseconds for which origins were unreachable, by the origins' labels. Outages that go
+        /// on are not in it.
+        var outages: [String: Int64] = [:]
     }
 
     /// The most origins whose failures are remembered. Beyond that, further ones are simply asked
@@ -35,8 +38,13 @@ package final class OriginRegistry: Sendable {
     static let breakerLimit = 4096
 
     private let state: Mutex<State>
+    private let labels: OriginLabels
 
-    init(options: EngineOptions) { state = Mutex(State(options: options)) }
+    /// - Parameter labels: the names of origins in numbers.
+    init(options: EngineOptions, labels: OriginLabels = OriginLabels()) {
+        state = Mutex(State(options: options))
+        self.labels = labels
+    }
 
     /// Replaces the limits. If there is more room, waiting requests get it at once. A lower limit
     /// is reached as requests end.
@@ -56,20 +64,42 @@ package final class OriginRegistry: Sendable {
     }
 
     /// The conditions of the origins in it, in no particular order.
-    var conditions: [OriginCondition] {
-        state.withLock { state in
-            state.records.map { origin, record in
-                var condition = OriginCondition(origin: "\(origin)")
-                condition.since = record.breaker.openSince
-                condition.reachability =
-                    record.breaker.isOpen ? .unreachable : record.breaker.isProbed ? .confirming : .reachable
-                condition.nextProbe = record.breaker.isOpen ? record.nextProbe : nil
-                condition.failedProbes = record.breaker.probeCount
-                condition.inFlight = record.places.count
-                condition.waiting = record.places.waitingCount
-                return condition
+    var conditions: [OriginCondition] { state.withLock { Self.conditions($0) } }
+
+    private static func conditions(_ state: State) -> [OriginCondition] {
+        state.records.map { origin, record in
+            var condition = OriginCondition(origin: "\(origin)")
+            condition.since = record.breaker.openSince
+            condition.reachability =
+                record.breaker.isOpen ? .unreachable : record.breaker.isProbed ? .confirming : .reachable
+            condition.nextProbe = record.breaker.isOpen ? record.nextProbe : nil
+            condition.failedProbes = record.breaker.probeCount
+            condition.inFlight = record.places.count
+            condition.waiting = record.places.waitingCount
+            return condition
+        }
+    }
+
+    /// The numbers of the origins in it, and of others, by their labels.
+    func numbers(with others: [String], at now: Timestamp) -> [OriginNumbers] {
+        var all: [String: OriginNumbers] = [:]
+        func change(_ label: String, _ change: (inout OriginNumbers) -> Void) {
+            change(&all[label, default: OriginNumbers(label: label)])
+        }
+        for origin in others { change(labels.label(of: origin)) { _ in } }
+        let (conditions, ended) = state.withLock { (Self.conditions($0), $0.outages) }
+        for condition in conditions {
+            change(labels.label(of: condition.origin)) { numbers in
+                numbers.inFlight += condition.inFlight
+                numbers.waiting += condition.waiting
+                guard condition.reachability == .unreachable else { return }
+                numbers.isUp = false
+                // A clock that was set back shortens no outage below zero.
+                numbers.outageMilliseconds += max(0, condition.since.map { now.milliseconds(since: $0) } ?? 0)
             }
         }
+        for (label, milliseconds) in ended { change(label) { $0.outageMilliseconds += milliseconds } }
+        return all.values.sorted { $0.label < $1.label }
     }
 
     /// The chances of a request.
@@ -100,16 +130,28 @@ package final class OriginRegistry: Sendable {
     ///   - now: called only if there was a failure lately.
     /// - Returns: whether the origin was treated as unreachable.
     func answered(_ origin: Origin, _ asked: @Sendable () -> AskedTarget, at now: @Sendable () -> Timestamp) -> Bool {
-        endProbing(origin) { $0.isIdle ? nil : $0.answered(asked(), at: now()) }
+        endProbing(origin, at: now) { $0.isIdle ? nil : $0.answered(asked(), at: now()) }
     }
 
     /// Changes an origin's breaker so that no probe is needed any more.
     ///
-    /// - Parameter change: returns whether the breaker was open; `nil` if nothing is to be done.
+    /// - Parameters:
+    ///   - now: called only if the origin was treated as unreachable.
+    ///   - change: returns whether the breaker was open; `nil` if nothing is to be done.
     /// - Returns: whether the origin was treated as unreachable.
-    private func endProbing(_ origin: Origin, _ change: (inout Breaker) -> Bool?) -> Bool {
+    private func endProbing(
+        _ origin: Origin,
+        at now: @Sendable () -> Timestamp,
+        _ change: (inout Breaker) -> Bool?
+    ) -> Bool {
         let (wasOpen, probing) = state.withLock { state -> (Bool, Task<Void, Never>?) in
-            guard let record = state.records[origin], let wasOpen = change(&record.breaker) else { return (false, nil) }
+            guard let record = state.records[origin] else { return (false, nil) }
+            let since = record.breaker.openSince
+            guard let wasOpen = change(&record.breaker) else { return (false, nil) }
+            if let since, !record.breaker.isOpen {
+                let label = labels.label(of: "\(origin)")
+                state.outages[label, default: 0] += max(0, now().milliseconds(since: since))
+            }
             if record.probe != nil { record.probe = nil }
             let probing = record.probing.take()
             state.forgetIfIdle(record, origin)
@@ -187,8 +229,8 @@ package final class OriginRegistry: Sendable {
     ///
     /// - Returns: whether it was treated as unreachable.
     @discardableResult
-    func forget(_ origin: Origin) -> Bool {
-        endProbing(origin) { breaker in
+    func forget(_ origin: Origin, at now: Timestamp) -> Bool {
+        endProbing(origin, at: { now }) { breaker in
             defer { breaker = Breaker() }
             return breaker.isOpen
         }

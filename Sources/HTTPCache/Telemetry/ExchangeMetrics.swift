@@ -1,10 +1,16 @@
 import Metrics
 
+/// The kinds of operations of a store, for their failures.
+enum StoreOperation: String, CaseIterable {
+    case read, write, invalidate
+}
+
 /// Counts exchanges by how they ended. Its one dimension is bounded.
 struct ExchangeMetrics: Sendable {
     /// One for each ending, in the order of the cases; empty if the engine's caller counts them.
     private let counters: [Counter]
-    private let storeFailures: Counter
+    /// One for each kind of operation, in the order of the cases.
+    private let storeFailures: [Counter]
     private let refusedContents: Counter
 
     init(factory: any MetricsFactory, countsExchanges: Bool) {
@@ -13,7 +19,13 @@ struct ExchangeMetrics: Sendable {
             ? ExchangeEnding.allCases.map {
                 Counter(label: "holdfast_exchanges_total", dimensions: [("outcome", $0.label)], factory: factory)
             } : []
-        storeFailures = Counter(label: "holdfast_store_failures_total", factory: factory)
+        storeFailures = StoreOperation.allCases.map {
+            Counter(
+                label: "holdfast_store_failures_total",
+                dimensions: [("operation", $0.rawValue)],
+                factory: factory
+            )
+        }
         refusedContents = Counter(label: "holdfast_refused_contents_total", factory: factory)
     }
 
@@ -21,7 +33,9 @@ struct ExchangeMetrics: Sendable {
         if !counters.isEmpty { counters[ending.rawValue].increment() }
     }
 
-    func recordStoreFailure() { storeFailures.increment() }
+    func recordStoreFailure(_ operation: StoreOperation) {
+        if let index = StoreOperation.allCases.firstIndex(of: operation) { storeFailures[index].increment() }
+    }
 
     /// Counts a response that a caller's check kept out of the store.
     func recordRefusedContent() { refusedContents.increment() }

@@ -1,33 +1,55 @@
 import Metrics
 import Synchronization
 
-/// Counts the outages of origins: `holdfast_origin_outages_total`, by origin.
+/// Counts the outages of origins, and the probes that look for their return:
+/// `holdfast_origin_outages_total` and `holdfast_origin_probes_total`, by origin.
 ///
-/// The dimension is bounded: the first ``limit`` origins that were ever unreachable are named, all
-/// others are `other`.
+/// The dimension is bounded: see ``OriginLabels``.
 final class OriginHealthMetrics: Sendable {
-    /// The number of origins with their own names.
-    static let limit = 64
-    private static let others = "other"
+    /// The result of a probe.
+    enum ProbeResult: String, CaseIterable {
+        /// The origin responded to it.
+        case answered
+        case failed
+    }
 
-    private let outages = Mutex<[String: Counter]>([:])
+    private struct Counters {
+        let outages: Counter
+        /// In the order of the cases.
+        let probes: [Counter]
+    }
+
+    private let counters = Mutex<[String: Counters]>([:])
     private let factory: any MetricsFactory
+    let labels: OriginLabels
 
-    init(factory: any MetricsFactory) { self.factory = factory }
+    init(factory: any MetricsFactory, labels: OriginLabels = OriginLabels()) {
+        self.factory = factory
+        self.labels = labels
+    }
 
-    func becameUnreachable(_ origin: Origin) {
-        outages.withLock { all in
-            let name = origin.description
-            let label = all[name] != nil || all.count < Self.limit ? name : Self.others
-            let counter =
-                all[label]
-                ?? Counter(
-                    label: "holdfast_origin_outages_total",
-                    dimensions: [("origin", label)],
-                    factory: factory
-                )
-            counter.increment()
-            all[label] = counter
+    func becameUnreachable(_ origin: Origin) { counters(of: origin).outages.increment() }
+
+    func probed(_ origin: Origin, _ result: ProbeResult) {
+        guard let index = ProbeResult.allCases.firstIndex(of: result) else { return }
+        counters(of: origin).probes[index].increment()
+    }
+
+    private func counters(of origin: Origin) -> Counters {
+        let label = labels.label(of: origin.description)
+        return counters.withLock { all in
+            if let known = all[label] { return known }
+            func counter(_ name: String, _ dimensions: [(String, String)] = []) -> Counter {
+                Counter(label: name, dimensions: [("origin", label)] + dimensions, factory: factory)
+            }
+            let made = Counters(
+                outages: counter("holdfast_origin_outages_total"),
+                probes: ProbeResult.allCases.map {
+                    counter("holdfast_origin_probes_total", [("result", $0.rawValue)])
+                }
+            )
+            all[label] = made
+            return made
         }
     }
 }

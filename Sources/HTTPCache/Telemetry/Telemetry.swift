@@ -7,9 +7,10 @@ public import Metrics
 /// | Metric | Kind | Dimensions |
 /// |---|---|---|
 /// | `holdfast_exchanges_total` | counter | `outcome`, as below |
-/// | `holdfast_store_failures_total` | counter | none |
+/// | `holdfast_store_failures_total` | counter | `operation`: `read`, `write` or `invalidate` |
 /// | `holdfast_refused_contents_total` | counter | none |
 /// | `holdfast_origin_outages_total` | counter | `origin`, as below |
+/// | `holdfast_origin_probes_total` | counter | `origin`, and `result`: `answered` or `failed` |
 ///
 /// `outcome` is `hit`, `stale-hit`, `validated`, `fetched`, `collapsed`, `bypass`, `refused` or
 /// `failed`. `origin` is one of the first 64 origins that were unreachable, or `other`.
@@ -23,7 +24,12 @@ public struct Telemetry: Sendable {
     ///   - countsExchanges: whether the engine counts `holdfast_exchanges_total`. A program that
     ///     counts the exchanges of its own clients, as the gateway does, leaves it out.
     public init(factory: any MetricsFactory = MetricsSystem.factory, countsExchanges: Bool = true) {
+        self.init(factory: factory, countsExchanges: countsExchanges, labels: OriginLabels())
+    }
+
+    /// - Parameter labels: the values of the dimension `origin`.
+    package init(factory: any MetricsFactory, countsExchanges: Bool, labels: OriginLabels) {
         exchanges = ExchangeMetrics(factory: factory, countsExchanges: countsExchanges)
-        origins = OriginHealthMetrics(factory: factory)
+        origins = OriginHealthMetrics(factory: factory, labels: labels)
     }
 }

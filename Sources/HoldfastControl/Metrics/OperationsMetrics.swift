@@ -3,10 +3,11 @@ import HTTPCacheSemantics
 import HoldfastMetrics
 import Synchronization
 
-/// Reports what the operations of a cache show: its mode, its origins and its store.
+/// Reports what the operations of a cache show: its mode, its origins, its configuration and its
+/// store.
 final class OperationsMetrics: MetricsCollector {
     private struct Read {
-        var summary: StoreSummary
+        var measures: StoreMeasures
         var at: Timestamp
     }
 
@@ -17,8 +18,6 @@ final class OperationsMetrics: MetricsCollector {
 
     /// How old the store's numbers may be, in milliseconds. They are counted over all rows.
     static let longestAge: Int64 = 30_000
-    /// The most origins with series of their own.
-    static let originLimit = 64
 
     init(_ operations: any CacheOperations, version: String, clock: any WallClock) {
         self.operations = operations
@@ -27,113 +26,204 @@ final class OperationsMetrics: MetricsCollector {
     }
 
     func families() async -> [MetricFamily] {
-        [build, mode] + originFamilies + [sequence, reload].compactMap { $0 } + (await storeFamilies())
+        [build, mode] + originFamilies + [sequence] + reloadFamilies + (await storeFamilies())
     }
 
-    private var build: MetricFamily {
+    // MARK: Families of one kind
+
+    private func one(
+        _ name: String,
+        _ help: String,
+        as kind: MetricDescription.Kind = .gauge,
+        _ value: MetricSeries.Value
+    ) -> MetricFamily {
+        MetricFamily(MetricDescription(name, kind, help), [MetricSeries(value)])
+    }
+
+    /// A family with one label.
+    private func labelled(
+        _ name: String,
+        _ help: String,
+        as kind: MetricDescription.Kind = .gauge,
+        by label: String,
+        _ values: [(String, Int64)]
+    ) -> MetricFamily {
         MetricFamily(
-            MetricDescription("holdfast_build_info", .gauge, "Always 1. Its labels name the program's version."),
-            [MetricSeries([.init("version", version)], .integer(1))]
+            MetricDescription(name, kind, help),
+            values.map { MetricSeries([.init(label, $0.0)], .integer($0.1)) }
+        )
+    }
+
+    // MARK: The process
+
+    private var build: MetricFamily {
+        labelled(
+            "holdfast_build_info",
+            "Always 1. Its labels name the program's version.",
+            by: "version",
+            [(version, 1)]
         )
     }
 
     private var mode: MetricFamily {
         let present = operations.modeState.value
-        return MetricFamily(
-            MetricDescription("holdfast_mode", .gauge, "1 for the mode in force, 0 for the others."),
-            OfflineMode.allCases.map { MetricSeries([.init("mode", $0.rawValue)], .integer($0 == present ? 1 : 0)) }
+        return labelled(
+            "holdfast_mode",
+            "1 for the mode in force, 0 for the others.",
+            by: "mode",
+            OfflineMode.allCases.map { ($0.rawValue, $0 == present ? 1 : 0) }
         )
-    }
-
-    private var originFamilies: [MetricFamily] {
-        let origins = operations.origins.prefix(Self.originLimit)
-        func family(_ name: String, _ help: String, _ value: (OriginCondition) -> Int) -> MetricFamily {
-            MetricFamily(
-                MetricDescription(name, .gauge, help),
-                origins.map { MetricSeries([.init("origin", $0.origin)], .integer(Int64(value($0)))) }
-            )
-        }
-        return [
-            family("holdfast_origin_up", "0 while an origin is treated as unreachable, else 1.") {
-                $0.reachability == .unreachable ? 0 : 1
-            },
-            family("holdfast_origin_in_flight", "Requests to an origin that are under way.") { $0.inFlight },
-            family("holdfast_origin_waiting", "Requests that wait for a place at an origin.") { $0.waiting },
-        ]
     }
 
     private var sequence: MetricFamily {
-        MetricFamily(
-            MetricDescription("holdfast_invalidation_sequence", .gauge, "The number of the last invalidation."),
-            [MetricSeries(.integer(operations.invalidationSequence.number))]
+        one(
+            "holdfast_invalidation_sequence",
+            "The number of the last invalidation.",
+            .integer(operations.invalidationSequence.number)
         )
     }
 
-    private var reload: MetricFamily? {
-        guard let last = operations.configurationStatus.lastReload else { return nil }
-        return MetricFamily(
-            MetricDescription(
-                "holdfast_config_last_reload_successful",
-                .gauge,
-                "1 if the last reload put the file's configuration into force, else 0."
+    // MARK: Origins
+
+    private var originFamilies: [MetricFamily] {
+        let origins = operations.originNumbers
+        func gauge(_ name: String, _ help: String, _ value: (OriginNumbers) -> Int) -> MetricFamily {
+            labelled(name, help, by: "origin", origins.map { ($0.label, Int64(value($0))) })
+        }
+        return [
+            gauge("holdfast_origin_up", "0 while an origin is treated as unreachable, else 1.") { $0.isUp ? 1 : 0 },
+            gauge("holdfast_origin_in_flight", "Requests to an origin that are under way.") { $0.inFlight },
+            gauge("holdfast_origin_waiting", "Requests that wait for a place at an origin.") { $0.waiting },
+            MetricFamily(
+                MetricDescription(
+                    "holdfast_origin_outage_seconds_total",
+                    .counter,
+                    "Seconds for which an origin was treated as unreachable, the present outage included."
+                ),
+                origins.map {
+                    MetricSeries([.init("origin", $0.label)], .number(Double($0.outageMilliseconds) / 1000))
+                }
             ),
-            [MetricSeries(.integer(last.outcome == .rejected ? 0 : 1))]
-        )
+        ]
+    }
+
+    // MARK: The configuration
+
+    private var reloadFamilies: [MetricFamily] {
+        let status = operations.configurationStatus
+        return [
+            labelled(
+                "holdfast_config_reloads_total",
+                "Reloads of the configuration, by their result.",
+                as: .counter,
+                by: "result",
+                ReloadReport.Outcome.allCases.map { ($0.rawValue, Int64(status.reloads[$0] ?? 0)) }
+            ),
+            one(
+                "holdfast_config_last_reload_successful",
+                "0 if the last reload was rejected, else 1. The start is the first one.",
+                .integer(status.lastReload?.outcome == .rejected ? 0 : 1)
+            ),
+            one(
+                "holdfast_config_last_reload_success_timestamp_seconds",
+                "When the configuration in force was read, in seconds since 1970.",
+                .number(Double(status.loadedAt.milliseconds) / 1000)
+            ),
+        ]
     }
 
     // MARK: The store
 
     private func storeFamilies() async -> [MetricFamily] {
-        guard let (summary, age) = await store() else { return [] }
-        func gauge(_ name: String, _ help: String, _ value: Int64) -> MetricFamily {
-            MetricFamily(MetricDescription(name, .gauge, help), [MetricSeries(.integer(value))])
-        }
-        func states(_ name: String, _ label: String, _ help: String, _ values: [(String, Int64)]) -> MetricFamily {
-            MetricFamily(
-                MetricDescription(name, .gauge, help),
-                values.map { MetricSeries([.init(label, $0.0)], .integer($0.1)) }
-            )
-        }
+        let pending = one(
+            "holdfast_store_pending_write_bytes",
+            "Bytes that wait to be written to the store.",
+            .integer(Int64(operations.pendingWriteBytes))
+        )
+        guard let (measures, age) = await store() else { return [pending] }
+        let summary = measures.summary
         return [
-            states(
+            pending,
+            labelled(
                 "holdfast_store_bytes",
-                "kind",
-                "Bytes of entries, and bytes on the disk that are in use.",
+                "Bytes of entries, of the database and its log, and of what is free in the database.",
+                by: "kind",
                 [
-                    ("entries", summary.storedBytes), ("used", summary.usedBytes),
+                    ("entries", summary.storedBytes), ("database", measures.databaseBytes),
+                    ("log", measures.logBytes), ("free", measures.freeBytes),
                 ]
             ),
-            gauge("holdfast_store_budget_bytes", "The most bytes that the store may take.", summary.budget),
-            gauge("holdfast_store_responses", "Stored responses.", Int64(summary.responses)),
-            states(
-                "holdfast_store_entries",
-                "state",
-                "Entries in a state; one may be in several.",
-                [
-                    ("expired", Int64(summary.expired)), ("usable-stale", Int64(summary.usableStale)),
-                    ("invalidated", Int64(summary.invalidated)), ("damaged", Int64(summary.damaged)),
-                    ("pinned", Int64(summary.pinned)),
-                ]
+            one(
+                "holdfast_store_budget_bytes",
+                "The most bytes that the store may take.",
+                .integer(summary.budget)
             ),
-            MetricFamily(
-                MetricDescription("holdfast_store_evictions_total", .counter, "Entries that were evicted."),
-                [MetricSeries(.integer(Int64(summary.evicted)))]
+            one("holdfast_store_responses", "Stored responses.", .integer(Int64(summary.responses))),
+            states(measures),
+            one(
+                "holdfast_store_evictions_total",
+                "Entries that were evicted.",
+                as: .counter,
+                .integer(Int64(summary.evicted))
             ),
-            gauge("holdfast_memory_bytes", "Bytes of entries in memory, about.", summary.residentBytes),
-            gauge("holdfast_store_statistics_age_seconds", "How old the numbers about the store are.", age / 1000),
+            one(
+                "holdfast_store_evicted_bytes_total",
+                "Bytes of the entries that were evicted.",
+                as: .counter,
+                .integer(measures.evictedBytes)
+            ),
+            one(
+                "holdfast_store_damaged_reads_total",
+                "Reads of the store that found damaged bytes.",
+                as: .counter,
+                .integer(Int64(measures.damagedReads))
+            ),
+            one("holdfast_memory_bytes", "Bytes of entries in memory, about.", .integer(summary.residentBytes)),
+            one(
+                "holdfast_memory_budget_bytes",
+                "The most bytes that entries may take in memory.",
+                .integer(measures.memoryBudget)
+            ),
+            labelled(
+                "holdfast_quota_bytes",
+                "Bytes of the responses of a quota.",
+                by: "quota",
+                measures.quotas.map { ($0.quota, $0.bytes) }
+            ),
+            labelled(
+                "holdfast_quota_limit_bytes",
+                "The most bytes that the responses of a quota may take.",
+                by: "quota",
+                measures.quotas.map { ($0.quota, $0.limit) }
+            ),
+            one("holdfast_store_statistics_age_seconds", "How old the store's numbers are.", .integer(age / 1000)),
         ]
+    }
+
+    private func states(_ measures: StoreMeasures) -> MetricFamily {
+        let summary = measures.summary
+        return labelled(
+            "holdfast_store_entries",
+            "Entries in a state. Pinned and damaged ones are in another state too.",
+            by: "state",
+            [
+                ("fresh", Int64(measures.fresh)), ("stale", Int64(measures.stale)),
+                ("invalidated", Int64(summary.invalidated)), ("damaged", Int64(summary.damaged)),
+                ("pinned", Int64(summary.pinned)),
+            ]
+        )
     }
 
     /// The store's numbers and their age in milliseconds; `nil` if they cannot be read.
     ///
     /// Two scrapes at once may both count; the lock is not held meanwhile.
-    private func store() async -> (StoreSummary, age: Int64)? {
+    private func store() async -> (StoreMeasures, age: Int64)? {
         let now = clock.now()
         if let known = latest.withLock({ $0 }), now >= known.at, now.milliseconds(since: known.at) < Self.longestAge {
-            return (known.summary, now.milliseconds(since: known.at))
+            return (known.measures, now.milliseconds(since: known.at))
         }
-        guard let summary = try? await operations.summary() else { return nil }
-        latest.withLock { $0 = Read(summary: summary, at: now) }
-        return (summary, 0)
+        guard let measures = try? await operations.measures() else { return nil }
+        latest.withLock { $0 = Read(measures: measures, at: now) }
+        return (measures, 0)
     }
 }

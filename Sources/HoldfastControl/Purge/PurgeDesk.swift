@@ -19,6 +19,8 @@ actor PurgeDesk {
     private var rate = PurgeRate()
     private var repeated = IdempotencyTable<PurgeResult>()
     private var history: PurgeHistory
+    /// For metrics.
+    private(set) var tally = PurgeTally()
     /// The purge that is performed now.
     private var underWay: UnderWay?
     private var isEnding = false
@@ -73,7 +75,12 @@ actor PurgeDesk {
     ) async throws -> PurgeResult {
         // A purge that is not valid takes no turn. It may have 1,000 selectors, so it is checked
         // beside the actor.
-        _ = try purge.scopes()
+        do {
+            _ = try purge.scopes()
+        } catch {
+            await reject(purge)
+            throw error
+        }
         return try await accept(purge, key, by: client)
     }
 
@@ -95,16 +102,23 @@ actor PurgeDesk {
         }
     }
 
+    private func reject(_ purge: PurgeRequest) { tally.add(purge, .rejected) }
+
     private func take(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
-        if let seconds = rate.take(at: clock.now()) { throw Wait.tooMany(seconds: seconds) }
+        if let seconds = rate.take(at: clock.now()) {
+            reject(purge)
+            throw Wait.tooMany(seconds: seconds)
+        }
         let queue = purge.dryRun ? counts : purges
         do {
             try await queue.enter()
         } catch TurnQueue.Refusal.isFull {
+            reject(purge)
             // Clients that come again do not use up what others may purge.
             rate.giveBack()
             throw Wait.busy(purge)
         } catch TurnQueue.Refusal.hasEnded {
+            reject(purge)
             throw Self.endingBefore
         }
         defer { queue.leave() }
@@ -136,7 +150,10 @@ actor PurgeDesk {
     /// Performs a purge that has its turn.
     func perform(_ purge: PurgeRequest, by client: String) async throws -> PurgeResult {
         // It may have got its turn just before the end.
-        if isEnding { throw Self.endingBefore }
+        if isEnding {
+            reject(purge)
+            throw Self.endingBefore
+        }
         return try await withCheckedThrowingContinuation { continuation in
             underWay = UnderWay(purge: purge, client: client, continuation: continuation)
             // No child of the client's task: a purge is not left half done because its client left.
@@ -158,6 +175,7 @@ actor PurgeDesk {
         let outcome: Result<PurgeResult, any Error>
         switch result {
         case .success(let result):
+            tally.add(purge, .ok)
             record(purge, result, by: client)
             outcome = .success(result)
         case .failure(let error): outcome = .failure(await record(purge, error, by: client))
@@ -191,6 +209,7 @@ actor PurgeDesk {
 
     /// - Returns: the problem for the client.
     private func record(_ purge: PurgeRequest, _ error: any Error, by client: String) async -> ControlProblem {
+        tally.add(purge, .failed)
         let problem: ControlProblem
         if let known = error as? ControlProblem {
             problem = known
@@ -250,6 +269,7 @@ actor PurgeDesk {
             .ending,
             "The gateway is ending before the purge is done. A part of it may be in force: repeat it at the next gateway; purging twice does no harm."
         )
+        tally.add(abandoned.purge, .failed)
         history.append(failed(abandoned.purge, problem, by: abandoned.client))
         logger.warning(
             "The gateway ends before a purge is done; a part of it may be in force",

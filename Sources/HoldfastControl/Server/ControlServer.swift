@@ -105,6 +105,7 @@ public final class ControlServer: Service {
         let sequence = operations.invalidationSequence.number
         metrics.add(OperationsMetrics(operations, version: version, clock: clock))
         desk = PurgeDesk(operations, refreshes: operations, since: sequence, clock: clock, logger: logger)
+        metrics.add(PurgeMetrics(desk: desk))
         responder = ControlResponder(
             operations: operations,
             desk: desk,

@@ -49,7 +49,7 @@ extension AccessLogEntry {
         origin = record.origin
         let report = record.originReport?.facts
         originStatus = report?.status
-        originDuration = report?.duration?.timeAmount
+        originDuration = report?.duration.timeAmount
         isOriginReused = report?.isReused
     }
 

@@ -94,14 +94,14 @@ final class BusyHandler: ChannelInboundHandler {
 
 extension Problem {
     fileprivate static let busy = Problem(
-        code: "too-many-connections",
+        .tooManyConnections,
         title: "Too many connections",
         status: 503,
         detail: "The gateway has as many connections as it may have. Try again."
     )
 
     fileprivate static let busyClient = Problem(
-        code: "too-many-connections-of-client",
+        .tooManyConnectionsOfClient,
         title: "Too many connections of one client",
         status: 503,
         detail:

@@ -187,7 +187,7 @@ extension GatewayService {
 
 extension Problem {
     fileprivate static let lastForward = Problem(
-        code: "last-forward",
+        .lastForward,
         title: "The request may not be forwarded",
         status: 501,
         detail: "'Max-Forwards: 0' addresses this gateway itself, which has no resources of its own."
@@ -196,7 +196,7 @@ extension Problem {
     /// - Parameter host: as the client names it.
     fileprivate static func noRoute(_ host: String?) -> Problem {
         Problem(
-            code: "no-route",
+            .noRoute,
             title: "No route matches",
             status: 404,
             detail:
@@ -208,7 +208,7 @@ extension Problem {
     /// - Parameter host: as the client names it.
     fileprivate static func misdirected(_ host: String?) -> Problem {
         Problem(
-            code: "misdirected",
+            .misdirected,
             title: "The request belongs to another route",
             status: 421,
             detail:
@@ -219,7 +219,7 @@ extension Problem {
     }
 
     fileprivate static let dotSegment = Problem(
-        code: "dot-segment",
+        .dotSegment,
         title: "The path has a dot segment",
         status: 400,
         detail:
@@ -228,7 +228,7 @@ extension Problem {
     )
 
     fileprivate static let loop = Problem(
-        code: "loop",
+        .loop,
         title: "The request has passed this gateway before",
         status: 508,
         detail:

@@ -133,7 +133,7 @@ extension ExchangeError {
 
 extension Problem {
     fileprivate static let unexpected = Problem(
-        code: "internal",
+        .internal,
         title: "The gateway failed",
         status: 500,
         detail: "The exchange failed unexpectedly. The gateway's log has the error.",

@@ -36,7 +36,7 @@ extension GatewayService {
 
 extension Problem {
     fileprivate static let healthMethod = Problem(
-        code: "method-not-allowed",
+        .methodNotAllowed,
         title: "The method is not allowed",
         status: 405,
         detail: "This path shows the gateway's health ('health.path'). Use GET or HEAD."

@@ -114,6 +114,7 @@ final class OriginCall: TransportCall {
         }
         guard let completion, let connection else { return }
         message.note(response.status, isReused: isReused)
+        transport.telemetry.record(.success(response.status), of: message)
         switch response {
         case .relayed(let response):
             completion(.success(.relayed(response)))
@@ -147,6 +148,7 @@ final class OriginCall: TransportCall {
     private func fail(_ error: any Error) {
         guard let completion = state.withLock({ $0.completion.take() }) else { return }
         if !(error is CancellationError) { message.note(nil, isReused: nil) }
+        transport.telemetry.record(.failure(error), of: message)
         completion(.failure(error))
     }
 
@@ -173,7 +175,7 @@ enum OriginResponse: Sendable {
 
     fileprivate var status: Int {
         switch self {
-        case .message(let head, whole: _, _): head.response.status.code
+        case .message(let head, _, _): head.response.status.code
         case .relayed(let message): message.status
         }
     }

@@ -48,6 +48,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     private var delivery: (call: OriginCall, result: Result<OriginResponse, OriginFailure>)?
     /// Whether the channel is closed, by either side.
     private var isClosed = false
+    /// Whether the pool counts it as open.
+    private var isCounted = false
 
     init(
         endpoint: OriginEndpoint,
@@ -121,6 +123,14 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         context.close(promise: nil)
     }
 
+    func channelActive(context: ChannelHandlerContext) {
+        if !isCounted, !isClosed {
+            isCounted = true
+            pool.opened(endpoint)
+        }
+        context.fireChannelActive()
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
         handleClose()
         context.fireChannelInactive()
@@ -136,6 +146,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         writability.take()?.fail(CancellationError())
         if isKept, let connection { pool.remove(connection, endpoint) }
         isKept = false
+        if isCounted { pool.closed(endpoint) }
+        isCounted = false
         exchange?.reception.closeInput(connectionError)
         advance()
     }

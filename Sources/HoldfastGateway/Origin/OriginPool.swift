@@ -6,6 +6,8 @@ final class OriginPool: Sendable {
     private struct State {
         var idle: [OriginEndpoint: [OriginConnection]] = [:]
         var isClosed = false
+        /// The numbers of open connections. Only endpoints with one are in it.
+        var open: [OriginEndpoint: Int] = [:]
         /// The number of connections of other loops that were taken so far.
         var borrowedCount = 0
 
@@ -20,6 +22,37 @@ final class OriginPool: Sendable {
 
     init(limit: Int) {
         self.limit = limit
+    }
+
+    /// The connections to an endpoint.
+    struct Count {
+        var open = 0
+        /// Those of them that wait for their next request.
+        var idle = 0
+
+        mutating func add(_ other: Count) {
+            open += other.open
+            idle += other.idle
+        }
+    }
+
+    /// The open connections, for metrics.
+    var counts: [OriginEndpoint: Count] {
+        state.withLock { state in
+            var counts = state.open.mapValues { Count(open: $0) }
+            for (endpoint, idle) in state.idle { counts[endpoint]?.idle = idle.count }
+            return counts
+        }
+    }
+
+    /// Counts a connection until ``closed(_:)``.
+    func opened(_ endpoint: OriginEndpoint) { state.withLock { $0.open[endpoint, default: 0] += 1 } }
+
+    func closed(_ endpoint: OriginEndpoint) {
+        state.withLock { state in
+            state.open[endpoint]? -= 1
+            if state.open[endpoint] == 0 { state.open[endpoint] = nil }
+        }
     }
 
     /// The result for a caller that can only use connections of its own loop.

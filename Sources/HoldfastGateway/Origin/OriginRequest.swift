@@ -33,8 +33,8 @@ struct OriginRequest: Sendable {
     let isRepeatable: Bool
     /// How long the origin may take to send the head; `nil`: only the transport's own limits apply.
     let headTime: TimeAmount?
-    /// The start of ``headTime`` for a request without content, and of the time to connect for
-    /// every request.
+    /// The start of ``headTime`` for a request without content, and of the time to connect and the
+    /// measured duration for every request.
     private(set) var start: NIODeadline
     /// See `TransportRequest`.
     let mayBeRelayed: Bool

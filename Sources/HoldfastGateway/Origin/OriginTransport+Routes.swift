@@ -41,5 +41,6 @@ extension OriginTransport {
     /// way still reach the origins of the previous routes.
     public func reconfigure(routes: GatewayRoutes) {
         routesInUse.withLock { $0.change(to: routes) }
+        telemetry.configure(routes)
     }
 }

@@ -1,6 +1,7 @@
 public import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+public import HoldfastMetrics
 public import Logging
 public import NIOCore
 import NIOPosix
@@ -50,6 +51,13 @@ public final class OriginTransport: Transport {
     let pool: OriginPool
     let routesInUse: Mutex<RoutesInUse>
     let tls: OriginTLS
+    let telemetry: OriginTelemetry
+
+    /// The values of the label `origin`, for the engine's metrics.
+    package var originLabels: OriginLabels { telemetry.labels }
+
+    /// The durations of requests to origins, and the connections to them.
+    public var metrics: any MetricsCollector { telemetry }
 
     /// - Parameter group: the event loops over which connections are distributed.
     /// - Throws: ``TrustFailure`` if a route's origin is an https one, and the trusted certificates
@@ -60,6 +68,7 @@ public final class OriginTransport: Transport {
         self.logger = logger
         self.routesInUse = Mutex(RoutesInUse(configuration.routes))
         self.pool = OriginPool(limit: configuration.maximumIdleConnections)
+        telemetry = OriginTelemetry(pool, configuration.routes)
         tls = OriginTLS(trustRootsFile: configuration.trustRootsFile)
         if let routes = configuration.routes { try prepare(for: routes) }
     }

@@ -55,6 +55,6 @@ extension Problem {
     )
 
     static func invalidPurge(_ detail: String) -> Problem {
-        Problem(code: "invalid-purge", title: "The purge is not valid", status: 400, detail: detail)
+        Problem(.invalidPurge, title: "The purge is not valid", status: 400, detail: detail)
     }
 }

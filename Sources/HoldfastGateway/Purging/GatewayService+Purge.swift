@@ -72,7 +72,7 @@ extension GatewayConfiguration {
 
 extension Problem {
     fileprivate static let purgeNotAllowed = Problem(
-        code: "method-not-allowed",
+        .methodNotAllowed,
         title: "The method is not allowed",
         status: 405,
         detail: "This gateway forwards no PURGE, and serves it to known clients alone."

@@ -1,3 +1,4 @@
+import HTTPCache
 import HoldfastMetrics
 import NIOCore
 import Synchronization
@@ -13,11 +14,13 @@ final class GatewayMetrics: MetricsCollector {
     private let series = RequestSeries()
     private let labels: RouteLabels
     private let connections: ConnectionRegistry
+    private let engine: CacheEngine
     private let loops = Mutex<[Loop]>([])
 
-    init(_ labels: RouteLabels, _ connections: ConnectionRegistry) {
+    init(_ labels: RouteLabels, _ connections: ConnectionRegistry, _ engine: CacheEngine) {
         self.labels = labels
         self.connections = connections
+        self.engine = engine
     }
 
     /// The counters of one more loop.
@@ -42,14 +45,19 @@ final class GatewayMetrics: MetricsCollector {
             let numbers = try? await loop.eventLoop.submit { loop.telemetry.value.numbers }.get()
             if let numbers { sum.add(numbers) }
         }
-        return sum.families(labels.names) + [openConnections]
+        return sum.families(labels.names) + [
+            gauge("holdfast_client_connections", "Connections of clients that are open.", connections.count),
+            gauge("holdfast_fills", "Fetches from origins that are under way.", engine.fillCount),
+            gauge(
+                "holdfast_fill_waiters",
+                "Requests that wait for the head of a fetch that others may share.",
+                engine.memberCount
+            ),
+        ]
     }
 
-    private var openConnections: MetricFamily {
-        MetricFamily(
-            MetricDescription("holdfast_client_connections", .gauge, "Connections of clients that are open."),
-            [MetricSeries(.integer(Int64(connections.count)))]
-        )
+    private func gauge(_ name: String, _ help: String, _ count: Int) -> MetricFamily {
+        MetricFamily(MetricDescription(name, .gauge, help), [MetricSeries(.integer(Int64(count)))])
     }
 }
 
@@ -76,8 +84,9 @@ extension LoopTelemetry.Numbers {
             ),
             MetricFamily(
                 MetricDescription("holdfast_refusals_total", .counter, "Problems that clients got, by their code."),
-                problems.sorted { $0.key < $1.key }.map {
-                    MetricSeries([.init("problem", $0.key)], .integer(Int64($0.value)))
+                // Each from the start, so that a first one shows as an increase.
+                zip(Problem.codes + [Problem.otherCode], problems).map {
+                    MetricSeries([.init("problem", $0)], .integer(Int64($1)))
                 }
             ),
             single("holdfast_client_connections_total", "Connections of clients that were accepted.", connections),

@@ -14,8 +14,8 @@ final class LoopTelemetry {
         var staleness = [Histogram](repeating: Histogram(stalenessBounds), count: RouteLabels.count)
         /// Requests under way, by the number of their method.
         var active = [Int](repeating: 0, count: RequestLabels.methods.count)
-        /// Problems that clients got, by their codes.
-        var problems: [String: UInt64] = [:]
+        /// Problems that clients got, by the numbers of their codes.
+        var problems = [UInt64](repeating: 0, count: Problem.codes.count + 1)
         /// Connections that were accepted, also those that were one too many.
         var connections: UInt64 = 0
         /// Clients that went away before the end of their response.
@@ -29,7 +29,7 @@ final class LoopTelemetry {
             durations.add(other.durations)
             for (route, histogram) in other.staleness.enumerated() { staleness[route].add(histogram) }
             for (method, count) in other.active.enumerated() { active[method] += count }
-            problems.merge(other.problems) { $0 + $1 }
+            for (code, count) in other.problems.enumerated() { problems[code] += count }
             connections += other.connections
             aborts += other.aborts
             lag.add(other.lag)
@@ -70,7 +70,7 @@ final class LoopTelemetry {
         numbers.durations.add((record.end - record.start).seconds, to: number)
         record.count(in: &numbers.counters)
         if let facts = record.facts, facts.isStale { numbers.staleness[record.route].add(Double(facts.staleness)) }
-        if let problem = record.facts?.problem { numbers.problems[problem, default: 0] += 1 }
+        if let problem = record.facts?.problem { numbers.problems[Problem.number(ofCode: problem)] += 1 }
         if record.abort == .client { numbers.aborts += 1 }
     }
 
@@ -93,7 +93,7 @@ final class LoopTelemetry {
     func countConnection() { numbers.connections += 1 }
 
     /// Counts a problem that answers no request.
-    func count(_ problem: Problem) { numbers.problems[problem.code, default: 0] += 1 }
+    func count(_ problem: Problem) { numbers.problems[Problem.number(ofCode: problem.code)] += 1 }
 
     // MARK: The loop
 
@@ -105,5 +105,5 @@ final class LoopTelemetry {
 }
 
 extension TimeAmount {
-    fileprivate var seconds: Double { Double(nanoseconds) / 1e9 }
+    var seconds: Double { Double(nanoseconds) / 1e9 }
 }

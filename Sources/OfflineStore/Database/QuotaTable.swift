@@ -75,6 +75,45 @@ struct QuotaTable: Sendable {
         return names.compactMap { limit(ofTag: $0) }.min { $0.bytes < $1.bytes }
     }
 
+    /// The most quotas whose use is shown.
+    static let shownUses = 64
+
+    /// Returns the use of the quotas, in alphabetical order.
+    func uses(_ connection: Connection, _ state: DatabaseState) throws -> [StoreMeasures.QuotaUse] {
+        // The sums are newer than tags. A process that reads alone may see an older schema.
+        guard state.has(DatabaseState.sweepSchemaVersion) else { return [] }
+        var uses: [StoreMeasures.QuotaUse] = []
+        if let everyOrigin {
+            uses.append(.init(quota: "each-origin", bytes: try mostOfEachOrigin(connection), limit: everyOrigin))
+        }
+        let names = limits.map { (Self.shown($0.key), $0.key, $0.value.bytes) }.sorted { $0.0 < $1.0 }
+        for (name, tag, limit) in names.prefix(Self.shownUses) {
+            let id = try TagName(bytes: tag, hash: state.hash(tag, .tag)).number(connection)
+            let bytes = try id.flatMap { try connection.integer("SELECT octets FROM tag WHERE id = ?1", $0) } ?? 0
+            uses.append(.init(quota: name, bytes: bytes, limit: limit))
+        }
+        return uses
+    }
+
+    private static func shown(_ tag: [UInt8]) -> String {
+        isInternal(tag)
+            ? "origin:" + String(decoding: tag.dropFirst(), as: UTF8.self)
+            : "tag:" + String(decoding: tag, as: UTF8.self)
+    }
+
+    /// Returns the bytes of the origin with the most, of those without a quota of their own.
+    private func mostOfEachOrigin(_ connection: Connection) throws -> Int64 {
+        let statement = try connection.prepare(
+            "SELECT name, octets FROM tag WHERE name >= x'ff' ORDER BY octets DESC LIMIT ?1"
+        )
+        defer { statement.reset() }
+        statement.bind(1, Int64(limits.count) + 1)
+        while try statement.step() {
+            if limits[statement.bytes(0)] == nil { return statement.integer(1) }
+        }
+        return 0
+    }
+
     /// Returns whether a tag is internal, so that it is never shown.
     static func isInternal(_ bytes: some Collection<UInt8>) -> Bool { bytes.first == originMark }
 

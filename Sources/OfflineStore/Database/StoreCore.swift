@@ -136,6 +136,14 @@ final class StoreCore: Sendable {
         }
     }
 
+    /// Like ``read(_:_:)``, for an entry or a piece of its body, whose duration is counted.
+    func readEntry<Result>(_ database: StoreDatabase, _ body: (Connection) throws -> Result) throws -> Result {
+        guard let telemetry = settings.telemetry else { return try read(database, body) }
+        let start = ContinuousClock.now
+        defer { telemetry.recordRead(since: start) }
+        return try read(database, body)
+    }
+
     /// Reads in a process that does not write. It learns invalidations from the database, in the
     /// same snapshot as the entries.
     private func readAsOtherProcess<Result>(

@@ -44,6 +44,7 @@ final class StoreDatabase: Sendable {
         var limits: StoreLimits
         var keyHash: (@Sendable ([UInt8]) -> UInt64)?
         var logger: Logger
+        var telemetry: StoreTelemetry?
         /// The lock on the folder; `nil` when only reading.
         var lock: FolderLock?
     }
@@ -87,6 +88,7 @@ final class StoreDatabase: Sendable {
                 readers: readers,
                 row: row,
                 logger: settings.logger,
+                telemetry: settings.telemetry,
                 lock: settings.lock,
                 events: events
             )

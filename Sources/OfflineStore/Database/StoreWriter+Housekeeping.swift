@@ -215,9 +215,11 @@ extension StoreWriter {
         var frames: Int32 = 0
         var copied: Int32 = 0
         let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
+        let start = ContinuousClock.now
         let code = readers.withoutKeptSnapshots { _ in
             sqlite3_wal_checkpoint_v2(pointer, "main", mode, &frames, &copied)
         }
+        telemetry?.recordCheckpoint(since: start)
         // The checkpoint cut the file after its last page.
         memory.reservedLength = 0
         switch code & 0xff {

@@ -30,6 +30,7 @@ final class StoreWriter: Sendable {
     let database: DatabaseState
     let memory: WriterMemory
     let logger: Logger
+    let telemetry: StoreTelemetry?
     let events: Events
     let waiting: WriteQueue
     /// Held while the connection or the writer's memory is used.
@@ -54,6 +55,7 @@ final class StoreWriter: Sendable {
         readers: ReaderPool,
         row: DatabaseOpening.Row,
         logger: Logger,
+        telemetry: StoreTelemetry? = nil,
         lock: FolderLock?,
         events: Events
     ) {
@@ -65,6 +67,7 @@ final class StoreWriter: Sendable {
         self.waiting = WriteQueue(limits: database.limits)
         self.memory = WriterMemory(row, log: path + "-wal")
         self.logger = logger
+        self.telemetry = telemetry
         self.events = events
         memory.connection = queue.unsafeRead { Connection($0, isTakenOver: true) }
         if database.filter != nil { memory.filterCursor = .min }
@@ -252,6 +255,7 @@ final class StoreWriter: Sendable {
         var completions: [WriteJob.Completion] = []
         completions.reserveCapacity(batch.count)
         var isWithinJob = false
+        let start = telemetry == nil ? nil : ContinuousClock.now
         do {
             try transaction(connection, isDurable: batch.contains(where: \.isDurable)) {
                 for job in batch {
@@ -282,6 +286,7 @@ final class StoreWriter: Sendable {
             return
         }
         context.applyCommit()
+        if let start { telemetry?.recordWrite(since: start) }
         if hasTrouble.load(ordering: .relaxed) { noteSuccess(bytes: batch.reduce(0) { $0 + $1.bytes }) }
         // Before the publication. Values that are still pending then come later in the queue. So
         // this invalidation does not concern them, unless they have a fence.

@@ -59,6 +59,7 @@ package enum StoreOpening {
                     limits: limits,
                     keyHash: configuration.keyHash,
                     logger: logger,
+                    telemetry: configuration.telemetry,
                     lock: lock
                 )
                 let core = StoreCore(folder: folder, settings: settings, sidecar: sidecar, isReadOnly: false)
@@ -109,7 +110,12 @@ package enum StoreOpening {
                 )
             }
             warn(of: fileSystem(folder.path), folder, logger)
-            let settings = StoreDatabase.Settings(limits: limits, keyHash: configuration.keyHash, logger: logger)
+            let settings = StoreDatabase.Settings(
+                limits: limits,
+                keyHash: configuration.keyHash,
+                logger: logger,
+                telemetry: configuration.telemetry
+            )
             let core = StoreCore(
                 folder: folder,
                 settings: settings,

@@ -8,8 +8,32 @@ extension CacheManager: StoreListing {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func summary() async throws -> StoreSummary {
+    public func summary() async throws -> StoreSummary { Self.summary(try await statistics()) }
+
+    /// The numbers of ``statistics()`` that metrics need.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    @concurrent
+    public func measures() async throws -> StoreMeasures {
         let statistics = try await statistics()
+        var measures = StoreMeasures()
+        measures.summary = Self.summary(statistics)
+        measures.databaseBytes = statistics.databaseBytes
+        measures.logBytes = statistics.logBytes
+        measures.freeBytes = statistics.freeBytes
+        measures.fresh = statistics.responses + statistics.objects - statistics.expired
+        measures.stale = statistics.stale
+        measures.evictedBytes = statistics.evictedBytes
+        measures.damagedReads = statistics.damagedReads
+        measures.memoryBudget = statistics.memoryBudget
+        measures.quotas = statistics.quotas
+        return measures
+    }
+
+    /// The bytes that wait for the writer.
+    public var pendingWriteBytes: Int { (try? core.database().writer?.pendingBytes) ?? 0 }
+
+    private static func summary(_ statistics: StoreStatistics) -> StoreSummary {
         var summary = StoreSummary()
         summary.responses = statistics.responses
         summary.objects = statistics.objects

@@ -94,6 +94,10 @@ extension CacheManager {
         /// keys.
         public var coder: any ObjectCoder = JSONObjectCoder()
 
+        /// Counts the durations of reads, transactions and checkpoints; `nil`, the default,
+        /// measures nothing.
+        public var telemetry: StoreTelemetry?
+
         /// Replaces the key hash; tests use one that collides.
         package var keyHash: (@Sendable ([UInt8]) -> UInt64)?
 

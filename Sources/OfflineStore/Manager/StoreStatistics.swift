@@ -1,3 +1,4 @@
+public import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
@@ -22,6 +23,9 @@ public struct StoreStatistics: Sendable, Hashable {
     public var expired = 0
     /// The number of expired entries that may be used when the network is unreachable.
     public var usableStale = 0
+    /// The number of entries that are past their lifetime, may be used when the network is
+    /// unreachable, and were not invalidated.
+    public var stale = 0
     /// The number of entries that were invalidated and kept for offline use.
     public var invalidated = 0
     /// The number of entries with damage. They are not served, and stay until they are replaced,
@@ -56,6 +60,10 @@ public struct StoreStatistics: Sendable, Hashable {
     public var residentKeys = 0
     /// About the bytes they take there, with the bookkeeping.
     public var residentBytes: Int64 = 0
+    /// The most bytes that they may take there, as this process configured it.
+    public var memoryBudget: Int64 = 0
+    /// The use of the configured quotas: the first 64 in alphabetical order.
+    public var quotas: [StoreMeasures.QuotaUse] = []
     /// The damaged databases that were set aside.
     public var setAside: [SetAside] = []
     /// The file name of the database in use.
@@ -85,6 +93,7 @@ extension CacheManager {
         var (statistics, database) = try core.read { connection, database in
             var statistics = StoreStatistics()
             try statistics.count(connection, database.state, at: now)
+            statistics.quotas = try database.state.limits.quotas.uses(connection, database.state)
             statistics.damagedEntries = try DamageLog.count(connection, database.state, unmarked: unmarked)
             return (statistics, database)
         }
@@ -105,6 +114,7 @@ extension CacheManager {
         statistics.isReadOnly = isReadOnly
         statistics.residentKeys = database.state.memory?.count ?? 0
         statistics.residentBytes = Int64(database.state.memory?.bytes ?? 0)
+        statistics.memoryBudget = Int64(database.state.limits.memory)
         return statistics
     }
 }
@@ -123,7 +133,8 @@ extension StoreStatistics {
         let statement = try connection.prepare(
             """
             SELECT kind, count(*), sum(size), sum(is_pinned), sum(is_marked), sum(is_marked OR expires_at <= ?1),
-                sum(is_usable_stale = 1 AND (is_marked OR expires_at <= ?1))
+                sum(is_usable_stale = 1 AND (is_marked OR expires_at <= ?1)),
+                sum(is_usable_stale = 1 AND NOT is_marked AND expires_at <= ?1)
             FROM (
                 SELECT kind, size, is_pinned, is_usable_stale, expires_at, is_invalidated = 1 OR state > 0
                     OR sequence < CASE kind WHEN 0 THEN ?2 ELSE ?3 END AS is_marked
@@ -152,6 +163,7 @@ extension StoreStatistics {
             invalidated += Int(statement.integer(4))
             expired += Int(statement.integer(5))
             usableStale += Int(statement.integer(6))
+            stale += Int(statement.integer(7))
         }
         statement.reset()
         unreferencedBodies = Int(try connection.integer("SELECT count(*) FROM garbage") ?? 0)

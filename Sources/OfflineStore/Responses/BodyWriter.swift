@@ -223,7 +223,7 @@ final class BodyWriter: Sendable {
         if let fromMemory { return fromMemory }
         guard let bodyID, offset >= 0 else { return ByteBuffer() }
         let size = Int64(StoreLimits.chunkLength)
-        let chunk = try core.read(database) {
+        let chunk = try core.readEntry(database) {
             try StoredBody.chunk($0, bodyID: bodyID, index: offset / size, length: written)
         }
         guard case .whole(var bytes) = chunk else {

@@ -51,7 +51,7 @@ final class SQLiteResponseStore: ResponseStore {
         switch searchMemory(for: key, database.state) {
         case .found(let responses): return responses
         case .missing(let missing):
-            return try core.read(database) { connection in
+            return try core.readEntry(database) { connection in
                 let reading = EntryReading(core: core, database: database, connection: connection)
                 return try readResponses(missing, reading) { recordUse($0, database) }
             }
@@ -84,7 +84,7 @@ final class SQLiteResponseStore: ResponseStore {
         if missing.isEmpty { return found }
         var used: [Int64] = []
         used.reserveCapacity(missing.count)
-        try core.read(database) { connection in
+        try core.readEntry(database) { connection in
             let reading = EntryReading(core: core, database: database, connection: connection)
             for (index, missing) in missing { found[index] = try readResponses(missing, reading) { used.append($0) } }
         }
@@ -176,7 +176,7 @@ final class SQLiteResponseStore: ResponseStore {
         switch searchMemory(forObject: key, database.state) {
         case .found(let object): return object
         case .missing(let missing):
-            return try core.read(database) { connection in
+            return try core.readEntry(database) { connection in
                 try readObject(missing, EntryReading(core: core, database: database, connection: connection))
             }
         }
@@ -206,7 +206,7 @@ final class SQLiteResponseStore: ResponseStore {
             }
         }
         if missing.isEmpty { return found }
-        try core.read(database) { connection in
+        try core.readEntry(database) { connection in
             let reading = EntryReading(core: core, database: database, connection: connection)
             for (index, missing) in missing { found[index] = try readObject(missing, reading) }
         }

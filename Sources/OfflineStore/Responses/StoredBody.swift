@@ -80,7 +80,7 @@ struct StoredBody: Sendable {
             lease = database.state.leases.acquire(bodyID)
             if lease == nil { return nil }
         }
-        let first = try core.read(database) { try chunk($0, bodyID: bodyID, index: index, length: length) }
+        let first = try core.readEntry(database) { try chunk($0, bodyID: bodyID, index: index, length: length) }
         switch first {
         case .missing:
             try core.noteIfTorn(entryID: entryID, bodyID: bodyID, index: index, in: database)
@@ -126,7 +126,7 @@ struct StoredBody: Sendable {
 
     @concurrent
     private func chunk(at index: Int64) async throws -> ByteBuffer {
-        switch try core.read(database, { try Self.chunk($0, bodyID: bodyID, index: index, length: length) }) {
+        switch try core.readEntry(database, { try Self.chunk($0, bodyID: bodyID, index: index, length: length) }) {
         case .whole(let buffer): return buffer
         case .missing:
             try core.noteIfTorn(entryID: entryID, bodyID: bodyID, index: index, in: database)

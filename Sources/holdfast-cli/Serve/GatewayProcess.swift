@@ -30,10 +30,11 @@ struct GatewayProcess: Sendable {
         _ logger: Logger,
         _ levels: LogLevels
     ) async throws {
-        let store = try await open(settings, logger)
+        let metrics = MetricsRegistry(MetricDescription.engine + MetricDescription.store)
+        let store = try await open(settings, metrics, logger)
         let process: GatewayProcess
         do {
-            process = try await start(settings, named, listeners, from: store, on: group, logger, levels)
+            process = try await start(settings, named, listeners, from: store, metrics, on: group, logger, levels)
         } catch {
             try await store.close()
             throw error
@@ -42,11 +43,17 @@ struct GatewayProcess: Sendable {
     }
 
     /// Opens the store, and prints its folder unless the user named it.
-    private static func open(_ settings: ServeSettings, _ logger: Logger) async throws -> CacheManager {
+    private static func open(
+        _ settings: ServeSettings,
+        _ metrics: MetricsRegistry,
+        _ logger: Logger
+    ) async throws -> CacheManager {
+        var storage = settings.storage
+        storage.telemetry = StoreTelemetry(factory: metrics)
         do {
             let store = try await CacheManager.open(
                 at: settings.store,
-                configuration: settings.storage,
+                configuration: storage,
                 logger: logger
             )
             if settings.isDefaultStore { StandardStream.error.line("holdfast storing in \(settings.store)") }
@@ -72,7 +79,7 @@ struct GatewayProcess: Sendable {
             mode: settings.mode,
             options: settings.file.options,
             rules: settings.rules,
-            telemetry: Telemetry(factory: metrics, countsExchanges: false),
+            telemetry: Telemetry(factory: metrics, countsExchanges: false, labels: transport.originLabels),
             logger: logger
         )
     }
@@ -82,6 +89,7 @@ struct GatewayProcess: Sendable {
         _ named: NamedSettings,
         _ listeners: [GatewayListener],
         from store: CacheManager,
+        _ metrics: MetricsRegistry,
         on group: any EventLoopGroup,
         _ logger: Logger,
         _ levels: LogLevels
@@ -94,7 +102,6 @@ struct GatewayProcess: Sendable {
             group: group,
             logger: logger
         )
-        let metrics = MetricsRegistry(MetricDescription.engine)
         metrics.add(ProcessMetrics(startTime: Double(SystemWallClock().now().milliseconds) / 1000))
         let engine = makeEngine(settings, store, transport, metrics, logger)
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
@@ -117,6 +124,7 @@ struct GatewayProcess: Sendable {
             accessLog: accessLog
         )
         metrics.add(server.metrics)
+        metrics.add(transport.metrics)
         metrics.add(accessLog.metrics)
         let configuration = ReloadableConfiguration(
             settings,

@@ -136,7 +136,10 @@ actor ReloadableConfiguration: ConfigurationOperations {
     }
 
     private nonisolated func finish(_ report: ReloadReport) -> ReloadReport {
-        current.withLock { $0.status.lastReload = report }
+        current.withLock { current in
+            current.status.lastReload = report
+            current.status.reloads[report.outcome, default: 0] += 1
+        }
         return report
     }
 

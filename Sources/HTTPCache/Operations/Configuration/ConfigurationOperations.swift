@@ -34,6 +34,8 @@ public struct ConfigurationStatus: Sendable, Hashable {
     public var loadedAt: Timestamp
     /// The last reload; `nil` if there was none.
     public var lastReload: ReloadReport?
+    /// The number of reloads with each outcome.
+    public var reloads: [ReloadReport.Outcome: Int] = [:]
 
     /// A status.
     public init(file: String?, loadedAt: Timestamp, lastReload: ReloadReport? = nil) {

@@ -22,6 +22,14 @@ public protocol StoreListing: Sendable {
     /// - Throws: the store's error if it cannot be read.
     func summary() async throws -> StoreSummary
 
+    /// The numbers for metrics, as of now. It may read an index of all entries.
+    ///
+    /// - Throws: the store's error if it cannot be read.
+    func measures() async throws -> StoreMeasures
+
+    /// The bytes that wait to be written.
+    var pendingWriteBytes: Int { get }
+
     /// Reads a page of the stored responses. It looks at a limited number of rows.
     ///
     /// - Throws: the store's error if it cannot be read.

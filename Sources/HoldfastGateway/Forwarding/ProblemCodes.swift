@@ -1,0 +1,43 @@
+import HTTPCache
+import HTTPCacheSemantics
+
+extension Problem {
+    /// The problems of the gateway itself: it forwards no such request, or has no place for it.
+    enum Own: String, CaseIterable {
+        case dotSegment = "dot-segment"
+        case `internal`
+        case invalidPurge = "invalid-purge"
+        case lastForward = "last-forward"
+        case loop
+        case methodNotAllowed = "method-not-allowed"
+        case misdirected
+        case noRoute = "no-route"
+        case tooManyConnections = "too-many-connections"
+        case tooManyConnectionsOfClient = "too-many-connections-of-client"
+    }
+
+    /// A problem of the gateway itself.
+    init(
+        _ own: Own,
+        title: String,
+        status: Int,
+        detail: String,
+        outcome: CacheOutcome = CacheOutcome(detail: CacheOutcome.Detail("refused"))
+    ) {
+        self.init(code: own.rawValue, title: title, status: status, detail: detail, outcome: outcome)
+    }
+
+    /// All codes, in alphabetical order. A response with another one is counted as ``otherCode``.
+    static let codes: [String] = {
+        let exchange = ExchangeError.Code.all.map(\.description)
+        let message = MessageRefusal.Reason.allCases.map(\.rawValue)
+        return Set(Own.allCases.map(\.rawValue) + exchange + message + [ContentTooLarge().code]).sorted()
+    }()
+
+    static let otherCode = "other"
+
+    /// The number of a code in ``codes``; the number behind the last one for any other.
+    static func number(ofCode code: String) -> Int { numbers[code] ?? codes.count }
+
+    private static let numbers = Dictionary(uniqueKeysWithValues: codes.enumerated().map { ($1, $0) })
+}

@@ -1,0 +1,184 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastMetrics
+import NIOCore
+import Synchronization
+
+/// Counts the durations of requests to origins, and reports the connections to them.
+///
+/// All loops count under one lock. A request to an origin takes the lock of ``OriginPool`` twice
+/// anyway, and a hit comes here at no time.
+final class OriginTelemetry: MetricsCollector {
+    /// The labels of one series of `http_client_request_duration_seconds`.
+    fileprivate struct Labels: Hashable {
+        /// `nil` for all origins that have no label of their own.
+        var origin: OriginEndpoint?
+        /// The number in `RequestLabels.methods`.
+        var method: Int
+        /// 0 if there was no response.
+        var status: Int
+        /// Why there was none.
+        var error: String?
+    }
+
+    private struct State {
+        /// The labels `origin` of the origins that have one.
+        var names: [OriginEndpoint: String] = [:]
+        /// In the order in which they came.
+        var series: [(labels: Labels, durations: Histogram)] = []
+        /// Their numbers.
+        var numbers: [Labels: Int] = [:]
+
+        /// The number of a series, which is made the first time.
+        mutating func number(of labels: Labels) -> Int {
+            if let number = numbers[labels] { return number }
+            var kept = labels
+            if series.count >= OriginTelemetry.limit {
+                kept.origin = nil
+                kept.method = RequestLabels.methods.count - 1
+                kept.status = labels.status / 100 * 100
+                if let number = numbers[kept] { return number }
+            }
+            numbers[kept] = series.count
+            series.append((kept, Histogram(MetricDescription.durationBounds)))
+            return series.count - 1
+        }
+    }
+
+    /// The most combinations with all of their labels. An origin chooses the status, and clients
+    /// the method. Those that come later are counted without origin and method, under the class of
+    /// their status.
+    static let limit = 48
+
+    /// The values of the label `origin`.
+    let labels = OriginLabels(configured: [])
+    private let pool: OriginPool
+    private let state = Mutex(State())
+
+    /// - Parameter routes: the routes whose origins are named; without them all origins are
+    ///   `other`, because clients choose them.
+    init(_ pool: OriginPool, _ routes: GatewayRoutes?) {
+        self.pool = pool
+        if let routes { configure(routes) }
+    }
+
+    /// Names the origins of these routes too.
+    func configure(_ routes: GatewayRoutes) {
+        labels.configure(routes.originNames, aliases: routes.originAliases, standard: routes.onlyOriginName)
+        state.withLock { state in
+            for route in routes.routes where labels.label(of: route.origin.name) != OriginLabels.other {
+                state.names[route.endpoint] = route.origin.name
+            }
+        }
+    }
+
+    /// Counts a request.
+    ///
+    /// - Parameter result: the status, or the error instead of a response.
+    func record(_ result: Result<Int, any Error>, of request: OriginRequest, at now: NIODeadline = .now()) {
+        let seconds = max(0, (now - request.start).seconds)
+        var labels = Labels(origin: request.endpoint, method: RequestLabels.number(of: request.method), status: 0)
+        switch result {
+        case .success(let status): labels.status = status
+        case .failure(let error as TransportError): labels.error = error.code.label
+        case .failure: labels.error = TransportError.Code.cancelled.label
+        }
+        state.withLock { [labels] state in
+            var labels = labels
+            if state.names[request.endpoint] == nil { labels.origin = nil }
+            state.series[state.number(of: labels)].durations.add(seconds)
+        }
+    }
+
+    func families() async -> [MetricFamily] {
+        let state = state.withLock { $0 }
+        let durations = state.series.map { MetricSeries($0.labels.metricLabels, $0.durations.value) }
+        return [MetricFamily(Self.duration, durations), connections(state.names)]
+    }
+
+    private func connections(_ names: [OriginEndpoint: String]) -> MetricFamily {
+        var counts: [String: OriginPool.Count] = [:]
+        for name in names.values { counts[name] = OriginPool.Count() }
+        for (endpoint, count) in pool.counts {
+            counts[names[endpoint] ?? OriginLabels.other, default: OriginPool.Count()].add(count)
+        }
+        let series = counts.sorted { $0.key < $1.key }.flatMap { name, count in
+            [("active", count.open - count.idle), ("idle", count.idle)].map {
+                MetricSeries([.init("origin", name), .init("state", $0)], .integer(Int64($1)))
+            }
+        }
+        return MetricFamily(
+            MetricDescription(
+                "holdfast_origin_connections",
+                .gauge,
+                "Connections to an origin: with a request under way, or kept for the next one."
+            ),
+            series
+        )
+    }
+
+    private static let duration = MetricDescription(
+        "http_client_request_duration_seconds",
+        .histogram(bounds: MetricDescription.durationBounds),
+        "Duration of requests to origins, to the head of the response."
+    )
+}
+
+extension OriginTelemetry.Labels {
+    fileprivate var metricLabels: MetricLabels {
+        let all = [
+            ("http_request_method", RequestLabels.methods[method]),
+            ("http_response_status_code", status == 0 ? "" : "\(status)"),
+            ("error_type", error ?? ""),
+            ("server_address", origin?.connectHost ?? OriginLabels.other),
+            ("server_port", origin.map { "\($0.port)" } ?? ""),
+        ]
+        // A label without a value is the same as none.
+        return MetricLabels(all.filter { !$0.1.isEmpty })
+    }
+}
+
+extension TransportError.Code {
+    /// The value of the label `error_type`: `connectTimeout` is `connect-timeout`.
+    fileprivate var label: String {
+        var label = ""
+        for character in description {
+            if character.isUppercase { label += "-" }
+            label += character.lowercased()
+        }
+        return label
+    }
+}
+
+extension GatewayOrigin {
+    /// `https://a.example`, as the label `origin` has it.
+    fileprivate var name: String { "\(scheme)://\(authority)" }
+}
+
+extension GatewayRoutes {
+    /// The origins, each once, in their order.
+    fileprivate var originNames: [String] {
+        var seen: Set<String> = []
+        return routes.map(\.origin.name).filter { seen.insert($0).inserted }
+    }
+
+    /// The origin, if there is only one.
+    fileprivate var onlyOriginName: String? { originNames.count == 1 ? originNames.first : nil }
+
+    /// The hosts that are sent to an origin in place of its own, each with the origin. The engine
+    /// knows an origin by the host that its requests carry.
+    fileprivate var originAliases: [String: String] {
+        var aliases: [String: String] = [:]
+        for route in routes where route.preservesHost {
+            guard case .exact(let host) = route.pattern.name else { continue }
+            let scheme = route.origin.scheme
+            let standard: UInt16 = scheme == "https" ? 443 : 80
+            for port in Set([route.pattern.port ?? standard, standard]) {
+                let name = "\(scheme)://\(TargetURI.authority(scheme: scheme, host: host, port: port))"
+                if aliases[name] == nil { aliases[name] = route.origin.name }
+            }
+        }
+        return aliases
+    }
+}
