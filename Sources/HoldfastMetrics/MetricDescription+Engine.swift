@@ -10,4 +10,11 @@ extension MetricDescription {
         ),
         MetricDescription("holdfast_origin_outages_total", .counter, "Outages of an origin."),
     ]
+
+    /// The spans that no collector got, of a gateway that sends traces.
+    public static let droppedSpans = MetricDescription(
+        "holdfast_spans_dropped_total",
+        .counter,
+        "Spans that were not sent: the queue was full, or the collector did not take them."
+    )
 }

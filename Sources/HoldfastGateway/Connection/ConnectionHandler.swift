@@ -167,7 +167,10 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         isProceeding = true
         while mustProceed, !output.isHeldBack {
             mustProceed = false
-            if let head = machine.wholeHead, writer.respondHot(to: head, since: readAt ?? .now()) {
+            if let head = machine.wholeHead, !session.drawsTrace(),
+                writer.respondHot(to: head, since: readAt ?? .now())
+            {
+                session.forgetDrawnTrace()
                 deadline.stop()
                 machine.skipRequest(head)
                 mustProceed = true
@@ -196,6 +199,8 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         writer.begin(head)
         let exchange = ClientExchange(head.request, of: session, content: self, to: writer, since: readAt ?? .now())
         self.exchange = exchange
+        // An equal request gets a span too, so the response is not kept for it.
+        if exchange.trace.span != nil { writer.releaseRequestBytes() }
         exchange.begin(repeatsFields: machine.isHeadRepeated)
         guard !exchange.isOver else { return }
         writer.releaseRequestBytes()

@@ -1,11 +1,13 @@
 public import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+public import HoldfastTracing
 public import Logging
 public import NIOCore
 import NIOPosix
 import NIOSSL
 import Synchronization
+import Tracing
 
 /// The gateway's transport to its origins: HTTP/1.1 over SwiftNIO. It sends bytes unchanged, and
 /// keeps connections to each origin for further requests.
@@ -50,10 +52,19 @@ public final class OriginTransport: Transport {
     let pool: OriginPool
     let routesInUse: Mutex<RoutesInUse>
     private let tls: NIOSSLContext
+    let tracer: RequestTracer?
 
-    /// - Parameter group: the event loops over which connections are distributed.
+    /// - Parameters:
+    ///   - group: the event loops over which connections are distributed.
+    ///   - tracer: makes a span for each request of a recorded trace; `nil`: none.
     /// - Throws: the error of NIOSSL if the trust roots file cannot be read.
-    public init(configuration: Configuration = Configuration(), group: any EventLoopGroup, logger: Logger) throws {
+    public init(
+        configuration: Configuration = Configuration(),
+        group: any EventLoopGroup,
+        logger: Logger,
+        tracer: RequestTracer? = nil
+    ) throws {
+        self.tracer = tracer
         self.configuration = configuration
         self.group = group
         self.logger = logger
@@ -82,12 +93,17 @@ public final class OriginTransport: Transport {
     @concurrent
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         let routes = routesInUse.withLock { $0.routes(for: request.head) }
+        let (request, span) = traced(request)
+        defer { span?.end() }
         var message = try OriginRequest.make(request, routes: routes)
         try await message.collectContent()
         let call = OriginCall(self, message, onInterim: request.onInformational)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                call.begin { result in continuation.resume(with: result.map { $0.parsed }) }
+                call.begin { result in
+                    span?.take(result)
+                    continuation.resume(with: result.map { $0.parsed })
+                }
             }
         } onCancel: {
             call.cancel()
@@ -134,6 +150,8 @@ extension OriginTransport {
         _ request: TransportRequest,
         _ completion: @escaping TransportCallbacks.Completion
     ) -> (any TransportCall)? {
+        // If the request is not sent from here, its span is forgotten: 'send' makes another.
+        let (request, span) = traced(request)
         let routes = routesInUse.withLock { $0.routes(for: request.head) }
         guard request.body == nil, let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop,
             let message = try? OriginRequest.make(request, routes: routes)
@@ -145,7 +163,15 @@ extension OriginTransport {
         case .none: kept = nil
         }
         let call = OriginCall(self, message, onInterim: request.onInformational)
-        call.begin(on: eventLoop, kept, completion)
+        guard let span else {
+            call.begin(on: eventLoop, kept, completion)
+            return call
+        }
+        call.begin(on: eventLoop, kept) { result in
+            span.take(result)
+            span.end()
+            completion(result)
+        }
         return call
     }
 }

@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastTracing
 import NIOCore
 
 /// One request of a client and what came of it, at its end. Metrics and the log are made from it.
@@ -40,6 +41,8 @@ struct ExchangeRecord {
     /// `nil` if it is no hit.
     var tier: Tier?
     var abort: Abort?
+    /// `nil` if the request has none.
+    var span: RecordedSpan?
 
     /// Takes over what a response says.
     mutating func take(_ response: GatewayResponse) {

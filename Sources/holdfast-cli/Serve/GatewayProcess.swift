@@ -3,6 +3,7 @@ import Holdfast
 import HoldfastControl
 import HoldfastGateway
 import HoldfastMetrics
+import HoldfastTracing
 import NIOCore
 import ServiceLifecycle
 import UnixSignals
@@ -12,6 +13,8 @@ struct GatewayProcess: Sendable {
     let configuration: ReloadableConfiguration
     let engine: CacheEngine
     let transport: OriginTransport
+    /// `nil` if no traces are sent.
+    let tracer: RequestTracer?
     let server: GatewayServer
     /// `nil` if it is off.
     let control: ControlServer?
@@ -89,13 +92,9 @@ struct GatewayProcess: Sendable {
         guard store.credentialSecret.count >= 16 else {
             throw CommandFailure("The store's secret cannot be read. Look at the store with 'cache-dump stats'.")
         }
-        let transport = try OriginTransport(
-            configuration: OriginTransport.Configuration(settings.file, routes: settings.gateway.routes),
-            group: group,
-            logger: logger
-        )
-        let metrics = MetricsRegistry(MetricDescription.engine)
+        let metrics = MetricsRegistry(MetricDescription.engine + [.droppedSpans])
         metrics.add(ProcessMetrics(startTime: Double(SystemWallClock().now().milliseconds) / 1000))
+        let (transport, tracer) = try makeTransport(settings, metrics, on: group, logger)
         let engine = makeEngine(settings, store, transport, metrics, logger)
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
         let staleness = StalenessSwitch(engine: engine, store: store, logger: logger)
@@ -114,7 +113,8 @@ struct GatewayProcess: Sendable {
             logger: logger,
             purging: purging,
             health: { await health.status() },
-            accessLog: accessLog
+            accessLog: accessLog,
+            tracer: tracer
         )
         metrics.add(server.metrics)
         metrics.add(accessLog.metrics)
@@ -150,6 +150,7 @@ struct GatewayProcess: Sendable {
         } catch {
             await engine.shutDown()
             await transport.shutDown()
+            await tracer?.shutDown()
             await accessLog.close()
             throw failure(error)
         }
@@ -158,6 +159,7 @@ struct GatewayProcess: Sendable {
             configuration: configuration,
             engine: engine,
             transport: transport,
+            tracer: tracer,
             server: server,
             control: control,
             health: health,
@@ -197,6 +199,7 @@ struct GatewayProcess: Sendable {
                     Ending {
                         await engine.shutDown()
                         await transport.shutDown()
+                        await tracer?.shutDown()
                     },
                     server,
                 ],
