@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-goaccess test-switches simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-goaccess test-traces test-switches simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -43,6 +43,9 @@ test: ## Check everything: format, warnings, all tests, a consumer package
 
 test-clients: ## Run curl, requests, Node's fetch and pip against the gateway, offline too
 	@scripts/test-clients
+
+test-traces: ## Read the recorded spans with the parser of OpenTelemetry, from PyPI
+	@Tests/Tracing/decode
 
 test-deb: ## Install, use, upgrade and purge the Debian package in a clean system; needs root
 	@scripts/test-deb

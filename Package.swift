@@ -20,6 +20,8 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
+let instrumentation: Target.Dependency = .product(name: "Instrumentation", package: "swift-distributed-tracing")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
     package: "swift-http-structured-headers"
@@ -158,17 +160,22 @@ let package = Package(
 
         .target(name: "LocalSockets", swiftSettings: settings),
         .target(
+            name: "HoldfastTracing",
+            dependencies: [asyncHTTPClient, coreMetrics, instrumentation, logging, nioCore, nioHTTP1, tracing],
+            swiftSettings: settings
+        ),
+        .target(
             name: "HoldfastGateway",
             dependencies: [
                 "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
-                httpTypes,
-                nioCore, nioPosix, nioSSL, logging, serviceLifecycle,
+                "HoldfastTracing", httpTypes, instrumentation, nioCore, nioPosix, nioSSL, logging, serviceLifecycle,
+                tracing,
             ],
             swiftSettings: settings
         ),
         .target(
             name: "HoldfastMetrics",
-            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: [coreMetrics],
             swiftSettings: settings
         ),
         .target(
@@ -186,8 +193,8 @@ let package = Package(
             name: "holdfast-cli",
             dependencies: [
                 "CommandLineSupport", "Holdfast", "HoldfastConfiguration", "HoldfastGateway", "HoldfastControl",
-                "LocalSockets",
-                "HoldfastMetrics", "HTTPCacheExplaining", argumentParser, asyncHTTPClient, crypto, logging, nioCore,
+                "LocalSockets", "HoldfastMetrics", "HoldfastTracing", "HTTPCacheExplaining", argumentParser,
+                asyncHTTPClient, crypto, logging, nioCore,
                 nioHTTP1, nioPosix, serviceLifecycle, unixSignals,
             ],
             swiftSettings: settings
@@ -339,7 +346,7 @@ let package = Package(
             dependencies: [
                 "HoldfastGateway", "LocalSockets", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache",
                 "OfflineStore",
-                "HoldfastTesting", httpTypes, nioCore, nioPosix, nioSSL, logging,
+                "HoldfastTesting", "HoldfastTracing", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
             swiftSettings: settings
         ),
@@ -349,6 +356,11 @@ let package = Package(
                 "HoldfastControl", "LocalSockets", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache",
                 "HoldfastTesting", httpTypes, nioCore, nioPosix, nioEmbedded, logging, yams,
             ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HoldfastTracingTests",
+            dependencies: ["HoldfastTracing", instrumentation, logging, nioCore, tracing],
             swiftSettings: settings
         ),
         .testTarget(name: "HoldfastMetricsTests", dependencies: ["HoldfastMetrics", metrics], swiftSettings: settings),

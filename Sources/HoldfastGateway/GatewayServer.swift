@@ -1,5 +1,6 @@
 public import HTTPCache
 public import HoldfastMetrics
+public import HoldfastTracing
 public import Logging
 public import NIOCore
 import NIOPosix
@@ -58,6 +59,8 @@ public final class GatewayServer: Service {
     ///     for all clients that ask at a time at once. By default it is `HealthStatus.ok`.
     ///   - accessLog: gets a line for each request that its level names. It belongs to the caller,
     ///     and outlives the server.
+    ///   - tracer: makes a span for each request; `nil`: none. Pass it to the ``OriginTransport``
+    ///     too.
     public init(
         configuration: GatewayConfiguration,
         engine: CacheEngine,
@@ -67,7 +70,8 @@ public final class GatewayServer: Service {
         logger: Logger,
         purging: (any ClientPurging)? = nil,
         health: @escaping @Sendable () async -> HealthStatus = { .ok },
-        accessLog: AccessLog? = nil
+        accessLog: AccessLog? = nil,
+        tracer: RequestTracer? = nil
     ) {
         let labels = RouteLabels()
         counted = GatewayMetrics(labels, connections, engine)
@@ -79,6 +83,7 @@ public final class GatewayServer: Service {
             logger: logger,
             purging: purging,
             health: HealthDesk(health),
+            tracer: tracer,
             labels: labels
         )
         self.group = group

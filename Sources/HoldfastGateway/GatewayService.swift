@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastTracing
 import Logging
 import NIOCore
 import Synchronization
@@ -17,6 +18,8 @@ final class GatewayService: Sendable {
     /// `nil`: no client may purge.
     let purging: (any ClientPurging)?
     let health: HealthDesk
+    /// `nil`: requests get no spans, and pass with the contexts of their traces as they came.
+    let tracer: RequestTracer?
 
     init(
         configuration: GatewayConfiguration,
@@ -26,6 +29,7 @@ final class GatewayService: Sendable {
         logger: Logger,
         purging: (any ClientPurging)? = nil,
         health: HealthDesk = HealthDesk { .ok },
+        tracer: RequestTracer? = nil,
         labels: RouteLabels = RouteLabels()
     ) {
         self.current = Mutex(ConfigurationInForce(configuration, instance: instance, labels: labels))
@@ -36,6 +40,7 @@ final class GatewayService: Sendable {
         self.logger = logger
         self.purging = purging
         self.health = health
+        self.tracer = tracer
     }
 
     /// The current configuration. Each request reads it once, and is served by it to its end.

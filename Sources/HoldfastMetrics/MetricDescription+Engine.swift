@@ -38,4 +38,11 @@ extension MetricDescription {
             "Duration of copying the store's log into its database."
         ),
     ]
+
+    /// The spans that no collector got, of a gateway that sends traces.
+    public static let droppedSpans = MetricDescription(
+        "holdfast_spans_dropped_total",
+        .counter,
+        "Spans that were not sent: the queue was full, or the collector did not take them."
+    )
 }

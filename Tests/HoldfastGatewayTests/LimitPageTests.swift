@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HoldfastTracing
 import OfflineStore
 import Testing
 
@@ -32,6 +33,7 @@ struct LimitPageTests {
             "memory": store.memoryBudget, "resident body": store.maximumResidentBody,
             "lines of the access log that wait": AccessLog.bufferLimit,
             "line of the access log": AccessLogFormat.lineLimit,
+            "spans that wait to be sent": TracingConfiguration.standardQueueLimit,
             "disk": Int(store.budget), "pending writes": store.maximumPendingBytes,
         ]
         let stated = StatedLimit.all.compactMap { limit in limit.value.map { (limit.name, $0) } }

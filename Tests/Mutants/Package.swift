@@ -28,6 +28,10 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
+let instrumentation: Target.Dependency = .product(name: "Instrumentation", package: "swift-distributed-tracing")
+let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
+let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -50,6 +54,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     ],
@@ -111,11 +116,21 @@ let package = Package(
         ),
         .target(name: "LocalSockets", swiftSettings: settings),
         .target(
+            name: "HoldfastTracing",
+            dependencies: [asyncHTTPClient, coreMetrics, instrumentation, logging, nioCore, nioHTTP1, tracing],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HoldfastTracingTests",
+            dependencies: ["HoldfastTracing", instrumentation, logging, nioCore, tracing],
+            swiftSettings: settings
+        ),
+        .target(
             name: "HoldfastGateway",
             dependencies: [
                 "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
-                httpTypes,
-                nioCore, nioPosix, nioSSL, logging, serviceLifecycle,
+                "HoldfastTracing", httpTypes, instrumentation, nioCore, nioPosix, nioSSL, logging, serviceLifecycle,
+                tracing,
             ],
             swiftSettings: settings
         ),

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastTracing
 import NIOCore
 
 extension ExchangeRecord {
@@ -33,6 +34,7 @@ extension AccessLogEntry {
         self.route = route
         problem = record.errorType
         isAborted = record.abort != nil
+        if let span = record.span { (traceID, spanID) = (span.traceText, span.spanText) }
         guard let facts = record.facts else { return }
         let outcome = facts.outcome
         result = AccessLogResult(facts)

@@ -170,7 +170,10 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         isProceeding = true
         while mustProceed, !output.isHeldBack {
             mustProceed = false
-            if let head = machine.wholeHead, writer.respondHot(to: head, since: readAt ?? .now()) {
+            if let head = machine.wholeHead, !session.drawsTrace(),
+                writer.respondHot(to: head, since: readAt ?? .now())
+            {
+                session.forgetDrawnTrace()
                 deadline.stop()
                 requestCount += 1
                 machine.skipRequest(head)
@@ -209,6 +212,8 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
             at: place
         )
         self.exchange = exchange
+        // An equal request gets a span too, so the response is not kept for it.
+        if exchange.trace.span != nil { writer.releaseRequestBytes() }
         exchange.begin(repeatsFields: machine.isHeadRepeated)
         guard !exchange.isOver else { return }
         writer.releaseRequestBytes()

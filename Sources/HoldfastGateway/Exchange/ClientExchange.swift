@@ -30,6 +30,7 @@ final class ClientExchange: @unchecked Sendable {
     private var task: Task<Void, Never>?
     /// The engine's part of the exchange, on the event loop; `nil` if the request is not prepared.
     private var attempt: ExchangeAttempt?
+    let trace: RequestTrace
     /// Interim responses that are not written yet.
     ///
     /// From another thread, an interim response and the final one come to the event loop by
@@ -58,6 +59,7 @@ final class ClientExchange: @unchecked Sendable {
         self.session = session
         self.content = content
         self.writer = writer
+        trace = session.service.tracer.map { RequestTrace(request, of: session, $0) } ?? .none
         record = ExchangeRecord(
             request: request,
             client: session.client,
@@ -66,6 +68,7 @@ final class ClientExchange: @unchecked Sendable {
             end: start
         )
         record.place = place
+        record.span = trace.span
     }
 
     var eventLoop: any EventLoop { session.executor.eventLoop }
@@ -210,6 +213,7 @@ final class ClientExchange: @unchecked Sendable {
     func finish(with response: GatewayResponse) {
         writeInterims()
         record.take(response)
+        takeForTrace(response)
         // Before it is written: the next request may begin while it is.
         end()
         writer.respond(with: response)
@@ -222,8 +226,19 @@ final class ClientExchange: @unchecked Sendable {
         streamLength = length
         let response = GatewayResponse.stream(head, length: length)
         record.take(response)
+        takeForTrace(response)
         record.firstByte = .now()
         writer.respond(with: response)
+    }
+
+    private func takeForTrace(_ response: GatewayResponse) {
+        guard trace.span != nil else { return }
+        switch response {
+        case .stored(let head, _, _), .whole(let head, _), .stream(let head, _):
+            trace.take(head.response.status.code, head.cacheStatus)
+        case .relayed(let response, let context):
+            trace.take(response.status, session.service.relayedCacheStatus(context))
+        }
     }
 
     /// Writes a piece of a stream's content.
@@ -266,6 +281,7 @@ final class ClientExchange: @unchecked Sendable {
         record.end = .now()
         record.abort = abort
         session.telemetry.record(record)
+        trace.end(abort)
     }
 
     // MARK: The request's content

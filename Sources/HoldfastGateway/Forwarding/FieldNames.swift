@@ -10,6 +10,8 @@ extension HTTPField.Name {
     static let cacheStatus = literal("Cache-Status")
     static let forwarded = literal("Forwarded")
     static let maxForwards = literal("Max-Forwards")
+    static let traceparent = literal("traceparent")
+    static let tracestate = literal("tracestate")
     static let viaGateway = literal("Via")
     static let xForwardedFor = literal("X-Forwarded-For")
     static let xForwardedHost = literal("X-Forwarded-Host")

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastTracing
 import NIOCore
 
 /// Turns a client's request into one for the cache.
@@ -53,7 +54,13 @@ extension GatewayService {
             request = known.request
             request.head.path = choice.path
         } else {
-            request = try cacheRequest(head, inForce, choice, from: exchange.session.client)
+            request = try cacheRequest(
+                head,
+                inForce,
+                choice,
+                from: exchange.session.client,
+                dropsTrace: exchange.trace.dropsFields
+            )
             request.place = .shared(exchange.session.executor)
             known = KnownRequest(inForce: inForce, route: choice.route, method: head.method, request: request)
         }
@@ -66,6 +73,10 @@ extension GatewayService {
         }
         if routes.areAmbiguous, let target = TargetURI(request: request.head) {
             try refuseMisdirected(target, head, routes, choice)
+        }
+        if let span = exchange.trace.span {
+            exchange.trace.take(routes.routes[choice.route], of: head.method)
+            request.context = span.context
         }
         request.onInformational = { exchange.inform($0) }
         return request
@@ -117,7 +128,8 @@ extension GatewayService {
         _ head: GatewayRequest,
         _ inForce: ConfigurationInForce,
         _ choice: GatewayRoutes.Choice,
-        from client: GatewayClient
+        from client: GatewayClient,
+        dropsTrace: Bool
     ) throws -> CacheRequest {
         // 'ClientExchange.begin' serves a PURGE. Nothing leads it to an origin.
         guard head.method == .get || !head.isPurge else { throw PurgeForGateway() }
@@ -131,6 +143,10 @@ extension GatewayService {
             unknown: routes.routes[choice.route].unknownFields
         )
         var fields = try decrementMaxForwards(head, passing.fields)
+        if dropsTrace {
+            fields[.traceparent] = nil
+            fields[.tracestate] = nil
+        }
         fields.append(inForce.via(of: head.receivedProtocol))
         ForwardedFields.appendClient(client, to: &fields, behind: isTrusted ? head.fields : [:])
         let isPreserving = routes.routes[choice.route].preservesHost && head.authority != nil

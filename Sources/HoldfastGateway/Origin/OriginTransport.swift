@@ -2,11 +2,13 @@ public import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 public import HoldfastMetrics
+public import HoldfastTracing
 public import Logging
 public import NIOCore
 import NIOPosix
 import NIOSSL
 import Synchronization
+import Tracing
 
 /// The gateway's transport to its origins: HTTP/1.1 over SwiftNIO. It sends bytes unchanged, and
 /// keeps connections to each origin for further requests.
@@ -52,6 +54,7 @@ public final class OriginTransport: Transport {
     let routesInUse: Mutex<RoutesInUse>
     let tls: OriginTLS
     let telemetry: OriginTelemetry
+    let tracer: RequestTracer?
 
     /// The values of the label `origin`, for the engine's metrics.
     package var originLabels: OriginLabels { telemetry.labels }
@@ -59,10 +62,18 @@ public final class OriginTransport: Transport {
     /// The durations of requests to origins, and the connections to them.
     public var metrics: any MetricsCollector { telemetry }
 
-    /// - Parameter group: the event loops over which connections are distributed.
+    /// - Parameters:
+    ///   - group: the event loops over which connections are distributed.
+    ///   - tracer: makes a span for each request of a recorded trace; `nil`: none.
     /// - Throws: ``TrustFailure`` if a route's origin is an https one, and the trusted certificates
     ///   cannot be loaded.
-    public init(configuration: Configuration = Configuration(), group: any EventLoopGroup, logger: Logger) throws {
+    public init(
+        configuration: Configuration = Configuration(),
+        group: any EventLoopGroup,
+        logger: Logger,
+        tracer: RequestTracer? = nil
+    ) throws {
+        self.tracer = tracer
         self.configuration = configuration
         self.group = group
         self.logger = logger
@@ -90,12 +101,17 @@ public final class OriginTransport: Transport {
     @concurrent
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         let routes = routesInUse.withLock { $0.routes(for: request.head) }
+        let (request, span) = traced(request)
+        defer { span?.end() }
         var message = try OriginRequest.make(request, routes: routes)
         try await message.collectContent()
         let call = OriginCall(self, message, onInterim: request.onInformational)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                call.begin { result in continuation.resume(with: result.map { $0.parsed }) }
+                call.begin { result in
+                    span?.take(result)
+                    continuation.resume(with: result.map { $0.parsed })
+                }
             }
         } onCancel: {
             call.cancel()
@@ -149,6 +165,8 @@ extension OriginTransport {
         _ request: TransportRequest,
         _ completion: @escaping TransportCallbacks.Completion
     ) -> (any TransportCall)? {
+        // If the request is not sent from here, its span is forgotten: 'send' makes another.
+        let (request, span) = traced(request)
         let routes = routesInUse.withLock { $0.routes(for: request.head) }
         guard request.body == nil, let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop,
             let message = try? OriginRequest.make(request, routes: routes)
@@ -160,7 +178,15 @@ extension OriginTransport {
         case .none: kept = nil
         }
         let call = OriginCall(self, message, onInterim: request.onInformational)
-        call.begin(on: eventLoop, kept, completion)
+        guard let span else {
+            call.begin(on: eventLoop, kept, completion)
+            return call
+        }
+        call.begin(on: eventLoop, kept) { result in
+            span.take(result)
+            span.end()
+            completion(result)
+        }
         return call
     }
 }

@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastTracing
 import NIOCore
 
 /// One request of a client and what came of it, at its end. Metrics and the log are made from it.
@@ -57,6 +58,8 @@ struct ExchangeRecord {
     var originReport: OriginReport?
     /// Bytes of the request's content that were handed over.
     var receivedBytes = 0
+    /// `nil` if the request has none.
+    var span: RecordedSpan?
 
     /// Takes over what a response says.
     mutating func take(_ response: GatewayResponse) {

@@ -3,6 +3,7 @@ import Holdfast
 import HoldfastControl
 import HoldfastGateway
 import HoldfastMetrics
+import HoldfastTracing
 import NIOCore
 import ServiceLifecycle
 import UnixSignals
@@ -12,6 +13,8 @@ struct GatewayProcess: Sendable {
     let configuration: ReloadableConfiguration
     let engine: CacheEngine
     let transport: OriginTransport
+    /// `nil` if no traces are sent.
+    let tracer: RequestTracer?
     let server: GatewayServer
     /// `nil` if it is off.
     let control: ControlServer?
@@ -30,7 +33,7 @@ struct GatewayProcess: Sendable {
         _ logger: Logger,
         _ levels: LogLevels
     ) async throws {
-        let metrics = MetricsRegistry(MetricDescription.engine + MetricDescription.store)
+        let metrics = MetricsRegistry(MetricDescription.engine + MetricDescription.store + [.droppedSpans])
         let store = try await open(settings, metrics, logger)
         let process: GatewayProcess
         do {
@@ -97,12 +100,8 @@ struct GatewayProcess: Sendable {
         guard store.credentialSecret.count >= 16 else {
             throw CommandFailure("The store's secret cannot be read. Look at the store with 'cache-dump stats'.")
         }
-        let transport = try OriginTransport(
-            configuration: OriginTransport.Configuration(settings.file, routes: settings.gateway.routes),
-            group: group,
-            logger: logger
-        )
         metrics.add(ProcessMetrics(startTime: Double(SystemWallClock().now().milliseconds) / 1000))
+        let (transport, tracer) = try makeTransport(settings, metrics, on: group, logger)
         let engine = makeEngine(settings, store, transport, metrics, logger)
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
         let staleness = StalenessSwitch(engine: engine, store: store, logger: logger)
@@ -121,7 +120,8 @@ struct GatewayProcess: Sendable {
             logger: logger,
             purging: purging,
             health: { await health.status() },
-            accessLog: accessLog
+            accessLog: accessLog,
+            tracer: tracer
         )
         metrics.add(server.metrics)
         metrics.add(transport.metrics)
@@ -158,6 +158,7 @@ struct GatewayProcess: Sendable {
         } catch {
             await engine.shutDown()
             await transport.shutDown()
+            await tracer?.shutDown()
             await accessLog.close()
             throw failure(error)
         }
@@ -166,6 +167,7 @@ struct GatewayProcess: Sendable {
             configuration: configuration,
             engine: engine,
             transport: transport,
+            tracer: tracer,
             server: server,
             control: control,
             health: health,
@@ -205,6 +207,7 @@ struct GatewayProcess: Sendable {
                     Ending {
                         await engine.shutDown()
                         await transport.shutDown()
+                        await tracer?.shutDown()
                     },
                     server,
                 ],

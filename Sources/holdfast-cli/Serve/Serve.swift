@@ -3,6 +3,7 @@ import CommandLineSupport
 import Foundation
 import Holdfast
 import HoldfastGateway
+import HoldfastTracing
 import Logging
 import NIOCore
 import NIOPosix
@@ -52,6 +53,9 @@ struct Serve: AsyncParsableCommand {
 
             Environment:
             \(ServeVariable.help)
+
+            Traces go to a collector by OTLP, as http/protobuf, if these variables of OpenTelemetry name one:
+            \(TracingConfiguration.help)
 
             Examples:
               holdfast serve --origin https://api.example.com

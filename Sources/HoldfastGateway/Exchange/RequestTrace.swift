@@ -1,0 +1,85 @@
+import HTTPTypes
+import HoldfastTracing
+import Instrumentation
+import Tracing
+
+/// The place of a client's request in a trace, if it has one.
+///
+/// The span is made and ended here, and not by a task, because most requests have none. Its context
+/// goes to the transport with the engine's request (`CacheRequest.context`), so that it is neither
+/// in the key nor in the store.
+struct RequestTrace: Sendable {
+    /// `nil` if the request is not recorded.
+    let span: RecordedSpan?
+    /// Whether the client's fields end here: there is a span to put in their place, or they are not
+    /// valid. It depends on the fields alone, for requests that have some.
+    let dropsFields: Bool
+
+    /// For a gateway without traces.
+    static var none: RequestTrace { RequestTrace(span: nil, dropsFields: false) }
+
+    private init(span: RecordedSpan?, dropsFields: Bool) {
+        self.span = span
+        self.dropsFields = dropsFields
+    }
+
+    init(_ request: GatewayRequest, of session: ClientSession, _ tracer: RequestTracer) {
+        let traceparents = request.fields[values: .traceparent]
+        let parent =
+            traceparents.isEmpty
+            ? nil
+            : RequestTracer.context(traceparents: traceparents, states: request.fields[values: .tracestate])
+        var trace = session.takeDrawnTrace(tracer)
+        if let parent { trace = tracer.samples(below: parent) ? parent.traceID : nil }
+        dropsFields = trace != nil || parent == nil
+        guard let trace else {
+            span = nil
+            return
+        }
+        let method = request.method.traced
+        let span = tracer.startSpan(method ?? "HTTP", of: .server, in: trace, below: parent)
+        span.set("http.request.method", .string(method ?? "_OTHER"))
+        span.set("url.scheme", .string("http"))
+        // A query may have credentials.
+        span.set("url.path", .string(String(request.target.prefix { $0 != "?" })))
+        span.set("network.protocol.version", .string(request.receivedProtocol == .http10 ? "1.0" : "1.1"))
+        if let authority = request.authority {
+            let host = RequestedHost(authority)
+            span.set("server.address", .string(host.name))
+            if let port = host.port { span.set("server.port", .int(Int64(port))) }
+        }
+        self.span = span
+    }
+
+    /// Takes down the route, once it is known.
+    func take(_ route: GatewayRoute, of method: HTTPRequest.Method) {
+        guard let span else { return }
+        span.set("http.route", .string(route.path))
+        span.operationName = "\(method.traced ?? "HTTP") \(route.path)"
+    }
+
+    /// Takes down the response's head.
+    func take(_ status: Int, _ cacheStatus: String) {
+        guard let span else { return }
+        span.set("http.response.status_code", .int(Int64(status)))
+        span.set("cache.status", .string(cacheStatus))
+        if status >= 500 { span.fail("\(status)") }
+    }
+
+    /// - Parameter abort: why the response did not reach its end; `nil` if it did.
+    func end(_ abort: ExchangeRecord.Abort?) {
+        guard let span else { return }
+        if let abort { span.fail(abort.rawValue) }
+        span.end()
+    }
+}
+
+extension HTTPRequest.Method {
+    /// Its name, if it is a known one: clients can invent others without end.
+    var traced: String? {
+        switch rawValue {
+        case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "PURGE": rawValue
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTracing
+import Instrumentation
+import Tracing
+
+extension OriginTransport {
+    /// The request with the context of its trace, and its span. It ends with the response's head.
+    ///
+    /// The fields are written here, behind the cache: none of them is stored, or selects a variant.
+    func traced(_ request: TransportRequest) -> (TransportRequest, RecordedSpan?) {
+        guard let tracer else { return (request, nil) }
+        var request = request
+        // It does not depend on the fields, and setting the head would forget it.
+        let target = request.target
+        defer { request.target = target }
+        guard let context = request.context as? InstrumentationContext else {
+            // Without a context the origin would decide for itself, and begin a trace of its own.
+            if !request.head.headerFields.contains(.traceparent) {
+                request.head.headerFields[.traceparent] = RequestTracer.unsampledTraceparent()
+                request.target = target
+            }
+            return (request, nil)
+        }
+        let method = request.head.method.traced
+        let span = tracer.startSpan(method ?? "HTTP", context: context, ofKind: .client)
+        span.set("http.request.method", .string(method ?? "_OTHER"))
+        if let target = target ?? TargetURI(request: request.head) {
+            span.set("server.address", .string(target.host))
+            span.set("server.port", .int(Int64(target.port)))
+            span.set("url.scheme", .string(target.scheme))
+        }
+        tracer.inject(span.context, into: &request.head.headerFields, using: FieldInjector())
+        request.target = target
+        return (request, span)
+    }
+}
+
+private struct FieldInjector: Injector {
+    func inject(_ value: String, forKey key: String, into fields: inout HTTPFields) {
+        if let name = HTTPField.Name(key) { fields[name] = value }
+    }
+}
+
+extension RecordedSpan {
+    /// Takes down what came of a request to an origin.
+    func take(_ result: Result<CallbackResponse, any Error>) {
+        let status: Int
+        switch result {
+        case .success(.response(let response)): status = response.head.status.code
+        case .success(.relayed(let response)): status = response.status
+        case .failure(let error): return fail((error as? TransportError)?.code.description ?? "cancelled")
+        }
+        set("http.response.status_code", .int(Int64(status)))
+        if status >= 400 { fail("\(status)") }
+    }
+}

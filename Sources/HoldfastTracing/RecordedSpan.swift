@@ -1,0 +1,126 @@
+public import Instrumentation
+import Synchronization
+public import Tracing
+
+/// A span of this process.
+public final class RecordedSpan: Span {
+    private struct State {
+        var name: String
+        var attributes: SpanAttributes = [:]
+        var isError = false
+        var isOver = false
+    }
+
+    /// The context for what the span causes.
+    public let context: InstrumentationContext
+    let place: TraceContext
+    private let parent: TraceContext?
+    private let kind: SpanKind
+    private let start: UInt64
+    private let exporter: SpanExporter?
+    private let state: Mutex<State>
+
+    /// - Parameter exporter: `nil` for a span that is not recorded.
+    init(
+        _ name: String,
+        _ place: TraceContext,
+        below parent: TraceContext?,
+        _ kind: SpanKind,
+        start: UInt64,
+        in context: InstrumentationContext,
+        to exporter: SpanExporter?
+    ) {
+        var context = context
+        context.trace = place
+        self.context = context
+        self.place = place
+        self.parent = parent
+        self.kind = kind
+        self.start = start
+        self.exporter = exporter
+        state = Mutex(State(name: name))
+    }
+
+    /// The ids of its trace and of itself, in hexadecimal digits, for logs.
+    package var traceText: String { place.traceID.description }
+    package var spanText: String { place.spanText }
+
+    /// Whether it has not ended, and will be sent.
+    public var isRecording: Bool { exporter != nil && state.withLock { !$0.isOver } }
+
+    /// The name; it should have few values.
+    public var operationName: String {
+        get { state.withLock { $0.name } }
+        set { state.withLock { $0.name = newValue } }
+    }
+
+    /// The attributes.
+    public var attributes: SpanAttributes {
+        get { state.withLock { $0.attributes } }
+        set { state.withLock { $0.attributes = newValue } }
+    }
+
+    /// Sets one attribute.
+    package func set(_ name: String, _ value: SpanAttribute) {
+        state.withLock { $0.attributes.set(name, value: value) }
+    }
+
+    /// Marks it as failed, for a reason that has few values.
+    package func fail(_ reason: String) {
+        state.withLock {
+            $0.attributes.set("error.type", value: .string(reason))
+            $0.isError = true
+        }
+    }
+
+    /// Sets whether it failed. The message is not kept: it may have a secret.
+    public func setStatus(_ status: SpanStatus) { state.withLock { $0.isError = status.code == .error } }
+
+    /// Does nothing: the gateway's spans have no events.
+    public func addEvent(_ event: SpanEvent) {}
+
+    /// Marks it as failed, with the type of the error. Its text may have a secret.
+    public func recordError<Instant: TracerInstant>(
+        _ error: any Error,
+        attributes: SpanAttributes,
+        at instant: @autoclosure () -> Instant
+    ) { fail("\(type(of: error))") }
+
+    /// Does nothing: the gateway's spans have no links.
+    public func addLink(_ link: SpanLink) {}
+
+    /// Ends it, and has it sent. Further calls do nothing.
+    public func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
+        let ended = state.withLock { state -> State? in
+            guard !state.isOver else { return nil }
+            defer { state.isOver = true }
+            return state
+        }
+        guard let ended, let exporter else { return }
+        exporter.add(
+            FinishedSpan(
+                place: place,
+                parent: parent,
+                name: ended.name,
+                kind: kind,
+                start: start,
+                end: max(start, instant().nanosecondsSinceEpoch),
+                attributes: ended.attributes,
+                isError: ended.isError
+            )
+        )
+    }
+}
+
+/// A span that is to be sent.
+struct FinishedSpan: Sendable {
+    var place: TraceContext
+    var parent: TraceContext?
+    var name: String
+    var kind: SpanKind
+    /// Nanoseconds since 1970.
+    var start: UInt64
+    var end: UInt64
+    var attributes: SpanAttributes
+    var isError = false
+}

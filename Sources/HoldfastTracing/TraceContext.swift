@@ -1,0 +1,99 @@
+/// The id of a trace: 16 bytes, not all zero.
+public struct TraceID: Sendable, Hashable, CustomStringConvertible {
+    /// The first eight bytes.
+    public let high: UInt64
+    /// The last eight bytes.
+    public let low: UInt64
+
+    /// - Returns: `nil` if all bytes are zero.
+    public init?(high: UInt64, low: UInt64) {
+        guard high != 0 || low != 0 else { return nil }
+        self.high = high
+        self.low = low
+    }
+
+    /// In 32 hexadecimal digits.
+    public var description: String { high.hexadecimalDigits + low.hexadecimalDigits }
+
+    /// A new one, at random.
+    static func random() -> TraceID {
+        while true {
+            if let id = TraceID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)) { return id }
+        }
+    }
+}
+
+/// A place in a trace, as it crosses the network: a span, and what others need to know of its
+/// trace. W3C Trace Context
+public struct TraceContext: Sendable, Hashable {
+    /// The trace.
+    public let traceID: TraceID
+    /// The span in it; not zero.
+    public let spanID: UInt64
+    /// Whether the span may be recorded.
+    public let isSampled: Bool
+    /// The value of `tracestate`; empty if there is none.
+    public var state: String
+    /// Whether another process made the span.
+    public var isRemote = false
+
+    /// The span with this id.
+    public init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String = "") {
+        self.traceID = traceID
+        self.spanID = spanID
+        self.isSampled = isSampled
+        self.state = state
+    }
+}
+
+extension TraceContext {
+    private static let dash = UInt8(ascii: "-")
+
+    /// Reads a `traceparent`. W3C Trace Context §3.2
+    ///
+    /// Of a version after 00, the fields that 00 has are read, and those behind them are not.
+    ///
+    /// - Returns: `nil` if it is not valid.
+    public init?(traceparent text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 55, bytes[2] == Self.dash, bytes[35] == Self.dash, bytes[52] == Self.dash,
+            let version = Self.number(bytes[0..<2]), version != 0xff,
+            version == 0 ? bytes.count == 55 : bytes.count == 55 || bytes[55] == Self.dash,
+            let high = Self.number(bytes[3..<19]), let low = Self.number(bytes[19..<35]),
+            let traceID = TraceID(high: high, low: low),
+            let spanID = Self.number(bytes[36..<52]), spanID != 0,
+            let flags = Self.number(bytes[53..<55])
+        else { return nil }
+        self.init(traceID: traceID, spanID: spanID, isSampled: flags & 1 == 1)
+        isRemote = true
+    }
+
+    /// The value of `traceparent`, in version 00.
+    public var traceparent: String {
+        "00-\(traceID)-\(spanText)-\(isSampled ? "01" : "00")"
+    }
+
+    /// The id of the span in 16 hexadecimal digits.
+    var spanText: String { spanID.hexadecimalDigits }
+
+    /// Lowercase hexadecimal digits alone are valid.
+    private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+        var number: UInt64 = 0
+        for digit in digits {
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(digit - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(digit - UInt8(ascii: "a") + 10)
+            default: return nil
+            }
+        }
+        return number
+    }
+}
+
+extension UInt64 {
+    /// All 16 of them.
+    fileprivate var hexadecimalDigits: String {
+        let text = String(self, radix: 16)
+        return String(repeating: "0", count: 16 - text.count) + text
+    }
+}

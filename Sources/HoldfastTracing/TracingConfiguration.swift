@@ -1,0 +1,119 @@
+/// Whether and where spans are sent, by the environment variables of OpenTelemetry.
+public struct TracingConfiguration: Sendable {
+    /// A variable has a value that is not allowed. The description has the variable, the value
+    /// unless it may be a secret, and what is allowed.
+    public struct Refusal: Error, Sendable, CustomStringConvertible {
+        /// The sentence.
+        public let description: String
+    }
+
+    /// The URL to which batches are sent.
+    public let endpoint: String
+    /// Fields of every such request; they may have credentials.
+    let fields: [(name: String, value: String)]
+    /// The time for one request.
+    let timeout: Duration
+    let serviceName: String
+    let attributes: [(name: String, value: String)]
+    /// Which requests get spans.
+    public let sampler: Sampler
+    /// The most spans that wait to be sent.
+    let queueLimit: Int
+    /// By default, as OpenTelemetry has it.
+    package static let standardQueueLimit = 2048
+    /// The most spans of one request.
+    let batchLimit: Int
+    /// How often spans are sent, if the batch is not full before.
+    let interval: Duration
+    /// The time for a batch, with all of its tries.
+    let batchTimeout: Duration
+
+    /// Reads the variables.
+    ///
+    /// They are shared by all programs that know OpenTelemetry, so none of them is looked at unless
+    /// an endpoint is set.
+    ///
+    /// - Returns: `nil` if nothing is to be sent.
+    /// - Throws: ``Refusal``
+    public init?(environment: [String: String]) throws(Refusal) {
+        let variables = Variables(environment)
+        let own = variables["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
+        guard let base = own ?? variables["OTEL_EXPORTER_OTLP_ENDPOINT"],
+            try !variables.bool("OTEL_SDK_DISABLED"),
+            try variables.choice("OTEL_TRACES_EXPORTER", ["otlp", "none"]) != "none"
+        else { return nil }
+        let name = own == nil ? "OTEL_EXPORTER_OTLP_ENDPOINT" : "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+        try Self.check(endpoint: base, of: name)
+        endpoint = own ?? base + (base.hasSuffix("/") ? "v1/traces" : "/v1/traces")
+        for part in ["", "TRACES_"] {
+            _ = try variables.choice("OTEL_EXPORTER_OTLP_\(part)PROTOCOL", ["http/protobuf"])
+            _ = try variables.choice("OTEL_EXPORTER_OTLP_\(part)COMPRESSION", ["none"])
+        }
+        let headers = variables["OTEL_EXPORTER_OTLP_TRACES_HEADERS"] == nil ? "" : "TRACES_"
+        fields = try variables.pairs("OTEL_EXPORTER_OTLP_\(headers)HEADERS", areFields: true)
+        let time = variables["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"] == nil ? "" : "TRACES_"
+        timeout = .milliseconds(
+            try variables.number("OTEL_EXPORTER_OTLP_\(time)TIMEOUT", 1...600_000, or: 10_000)
+        )
+        let pairs = try variables.pairs("OTEL_RESOURCE_ATTRIBUTES", areFields: false)
+        let named = pairs.last { $0.name == "service.name" && !$0.value.isEmpty }?.value
+        serviceName = variables["OTEL_SERVICE_NAME"] ?? named ?? "holdfast"
+        attributes = pairs.filter { $0.name != "service.name" }
+        let choice = try variables.choice("OTEL_TRACES_SAMPLER", Sampler.names) ?? "parentbased_always_on"
+        let ratio = choice.hasSuffix("traceidratio") ? try variables.ratio("OTEL_TRACES_SAMPLER_ARG") : 1
+        sampler = Sampler(name: choice, ratio: ratio) ?? .standard
+        queueLimit = try variables.number("OTEL_BSP_MAX_QUEUE_SIZE", 1...65_536, or: Self.standardQueueLimit)
+        batchLimit = try variables.number(
+            "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
+            1...queueLimit,
+            or: min(512, queueLimit)
+        )
+        interval = .milliseconds(try variables.number("OTEL_BSP_SCHEDULE_DELAY", 1...600_000, or: 5000))
+        batchTimeout = .milliseconds(try variables.number("OTEL_BSP_EXPORT_TIMEOUT", 1...600_000, or: 30_000))
+    }
+
+    /// An endpoint is logged, so it has no secrets in it.
+    private static func check(endpoint: String, of variable: String) throws(Refusal) {
+        func refusal(_ shown: String) -> Refusal {
+            Refusal(
+                description:
+                    "'\(variable)' in the environment takes a URL like 'http://localhost:4318', with http or https, a host, "
+                    + "and without user, query and fragment; \(shown) is none. Credentials belong in 'OTEL_EXPORTER_OTLP_HEADERS'."
+            )
+        }
+        guard !endpoint.utf8.contains(where: { "@?#".utf8.contains($0) }) else { throw refusal("its value") }
+        let scheme = endpoint.prefix { $0 != ":" }.lowercased()
+        let rest = endpoint.dropFirst(scheme.count)
+        guard scheme == "http" || scheme == "https", rest.hasPrefix("://"),
+            endpoint.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
+        else { throw refusal("'\(endpoint)'") }
+        let authority = rest.dropFirst(3).prefix { $0 != "/" }
+        let port = authority.hasSuffix("]") ? nil : authority.lastIndex(of: ":").map { authority[$0...].dropFirst() }
+        let host = port.map { authority.dropLast($0.count + 1) } ?? authority
+        guard !host.isEmpty, port.map({ UInt16($0).map { $0 > 0 } ?? false }) ?? true else {
+            throw refusal("'\(endpoint)'")
+        }
+    }
+
+    /// The attributes of this process.
+    func resource(version: String) -> [(name: String, value: String)] {
+        let given = Set(attributes.map(\.name))
+        let own = [
+            ("service.version", version), ("telemetry.sdk.language", "swift"), ("telemetry.sdk.name", "holdfast"),
+            ("telemetry.sdk.version", version),
+        ]
+        return [("service.name", serviceName)] + attributes
+            + own.filter { !given.contains($0.0) }.map { (name: $0.0, value: $0.1) }
+    }
+
+    /// The variables that are read, for a help text.
+    public static let help = """
+        OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT   the collector that gets traces; without one there are none
+        OTEL_EXPORTER_OTLP_HEADERS, _TRACES_HEADERS                       fields for it, as name=value,name=value
+        OTEL_EXPORTER_OTLP_TIMEOUT, OTEL_EXPORTER_OTLP_PROTOCOL           milliseconds (10000); http/protobuf
+        OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES                       what names this process (holdfast)
+        OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG                      which requests (parentbased_always_on)
+        OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER                           true, or none: no traces
+        OTEL_BSP_MAX_QUEUE_SIZE, _MAX_EXPORT_BATCH_SIZE, _SCHEDULE_DELAY, _EXPORT_TIMEOUT
+        """
+}

@@ -1,0 +1,34 @@
+import CommandLineSupport
+import Foundation
+import HoldfastGateway
+import HoldfastMetrics
+import HoldfastTracing
+import Logging
+import NIOCore
+
+extension GatewayProcess {
+    /// The way to the origins, and what makes spans for it and for the server.
+    ///
+    /// - Throws: ``CommandFailure`` if a variable of OpenTelemetry has a wrong value.
+    static func makeTransport(
+        _ settings: ServeSettings,
+        _ metrics: MetricsRegistry,
+        on group: any EventLoopGroup,
+        _ logger: Logger
+    ) throws -> (OriginTransport, RequestTracer?) {
+        let tracing: TracingConfiguration?
+        do {
+            tracing = try TracingConfiguration(environment: ProcessInfo.processInfo.environment)
+        } catch {
+            throw CommandFailure(error.description)
+        }
+        let configuration = OriginTransport.Configuration(settings.file, routes: settings.gateway.routes)
+        guard let tracing else {
+            return (try OriginTransport(configuration: configuration, group: group, logger: logger), nil)
+        }
+        let tracer = RequestTracer(tracing, version: HoldfastCommand.version, metrics: metrics, logger: logger)
+        let transport = try OriginTransport(configuration: configuration, group: group, logger: logger, tracer: tracer)
+        StandardStream.error.line("holdfast sending traces to \(tracing.endpoint)")
+        return (transport, tracer)
+    }
+}

@@ -1,0 +1,1 @@
+../HoldfastTracingTests/DecodedSpan.swift
