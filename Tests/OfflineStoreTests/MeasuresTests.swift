@@ -22,18 +22,15 @@ import Testing
         func count(_ name: String) throws -> Int {
             try factory.expectTimer("holdfast_store_\(name)_duration_seconds").values.count
         }
-        // Once the filter of keys is built, it says that they are not stored.
-        try await store.settle()
-        for number in 0..<10 { #expect(try await store.responses.lookup(try cacheKey("/\(number)")).isEmpty) }
-        #expect(try count("read") == 0)
         let before = try count("write")
         for number in 0..<10 {
             try await store.store(draft(try cacheKey("/\(number)"), at: clock.now()), [pattern(100)])
         }
         #expect(try count("write") == before + 10)
         // They are in memory.
+        let first = try count("read")
         for number in 0..<10 { #expect(try await store.responses.lookup(try cacheKey("/\(number)")).count == 1) }
-        #expect(try count("read") == 0)
+        #expect(try count("read") == first)
         // Its body is not: four pieces are read, the first one with the body's opening.
         try await store.store(draft(try cacheKey("/long"), at: clock.now()), [pattern(4 * 65_536)])
         let long = try #require(try await store.responses.lookup(try cacheKey("/long")).first)
