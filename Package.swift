@@ -88,6 +88,12 @@ let package = Package(
     targets: [
         // zlib of the system, for content codings.
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"]), .yum(["zlib-devel"])]),
+        // libnghttp2 of the system, for HTTP/2. Only the gateway links it.
+        .systemLibrary(
+            name: "CNGHTTP2",
+            pkgConfig: "libnghttp2",
+            providers: [.apt(["libnghttp2-dev"]), .yum(["libnghttp2-devel"]), .brew(["libnghttp2"])]
+        ),
         // Functions with a variable number of arguments, which GRDBSQLite does not declare.
         .systemLibrary(
             name: "CSQLiteConfiguration",
@@ -167,9 +173,9 @@ let package = Package(
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
-                "HoldfastTracing", httpTypes, instrumentation, nioCore, nioPosix, nioSSL, logging, serviceLifecycle,
-                tracing,
+                "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration",
+                "HoldfastMetrics", "HoldfastTracing", httpTypes, instrumentation, nioCore, nioPosix, nioSSL, logging,
+                serviceLifecycle, tracing,
             ],
             swiftSettings: settings
         ),

@@ -66,7 +66,7 @@ extension AccessLogEntry {
         target = request.target
         authority = request.authority
         scheme = "http"
-        protocolVersion = request.receivedProtocol == .http10 ? "1.0" : "1.1"
+        protocolVersion = request.receivedProtocol.version
         agent = request.fields[.userAgent]
         referer = request.fields[.referer]
         if case .length(let length) = request.content { requestSize = length }

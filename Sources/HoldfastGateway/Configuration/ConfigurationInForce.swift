@@ -26,7 +26,9 @@ final class ConfigurationInForce: Sendable {
         let digits = String(instance, radix: 16)
         let ownName = configuration.pseudonym + "-" + String(repeating: "0", count: 8 - digits.count) + digits
         self.ownName = ownName
-        vias = (0...1).map { HTTPField(name: .viaGateway, value: "1.\($0) \(ownName)") }
+        vias = GatewayRequest.ReceivedProtocol.allCases.map {
+            HTTPField(name: .viaGateway, value: "\($0.version) \(ownName)")
+        }
         via = "1.1 \(configuration.pseudonym)"
     }
 

@@ -6,7 +6,7 @@ import NIOCore
 /// a ``ClientExchange`` for each request, and watches over the client's deadlines.
 ///
 /// ``HTTP1ResponseWriter`` writes the responses. All of it runs on the channel's event loop.
-final class ConnectionHandler: ChannelInboundHandler, RequestContent {
+final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, RequestContent {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -194,7 +194,27 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         case .waitForRequest: read(.request)
         case .waitForHead: read(.head)
         case .close: close()
+        case .changeProtocol(let bytes): beginHTTP2(with: bytes)
         }
+    }
+
+    /// Makes place for the handler of HTTP/2.
+    ///
+    /// - Parameter bytes: what the client has sent so far.
+    private func beginHTTP2(with bytes: ByteBuffer) {
+        guard let context else { return }
+        let connection = HTTP2Connection(service: service, session: session, number: number)
+        let pipeline = context.pipeline.syncOperations
+        do {
+            try pipeline.addHandler(connection, position: .after(self))
+        } catch {
+            return context.close(promise: nil)
+        }
+        let isReading = readAt != nil
+        pipeline.removeHandler(context: context, promise: nil)
+        connection.receive(bytes)
+        // Otherwise the end of the reading comes to it by itself.
+        if !isReading { connection.endReading() }
     }
 
     private func begin(_ head: RequestHead) {
@@ -227,19 +247,9 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
     private func refuse(_ refusal: MessageRefusal) {
         deadline.stop()
         writer.begin(nil)
-        let inForce = service.inForce
-        var context = GatewayService.ResponseContext(inForce, nil)
-        context.requestID = inForce.requestID(of: nil, from: client)
-        let (head, content) = service.problemResponse(Problem(refusal), context)
-        let response = GatewayResponse.whole(head, content)
-        let now = NIODeadline.now()
-        var record = ExchangeRecord(client: session.client, route: RouteLabels.none, start: readAt ?? now, end: now)
-        record.requestID = context.requestID
-        record.place = nextPlace
+        let place = nextPlace
         requestCount += 1
-        record.take(response)
-        telemetry.record(record)
-        writer.respond(with: response)
+        writer.respond(with: session.refuse(refusal, since: readAt ?? .now(), at: place))
     }
 
     // MARK: The exchange

@@ -85,6 +85,8 @@ struct ConnectionMachine {
         /// Ask the channel for bytes: a part of the next request's head has come.
         case waitForHead
         case close
+        /// The client speaks HTTP/2, and has sent these bytes. RFC 9113 §3.3
+        case changeProtocol(ByteBuffer)
     }
 
     private struct Exchange {
@@ -259,6 +261,7 @@ struct ConnectionMachine {
     /// Begins the next request that was received, if there is one.
     mutating func beginRequest() -> BeginRequestAction {
         guard case .idle = state else { return .none }
+        if !hasBegun, let action = recogniseHTTP2() { return action }
         do throws(MessageRefusal) {
             guard let head = try decoder.nextHead() else {
                 let isInsideHead = decoder.isInsideMessage
@@ -283,6 +286,19 @@ struct ConnectionMachine {
             return .refuse(refuse(error))
         }
     }
+
+    /// Looks for the preface of HTTP/2 at the beginning of a connection.
+    private mutating func recogniseHTTP2() -> BeginRequestAction? {
+        let known = decoder.undecoded
+        guard known.readableBytes > 0, known.readableBytesView.starts(with: Self.preface.prefix(known.readableBytes))
+        else { return nil }
+        guard known.readableBytes >= Self.preface.count else { return isInputClosed ? nil : .waitForHead }
+        state = .closed
+        return .changeProtocol(known)
+    }
+
+    /// RFC 9113 §3.4. No method of HTTP/1 is 'PRI'.
+    private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
     private mutating func refuse(_ refusal: MessageRefusal) -> MessageRefusal {
         state = .exchange(Exchange(isKeptAlive: false, owesContinue: false, content: .givenUp))

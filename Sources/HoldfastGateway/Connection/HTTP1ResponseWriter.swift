@@ -120,7 +120,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     }
 
     func write(_ content: ByteBuffer) -> EventLoopFuture<Void>? {
-        do throws(ResponseFraming.Overrun) {
+        do throws(ResponseContent.Overrun) {
             guard let bytes = try framing?.bytes(of: content) else { return nil }
             output.put(bytes)
         } catch {

@@ -3,9 +3,19 @@ import HTTPTypes
 /// A client's request, whatever protocol it came by, without its content.
 struct GatewayRequest: Hashable {
     /// The protocol that a request came by, as `Via` names it. RFC 9110 §7.6.3
-    enum ReceivedProtocol: Int {
+    enum ReceivedProtocol: Int, CaseIterable {
         case http10
         case http11
+        case http2
+
+        /// The version, as logs, metrics and traces write it.
+        var version: String {
+            switch self {
+            case .http10: "1.0"
+            case .http11: "1.1"
+            case .http2: "2"
+            }
+        }
     }
 
     /// The content that follows the head.

@@ -42,7 +42,7 @@ struct RequestTrace: Sendable {
         span.set("url.scheme", .string("http"))
         // A query may have credentials.
         span.set("url.path", .string(String(request.target.prefix { $0 != "?" })))
-        span.set("network.protocol.version", .string(request.receivedProtocol == .http10 ? "1.0" : "1.1"))
+        span.set("network.protocol.version", .string(request.receivedProtocol.version))
         if let authority = request.authority {
             let host = RequestedHost(authority)
             span.set("server.address", .string(host.name))

@@ -59,12 +59,20 @@ struct FieldBlock {
     static func field(_ line: UnsafeRawBufferPointer) throws(MessageRefusal) -> HTTPField {
         guard let first = line.first, !first.isWhitespace else { throw MessageRefusal(.fieldFolding) }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":"), from: 0) else { throw MessageRefusal(.fieldLine) }
-        guard let name = FieldNameTable.name(line.part(0..<colon)) else { throw MessageRefusal(.fieldLine) }
-        var (start, end) = (colon + 1, line.count)
-        guard line.part(start..<end).allSatisfy(\.isFieldValueByte) else { throw MessageRefusal(.fieldValue) }
-        while start < end, line[start].isWhitespace { start += 1 }
-        while end > start, line[end - 1].isWhitespace { end -= 1 }
-        let value = line.part(start..<end)
+        return try field(line.part(0..<colon), line.part(colon + 1..<line.count))
+    }
+
+    /// Judges a name and a value, whatever the protocol they came by. RFC 9110 §5.1 and §5.5
+    static func field(
+        _ name: UnsafeRawBufferPointer,
+        _ value: UnsafeRawBufferPointer
+    ) throws(MessageRefusal) -> HTTPField {
+        guard let name = FieldNameTable.name(name) else { throw MessageRefusal(.fieldLine) }
+        guard value.allSatisfy(\.isFieldValueByte) else { throw MessageRefusal(.fieldValue) }
+        var (start, end) = (0, value.count)
+        while start < end, value[start].isWhitespace { start += 1 }
+        while end > start, value[end - 1].isWhitespace { end -= 1 }
+        let value = value.part(start..<end)
         // Nearly all values consist of bytes that every reader decodes alike.
         guard value.allSatisfy({ $0 < 0x7F && ($0 >= 0x20 || $0 == 0x09) }) else {
             return HTTPField(name: name, lenientValue: value)

@@ -38,6 +38,9 @@ struct RequestDecoder {
         if case .startLine = state { pending.readableBytes > 0 } else { true }
     }
 
+    /// The bytes received and not decoded yet.
+    var undecoded: ByteBuffer { pending }
+
     /// The number of bytes received and not decoded yet.
     var undecodedCount: Int { pending.readableBytes }
 
@@ -162,10 +165,8 @@ struct RequestLine: Hashable {
 
     var method: HTTPRequest.Method
     var target: Target
-    /// 0 or 1; a later minor version is treated as 1.
-    var minorVersion: Int
-
-    var receivedProtocol: GatewayRequest.ReceivedProtocol { minorVersion == 0 ? .http10 : .http11 }
+    /// A later minor version of HTTP/1 is treated as HTTP/1.1.
+    var receivedProtocol: GatewayRequest.ReceivedProtocol
 
     init(_ line: ByteBuffer) throws(MessageRefusal) {
         self = try line.withUnsafeReadableBytes { bytes throws(MessageRefusal) in try RequestLine(bytes) }
@@ -177,15 +178,29 @@ struct RequestLine: Hashable {
             bytes.firstIndex(of: .space, from: targetEnd + 1) == nil
         else { throw MessageRefusal(.startLine) }
         guard let method = Self.method(bytes.part(0..<methodEnd)) else { throw MessageRefusal(.method) }
-        self.minorVersion = try Self.minorVersion(bytes.part((targetEnd + 1)..<bytes.count), status: 505)
+        let minorVersion = try Self.minorVersion(bytes.part((targetEnd + 1)..<bytes.count), status: 505)
+        try self.init(
+            method,
+            target: bytes.part((methodEnd + 1)..<targetEnd),
+            minorVersion == 0 ? .http10 : .http11
+        )
+    }
+
+    /// Judges the parts of a request line, whatever the protocol it came by.
+    init(
+        _ method: HTTPRequest.Method,
+        target: UnsafeRawBufferPointer,
+        _ receivedProtocol: GatewayRequest.ReceivedProtocol
+    ) throws(MessageRefusal) {
         // A gateway opens no tunnels to destinations that clients choose.
         guard method.rawValue != "CONNECT" else { throw MessageRefusal(.method, status: 501) }
         self.method = method
-        self.target = try Self.target(bytes.part((methodEnd + 1)..<targetEnd), method)
+        self.target = try Self.target(target, method)
+        self.receivedProtocol = receivedProtocol
     }
 
     /// - Returns: `nil` if it is not a token. RFC 9110 §9.1
-    private static func method(_ bytes: UnsafeRawBufferPointer) -> HTTPRequest.Method? {
+    static func method(_ bytes: UnsafeRawBufferPointer) -> HTTPRequest.Method? {
         if bytes.elementsEqual("GET".utf8) { return .get }
         guard !bytes.isEmpty, bytes.allSatisfy(\.isTokenByte) else { return nil }
         return HTTPRequest.Method(String(decoding: bytes, as: UTF8.self))

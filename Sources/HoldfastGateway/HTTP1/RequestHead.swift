@@ -27,7 +27,7 @@ extension RequestHead {
             authority = value
             hasHost = true
         }
-        guard hasHost || line.minorVersion == 0 else { throw MessageRefusal(.host) }
+        guard hasHost || line.receivedProtocol == .http10 else { throw MessageRefusal(.host) }
         let target: String
         switch line.target {
         case .origin(let text): target = text
@@ -37,7 +37,19 @@ extension RequestHead {
             target = pathAndQuery
             authority = named
         }
-        self.framing = try Framing(fields, minorVersion: line.minorVersion) ?? .none
+        let framing = try Framing(fields, minorVersion: line.receivedProtocol == .http10 ? 0 : 1) ?? .none
+        try self.init(line, target: target, authority: authority, fields, framing)
+    }
+
+    /// Combines what was judged, whatever the protocol it came by.
+    init(
+        _ line: RequestLine,
+        target: String,
+        authority: String?,
+        _ fields: HTTPFields,
+        _ framing: Framing
+    ) throws(MessageRefusal) {
+        self.framing = framing
         let content: GatewayRequest.Content =
             switch framing {
             case .none, .untilClose: .none
@@ -53,17 +65,17 @@ extension RequestHead {
             content: content
         )
         let connection = ConnectionOptions(fields)
-        self.isKeptAlive = !connection.closes && (line.minorVersion > 0 || connection.keepsAlive)
+        self.isKeptAlive = !connection.closes && (line.receivedProtocol != .http10 || connection.keepsAlive)
         let expectations = fields.listMembers(.expect)
         guard expectations.allSatisfy({ $0 == "100-continue" }) else {
             throw MessageRefusal(.expectation, status: 417)
         }
         // RFC 9110 §10.1.1: it has no meaning in HTTP/1.0.
-        self.expectsContinue = !expectations.isEmpty && line.minorVersion > 0 && framing != .none
+        self.expectsContinue = !expectations.isEmpty && line.receivedProtocol != .http10 && framing != .none
     }
 
     /// A host and an optional port, without user information. RFC 9110 §4.2.4 and §7.2
-    private static func authority(_ host: HTTPField) -> String? {
+    static func authority(_ host: HTTPField) -> String? {
         let text = host.withUnsafeBytesOfValue {
             $0.allSatisfy(\.isVisible) ? String(decoding: $0, as: UTF8.self) : nil
         }

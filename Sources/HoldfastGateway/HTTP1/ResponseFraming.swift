@@ -4,16 +4,11 @@ import NIOCore
 /// How the content of one response to a client is delimited. Its head announces that. RFC 9112 §6
 struct ResponseFraming {
     private enum Delimiting {
-        case nothing
-        case length(rest: Int64)
-        case chunked
-        case close
+        case nothing, length, chunked, close
     }
 
-    private var delimiting: Delimiting
-    /// Whether `Content-Length` is written for a response without content: it states the length
-    /// that a GET would have. RFC 9110 §8.6
-    private let passesLength: Bool
+    private let delimiting: Delimiting
+    private var content: ResponseContent
     /// Whether the connection ends with this response.
     let closes: Bool
     private let minorVersion: Int
@@ -26,15 +21,15 @@ struct ResponseFraming {
     ///   - isKeptAlive: whether the connection may take another request.
     init(_ code: Int, to method: HTTPRequest.Method?, minorVersion: Int, length: Int64?, isKeptAlive: Bool) {
         self.minorVersion = minorVersion
-        passesLength = method == .head || code == 304
-        if passesLength || code == 204 {
+        content = ResponseContent(code, to: method, length: length)
+        if !content.isWritten {
             delimiting = .nothing
-        } else if let length {
-            delimiting = .length(rest: length)
+        } else if length != nil {
+            delimiting = .length
         } else {
             delimiting = minorVersion > 0 ? .chunked : .close
         }
-        if case .close = delimiting { closes = true } else { closes = !isKeptAlive }
+        closes = delimiting == .close || !isKeptAlive
     }
 
     /// The head as bytes.
@@ -53,14 +48,14 @@ struct ResponseFraming {
 
     private func write(_ head: GatewayResponseHead, to bytes: inout HeadWriter) {
         bytes.writeStatusLine(head.response.status)
-        bytes.writeFields(head) { passesLength || $0 != "content-length" }
+        bytes.writeFields(head) { content.passesLength || $0 != "content-length" }
         writeEnd(&bytes)
     }
 
     /// Writes the fields that delimit content and connection, and the end of the head.
     func writeEnd(_ bytes: inout HeadWriter) {
         switch delimiting {
-        case .length(let rest): bytes.writeField("Content-Length", String(rest))
+        case .length: bytes.writeField("Content-Length", String(content.rest ?? 0))
         case .chunked: bytes.writeField("Transfer-Encoding", "chunked")
         case .nothing, .close: break
         }
@@ -74,33 +69,26 @@ struct ResponseFraming {
 
     /// Whether the end of the connection is the end of the content. Then a client cannot notice
     /// missing content. RFC 9112 §8
-    var endsWithConnection: Bool { if case .close = delimiting { true } else { false } }
+    var endsWithConnection: Bool { delimiting == .close }
 
     /// The bytes that are written for a piece of content; `nil` for a response without content.
     ///
-    /// - Throws: ``Overrun`` if the content is longer than announced.
-    mutating func bytes(of content: ByteBuffer) throws(Overrun) -> ByteBuffer? {
+    /// - Throws: ``ResponseContent/Overrun`` if the content is longer than announced.
+    mutating func bytes(of piece: ByteBuffer) throws(ResponseContent.Overrun) -> ByteBuffer? {
+        guard try content.take(piece.readableBytes) else { return nil }
         switch delimiting {
-        case .nothing:
-            return nil
-        case .length(let rest):
-            guard Int64(content.readableBytes) <= rest else { throw Overrun() }
-            delimiting = .length(rest: rest - Int64(content.readableBytes))
-            return content.readableBytes > 0 ? content : nil
-        case .chunked:
-            return content.readableBytes > 0 ? .chunk(content) : nil
-        case .close:
-            return content
+        case .nothing: return nil
+        case .length: return piece.readableBytes > 0 ? piece : nil
+        case .chunked: return piece.readableBytes > 0 ? .chunk(piece) : nil
+        case .close: return piece
         }
     }
 
-    struct Overrun: Error {}
-
     /// Whether all announced content was written.
-    var isComplete: Bool { if case .length(let rest) = delimiting { rest == 0 } else { true } }
+    var isComplete: Bool { content.isComplete }
 
     /// The bytes that are written after the content.
-    var end: ByteBuffer? { if case .chunked = delimiting { .lastChunk } else { nil } }
+    var end: ByteBuffer? { delimiting == .chunked ? .lastChunk : nil }
 }
 
 extension HeadWriter {

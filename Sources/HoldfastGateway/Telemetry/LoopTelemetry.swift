@@ -63,7 +63,7 @@ final class LoopTelemetry {
             route: record.route,
             method: RequestLabels.number(of: record.request?.method),
             status: record.status ?? 0,
-            version: record.request?.receivedProtocol == .http10 ? 0 : 1,
+            version: (record.request?.receivedProtocol ?? .http11).rawValue,
             error: record.errorType
         )
         let number = numbers.durations.number(of: labels)

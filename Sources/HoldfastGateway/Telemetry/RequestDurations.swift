@@ -15,7 +15,7 @@ struct RequestLabels: Hashable, Sendable {
     var error: String?
 
     static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "_OTHER"]
-    static let versions = ["1.0", "1.1"]
+    static let versions = GatewayRequest.ReceivedProtocol.allCases.map(\.version)
 
     static func number(of method: HTTPRequest.Method?) -> Int {
         if method == .get { return 0 }

@@ -1,0 +1,23 @@
+import NIOCore
+
+extension ClientSession {
+    /// The response to bytes that are no valid request: there is no exchange for them. It is counted
+    /// and logged.
+    func refuse(
+        _ refusal: MessageRefusal,
+        since start: NIODeadline,
+        at place: ExchangeRecord.Place
+    ) -> GatewayResponse {
+        let inForce = service.inForce
+        var context = GatewayService.ResponseContext(inForce, nil)
+        context.requestID = inForce.requestID(of: nil, from: client.address)
+        let (head, content) = service.problemResponse(Problem(refusal), context)
+        let response = GatewayResponse.whole(head, content)
+        var record = ExchangeRecord(client: client, route: RouteLabels.none, start: start, end: .now())
+        record.requestID = context.requestID
+        record.place = place
+        record.take(response)
+        telemetry.record(record)
+        return response
+    }
+}

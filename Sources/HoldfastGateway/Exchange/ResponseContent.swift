@@ -1,0 +1,40 @@
+import HTTPTypes
+
+/// How much content a response has, whatever the client's protocol. RFC 9110 §6.4.1
+struct ResponseContent {
+    /// Whether content is written.
+    let isWritten: Bool
+    /// Whether the `Content-Length` of the response itself passes: of a response without content it
+    /// states the length that a GET would have. RFC 9110 §8.6
+    let passesLength: Bool
+    /// The bytes that are still to come; `nil` if the length is not known.
+    private(set) var rest: Int64?
+
+    /// - Parameters:
+    ///   - code: the response's status.
+    ///   - method: the request's method; `nil` if no request could be read.
+    ///   - length: the length of the content, if it is known.
+    init(_ code: Int, to method: HTTPRequest.Method?, length: Int64?) {
+        passesLength = method == .head || code == 304
+        isWritten = !passesLength && code != 204
+        rest = isWritten ? length : 0
+    }
+
+    /// Takes a piece of the content.
+    ///
+    /// - Returns: whether it is written.
+    /// - Throws: ``Overrun`` if the content is longer than announced.
+    mutating func take(_ count: Int) throws(Overrun) -> Bool {
+        guard isWritten else { return false }
+        if let rest {
+            guard Int64(count) <= rest else { throw Overrun() }
+            self.rest = rest - Int64(count)
+        }
+        return true
+    }
+
+    struct Overrun: Error {}
+
+    /// Whether all announced content was written.
+    var isComplete: Bool { rest ?? 0 == 0 }
+}

@@ -1,0 +1,472 @@
+import CNGHTTP2
+import HTTPCache
+import HTTPTypes
+import NIOCore
+
+/// One client's HTTP/2 connection. ``HTTP2Session`` reads and writes its frames; this class begins a
+/// ``ClientExchange`` for each request, and watches over the client. RFC 9113
+///
+/// All of it runs on the channel's event loop. What is to be sent is sent once for each round of
+/// the loop, and never from within a call of nghttp2.
+final class HTTP2Connection: ChannelInboundHandler, Flushing {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// How long a client may take.
+    struct Limits {
+        let request, lateRequest, head, content, write, closing: TimeAmount
+        /// How often clients with requests under way are looked at.
+        let interval: TimeAmount
+
+        init(_ timeouts: GatewayConfiguration.Timeouts) {
+            request = timeouts.request.timeAmount
+            lateRequest = timeouts.lateRequest.timeAmount
+            head = timeouts.head.timeAmount
+            content = timeouts.content.timeAmount
+            write = timeouts.write.timeAmount
+            closing = timeouts.closing.timeAmount
+            let least = min(head, content, timeouts.slowContent.timeAmount, write)
+            interval = max(min(.nanoseconds(least.nanoseconds / 4), .seconds(5)), .milliseconds(10))
+        }
+    }
+
+    private enum State {
+        case open
+        /// The client's bytes are dropped for a while, so that it gets the last frames before it
+        /// gets a reset.
+        case lingering(rest: Int)
+        case closed
+    }
+
+    /// Bytes that are sent before other connections have their turn, and before the system is
+    /// asked whether the client takes them. RFC 9113 §5.2.2
+    private static let (turn, piece) = (256 << 10, 64 << 10)
+    /// Content up to this size is copied behind its frame's head, which costs less than one more
+    /// piece for the system.
+    private static let copied = 4 << 10
+
+    let service: GatewayService
+    private let session: ClientSession
+    private let output: ConnectionOutput
+    private let limits: Limits
+    private let settings: HTTP2Session.Settings
+    private let places: HTTP2Places
+    private var context: ChannelHandlerContext?
+    private var state = State.open
+    private var frames: HTTP2Session?
+    private var streams: [Int32: HTTP2Stream] = [:]
+    private var section: HTTP2FieldSection
+    private var patience = HTTP2Patience(at: .now())
+    private let number: Int64
+    private var requestCount: Int64 = 0
+
+    private let watchdog = Deadline()
+    /// Since when no request is under way.
+    private var idleSince = NIODeadline.now()
+    /// Since when a request's fields have begun and are not complete.
+    private var fieldsSince: NIODeadline?
+    private var isDraining = false
+    /// When the bytes came that are being read; `nil` if none are.
+    private var readAt: NIODeadline?
+    private var isReadWanted = false
+    /// Whether nghttp2 is being called.
+    private var isBusy = false
+    private var isFlushScheduled = false
+    /// Bytes to send that are not in ``output`` yet.
+    private var pending = ByteBuffer()
+    /// What was sent in this turn, and since the system was last asked.
+    private var (turnCount, pieceCount) = (0, 0)
+
+    /// - Parameters:
+    ///   - session: of the client.
+    ///   - number: the connection's number.
+    init(service: GatewayService, session: ClientSession, number: Int64) {
+        self.service = service
+        self.session = session
+        self.number = number
+        let configuration = service.configuration
+        limits = Limits(configuration.timeouts)
+        settings = HTTP2Session.Settings()
+        places = HTTP2Places(settings.concurrentStreams)
+        section = HTTP2FieldSection(limits: configuration.messageLimits)
+        output = ConnectionOutput(
+            round: .of(session.executor.eventLoop),
+            patience: configuration.timeouts.write.timeAmount
+        )
+    }
+
+    var eventLoop: any EventLoop { session.executor.eventLoop }
+
+    /// The time of what is being handled.
+    var now: NIODeadline { readAt ?? .now() }
+
+    // MARK: Events of the channel
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        output.open(context)
+        watchdog.whenPassed { [unowned self] in look() }
+        frames = HTTP2Session(for: self, settings)
+        if context.channel.isActive { begin() }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end()
+        self.context = nil
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        begin()
+        context.fireChannelActive()
+    }
+
+    private func begin() {
+        guard frames != nil else { return close() }
+        idleSince = .now()
+        watch()
+        schedule()
+        read()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        receive(unwrapInboundIn(data))
+    }
+
+    /// Takes bytes of the client.
+    func receive(_ bytes: ByteBuffer) {
+        output.beginReading()
+        isReadWanted = false
+        readAt = .now()
+        switch state {
+        case .open:
+            guard let frames else { return }
+            isBusy = true
+            let isUnderstood = frames.receive(bytes)
+            isBusy = false
+            // What was decoded of it is ended too.
+            if !isUnderstood { frames.terminate(NGHTTP2_ENHANCE_YOUR_CALM) }
+        case .lingering(let rest):
+            state = .lingering(rest: rest - bytes.readableBytes)
+            if rest <= bytes.readableBytes { context?.close(promise: nil) }
+        case .closed:
+            break
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        endReading()
+        context.fireChannelReadComplete()
+    }
+
+    /// Sends what the bytes have brought about.
+    func endReading() {
+        send()
+        output.endReading()
+        watch()
+        readAt = nil
+        if !output.isHeldBack { read() }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable, output.resume() {
+            send()
+            output.flushSoon()
+            if !output.isHeldBack { read() }
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        // A client that sends no more has no more to say: nothing of HTTP/2 is done half-closed.
+        case ChannelEvent.inputClosed: context.close(promise: nil)
+        case is DrainEvent: drain()
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    /// The client has gone: its exchanges end.
+    private func end() {
+        state = .closed
+        watchdog.release()
+        frames = nil
+        let open = streams
+        streams = [:]
+        for stream in open.values { _ = stream.close() }
+        output.release()
+    }
+
+    private func read() {
+        guard !isReadWanted else { return }
+        isReadWanted = true
+        context?.read()
+    }
+
+    // MARK: Sending
+
+    /// Sends what there is when the loop's round is over.
+    private func schedule() {
+        guard !isBusy, !isFlushScheduled, readAt == nil else { return }
+        isFlushScheduled = true
+        LoopRound.of(eventLoop).flush(self)
+    }
+
+    func flush() {
+        isFlushScheduled = false
+        send()
+        output.flush()
+        watch()
+    }
+
+    private func send() {
+        guard !isBusy, case .open = state, let frames, !output.isHeldBack else { return }
+        turnCount = 0
+        var goesOn = true
+        while goesOn, frames.wantsToSend, turnCount < Self.turn, !output.isHeldBack {
+            pieceCount = 0
+            isBusy = true
+            goesOn = frames.send()
+            isBusy = false
+            putPending()
+            output.holdBack()
+        }
+        guard case .open = state else { return }
+        if !goesOn || frames.isOver { return linger() }
+        if isDraining, streams.isEmpty, !isAwaitingPing { return linger() }
+        if frames.wantsToSend, !output.isHeldBack, turnCount >= Self.turn {
+            session.executor.perform { [weak self] in self?.flush() }
+        }
+    }
+
+    private func putPending() {
+        guard pending.readableBytes > 0 else { return }
+        output.put(pending)
+        pending = ByteBuffer()
+    }
+
+    func send(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard pieceCount < Self.piece else { return false }
+        count(bytes.count)
+        pending.writeBytes(bytes)
+        return true
+    }
+
+    func sendContent(_ head: UnsafeBufferPointer<UInt8>, _ count: Int, of stream: HTTP2Stream) -> Bool {
+        guard pieceCount < Self.piece else { return false }
+        self.count(head.count + count)
+        pending.writeBytes(head)
+        stream.takeContent(count) { bytes in
+            if bytes.readableBytes <= Self.copied {
+                pending.writeImmutableBuffer(bytes)
+            } else {
+                putPending()
+                output.put(bytes)
+            }
+        }
+        patience.earn()
+        return true
+    }
+
+    private func count(_ bytes: Int) {
+        turnCount += bytes
+        pieceCount += bytes
+    }
+
+    // MARK: What streams ask for
+
+    func respond(_ stream: HTTP2Stream, _ fields: HTTP2FieldList, hasContent: Bool) {
+        frames?.respond(stream.id, fields, hasContent ? stream : nil)
+        schedule()
+    }
+
+    func inform(_ stream: HTTP2Stream, _ fields: HTTP2FieldList) {
+        frames?.inform(stream.id, fields)
+        schedule()
+    }
+
+    func resume(_ stream: HTTP2Stream) {
+        frames?.resume(stream.id)
+        schedule()
+    }
+
+    func reset(_ stream: HTTP2Stream) {
+        frames?.reset(stream.id, NGHTTP2_INTERNAL_ERROR)
+        schedule()
+    }
+
+    func consume(_ count: Int, of stream: HTTP2Stream) {
+        frames?.consume(stream.id, count)
+        schedule()
+    }
+
+    // MARK: Time, and the end
+
+    /// Looks at the client again when it may be late.
+    func watch() {
+        guard case .open = state else { return }
+        let isIdle = streams.isEmpty && fieldsSince == nil
+        watchdog.set(isIdle ? idleSince + idleLimit : .now() + limits.interval, on: eventLoop)
+    }
+
+    private var idleLimit: TimeAmount { isDraining ? min(limits.request, limits.lateRequest) : limits.request }
+
+    private func look() {
+        guard case .open = state else {
+            context?.close(promise: nil)
+            return
+        }
+        let now = NIODeadline.now()
+        if streams.isEmpty, fieldsSince == nil, now - idleSince >= idleLimit { return finish() }
+        if let fieldsSince, now - fieldsSince > limits.head {
+            frames?.terminate(NGHTTP2_ENHANCE_YOUR_CALM)
+        }
+        for stream in streams.values where stream.isStalled(at: now, limits) {
+            frames?.reset(stream.id, NGHTTP2_CANCEL)
+        }
+        watch()
+        schedule()
+    }
+
+    /// Whether the client may have begun requests that have not come yet.
+    private var isAwaitingPing = false
+
+    private func drain() {
+        guard !isDraining else { return }
+        isDraining = true
+        isAwaitingPing = true
+        frames?.announceEnd()
+        // A client that does not answer in this time gets the end without its answer.
+        if streams.isEmpty { idleSince = .now() }
+        eventLoop.assumeIsolated().scheduleTask(in: limits.lateRequest) { [weak self] in self?.answerPing() }
+        watch()
+        schedule()
+    }
+
+    /// Ends an idle connection.
+    private func finish() {
+        isDraining = true
+        isAwaitingPing = false
+        frames?.takeNoMore()
+        schedule()
+    }
+
+    /// Ends the connection once the client has got what was sent.
+    private func linger() {
+        guard case .open = state else { return }
+        state = .lingering(rest: service.configuration.discardedContentLimit)
+        let open = streams
+        streams = [:]
+        for stream in open.values { _ = stream.close() }
+        output.closeSending { [weak self] in
+            guard let self else { return }
+            watchdog.set(.now() + limits.closing, on: eventLoop)
+        }
+        read()
+    }
+
+    private func close() { context?.close(promise: nil) }
+}
+
+// MARK: What the frames mean
+
+extension HTTP2Connection: HTTP2SessionUser {
+    func beginFrame(_ frame: nghttp2_frame_hd) {
+        let flags = UInt32(frame.flags)
+        switch UInt32(frame.type) {
+        case NGHTTP2_HEADERS.rawValue, NGHTTP2_CONTINUATION.rawValue:
+            if fieldsSince == nil { fieldsSince = now }
+            // The fields are complete with the last of these frames.
+            if UInt32(frame.type) == NGHTTP2_CONTINUATION.rawValue { spend(.frame) }
+        case NGHTTP2_DATA.rawValue:
+            if frame.length == 0, flags & NGHTTP2_FLAG_END_STREAM.rawValue == 0 { spend(.frame) }
+        default:
+            spend(.frame)
+        }
+    }
+
+    private func spend(_ cost: HTTP2Patience.Cost) {
+        if !patience.spend(cost, at: now) { frames?.terminate(NGHTTP2_ENHANCE_YOUR_CALM) }
+    }
+
+    func beginFields() { section.clear() }
+
+    func take(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
+        section.append(name, value)
+    }
+
+    func beginRequest(_ id: Int32, endsStream: Bool) {
+        fieldsSince = nil
+        guard let frames else { return }
+        guard let place = places.take() else { return frames.reset(id, NGHTTP2_REFUSED_STREAM) }
+        let at = ExchangeRecord.Place(connection: number, request: requestCount + 1)
+        requestCount += 1
+        let configuration = service.configuration
+        let pace = UploadPace(rate: configuration.uploadRate, patience: configuration.timeouts.slowContent.timeAmount)
+        do throws(MessageRefusal) {
+            let head = try section.head(endsStream: endsStream)
+            let stream = HTTP2Stream(id, on: self, head, place, pace)
+            streams[id] = stream
+            let exchange = ClientExchange(
+                head.request,
+                of: session,
+                content: stream,
+                to: stream,
+                since: now,
+                at: at
+            )
+            stream.exchange = exchange
+            exchange.begin()
+        } catch {
+            let stream = HTTP2Stream(id, on: self, nil, place, pace)
+            streams[id] = stream
+            stream.respond(with: session.refuse(error, since: now, at: at))
+        }
+    }
+
+    func takeContent(_ bytes: UnsafeBufferPointer<UInt8>, of id: Int32) {
+        if let stream = streams[id] { stream.receive(bytes) } else { frames?.consume(bytes.count) }
+    }
+
+    func endContent(of id: Int32) {
+        fieldsSince = nil
+        streams[id]?.endContent()
+    }
+
+    func openWindow() { for stream in streams.values { stream.openWindow() } }
+
+    func answerPing() {
+        guard isAwaitingPing, case .open = state else { return }
+        isAwaitingPing = false
+        frames?.takeNoMore()
+        schedule()
+    }
+
+    func sent(_ frame: nghttp2_frame_hd) {
+        let endsStream = UInt32(frame.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
+        switch UInt32(frame.type) {
+        case NGHTTP2_RST_STREAM.rawValue:
+            // A client can make the gateway reset its streams, instead of doing it itself.
+            spend(.reset)
+        case NGHTTP2_HEADERS.rawValue where endsStream, NGHTTP2_DATA.rawValue where endsStream:
+            // The rest of the request's content is not needed. RFC 9113 §8.1
+            if let frames, !frames.isRequestOver(frame.stream_id) { frames.reset(frame.stream_id, NGHTTP2_NO_ERROR) }
+        default:
+            break
+        }
+    }
+
+    func close(_ id: Int32, isComplete: Bool) {
+        guard let stream = streams.removeValue(forKey: id) else { return }
+        if stream.close(), !isComplete { spend(.reset) }
+        if streams.isEmpty { idleSince = now }
+    }
+}

@@ -1,0 +1,148 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+/// The fields of a request, collected while they are decoded. RFC 9113 §8.3.1
+///
+/// A connection decodes one section at a time, so all of its requests use the same memory.
+struct HTTP2FieldSection {
+    /// For each field the lengths of name and value as two numbers of 32 bits, then their bytes.
+    private var bytes = ByteBuffer()
+    private var lineLength = 0
+    private var blockLength = 0
+    private var count = 0
+    private let limits: MessageLimits
+
+    init(limits: MessageLimits) { self.limits = limits }
+
+    mutating func clear() {
+        bytes.clear()
+        (lineLength, blockLength, count) = (0, 0, 0)
+    }
+
+    /// Adds a field. One that exceeds the limits is only counted: the decoder's table must follow
+    /// the client's, so the rest is decoded too. RFC 9113 §10.5.1
+    ///
+    /// - Returns: `false` if the section is so large that decoding it is not worthwhile.
+    mutating func append(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
+        let length = name.count + value.count
+        if name.first == UInt8(ascii: ":") {
+            lineLength += length
+        } else {
+            blockLength += length + ": \r\n".utf8.count
+            count += 1
+        }
+        if refusal == nil {
+            bytes.writeInteger(UInt32(name.count))
+            bytes.writeInteger(UInt32(value.count))
+            bytes.writeBytes(name)
+            bytes.writeBytes(value)
+        }
+        return blockLength + lineLength <= 4 * (limits.fieldBlock + limits.startLine) && count <= 4 * limits.fieldCount
+    }
+
+    private var refusal: MessageRefusal? {
+        if lineLength > limits.startLine { return MessageRefusal(.startLineTooLong, status: 414) }
+        let isLarge = blockLength > limits.fieldBlock || count > limits.fieldCount
+        return isLarge ? MessageRefusal(.fieldsTooLarge, status: 431) : nil
+    }
+
+    /// The request's head, judged like one of HTTP/1.
+    ///
+    /// - Parameter endsStream: whether the request has no content.
+    func head(endsStream: Bool) throws(MessageRefusal) -> RequestHead {
+        if let refusal { throw refusal }
+        var parts = Parts()
+        try bytes.withUnsafeReadableBytes { bytes throws(MessageRefusal) in
+            var place = 0
+            while place < bytes.count {
+                let nameLength = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)))
+                let valueLength = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self)))
+                let value = place + 8 + nameLength
+                try parts.take(bytes.part(place + 8..<value), bytes.part(value..<value + valueLength))
+                place = value + valueLength
+            }
+        }
+        return try parts.head(endsStream: endsStream)
+    }
+}
+
+/// The parts of a request's head.
+private struct Parts {
+    private var method: HTTPRequest.Method?
+    private var target = ByteBuffer()
+    private var authority: String?
+    private var host: String?
+    private var hasScheme = false
+    private var fields = HTTPFields()
+
+    /// Fields of a connection of HTTP/1: here they are malformed. RFC 9113 §8.2.2
+    private static let connectionFields = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]
+
+    mutating func take(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(MessageRefusal) {
+        guard name.first == UInt8(ascii: ":") else { return try take(FieldBlock.field(name, value)) }
+        switch String(decoding: name, as: UTF8.self) {
+        case ":method":
+            guard let method = RequestLine.method(value) else { throw MessageRefusal(.method) }
+            self.method = method
+        case ":path":
+            target = ByteBuffer(bytes: value)
+        case ":scheme":
+            // The gateway's routes are for both, and name the origin's scheme.
+            guard ["http", "https"].contains(String(decoding: value, as: UTF8.self).lowercased()) else {
+                throw MessageRefusal(.target)
+            }
+            hasScheme = true
+        case ":authority":
+            authority = try Self.authority(FieldBlock.field(UnsafeRawBufferPointer(rebasing: name.dropFirst()), value))
+        default:
+            throw MessageRefusal(.fieldLine)
+        }
+    }
+
+    private static func authority(_ field: HTTPField) throws(MessageRefusal) -> String {
+        guard let authority = RequestHead.authority(field) else { throw MessageRefusal(.host) }
+        return authority
+    }
+
+    private mutating func take(_ field: HTTPField) throws(MessageRefusal) {
+        switch field.name.canonicalName {
+        case "host":
+            guard host == nil else { throw MessageRefusal(.host) }
+            host = try Self.authority(field)
+        case "cookie":
+            // A client may cut it into crumbs. Origins get one field. RFC 9113 §8.2.3
+            if let crumbs = fields[.cookie] {
+                fields[.cookie] = crumbs + "; " + field.value
+                return
+            }
+        case let name where Self.connectionFields.contains(name):
+            throw MessageRefusal(.fieldLine)
+        default:
+            break
+        }
+        fields.append(field)
+    }
+
+    func head(endsStream: Bool) throws(MessageRefusal) -> RequestHead {
+        guard let method else { throw MessageRefusal(.method) }
+        // A 'Host' that differs would lead programs behind this one to another resource.
+        guard let authority = authority ?? host, host?.lowercased() ?? authority.lowercased() == authority.lowercased()
+        else { throw MessageRefusal(.host) }
+        let line = try target.withUnsafeReadableBytes { target throws(MessageRefusal) in
+            try RequestLine(method, target: target, .http2)
+        }
+        let path: String
+        switch line.target {
+        case .origin(let text): path = text
+        case .asterisk: path = "*"
+        // RFC 9113 §8.3.1: it begins with a slash.
+        case .absolute: throw MessageRefusal(.target)
+        }
+        guard hasScheme else { throw MessageRefusal(.target) }
+        // Its end is the stream's. A length must agree with that.
+        let framing = try Framing(fields, minorVersion: 1) ?? (endsStream ? .none : .chunked)
+        if case .length(let length) = framing, endsStream, length > 0 { throw MessageRefusal(.contentLength) }
+        return try RequestHead(line, target: path, authority: authority, fields, framing)
+    }
+}

@@ -1,0 +1,286 @@
+import CNGHTTP2
+import NIOCore
+
+/// The frames and the header compression of one connection, by nghttp2. RFC 9113 and RFC 7541
+///
+/// It tells its ``HTTP2SessionUser`` what a client's frames mean, and gives it the bytes to send. It
+/// is used on the connection's event loop. The user must not call ``send()`` while it is being told
+/// something, because nghttp2 does not allow that.
+final class HTTP2Session {
+    /// What a connection announces to its client. RFC 9113 §6.5.2
+    struct Settings {
+        /// Requests at a time.
+        var concurrentStreams = 100
+        /// Bytes of content that a client may send before they are read, for each request.
+        var streamWindow = 64 << 10
+        /// The same for all requests of a connection. 1 MiB
+        var connectionWindow = 1 << 20
+        /// Bytes of a request's fields, each with 32 more.
+        var fieldSection = 64 << 10
+    }
+
+    private let session: OpaquePointer
+    fileprivate unowned let user: any HTTP2SessionUser
+
+    /// - Returns: `nil` if there is not enough memory.
+    init?(for user: any HTTP2SessionUser, _ settings: Settings) {
+        self.user = user
+        var session: OpaquePointer?
+        guard nghttp2_session_server_new2(&session, Self.callbacks.pointer, nil, Self.options.pointer) == 0,
+            let session
+        else { return nil }
+        self.session = session
+        nghttp2_session_set_user_data(session, Unmanaged.passUnretained(self).toOpaque())
+        var entries = [
+            (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.concurrentStreams),
+            (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.streamWindow),
+            (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.fieldSection),
+            // Priorities of the old kind made servers keep a tree. RFC 9218 §2.1
+            (NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1),
+        ].map { nghttp2_settings_entry(settings_id: Int32($0.0.rawValue), value: UInt32($0.1)) }
+        nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &entries, entries.count)
+        nghttp2_session_set_local_window_size(
+            session,
+            UInt8(NGHTTP2_FLAG_NONE.rawValue),
+            0,
+            Int32(settings.connectionWindow)
+        )
+    }
+
+    deinit { nghttp2_session_del(session) }
+
+    // MARK: Bytes
+
+    /// Takes bytes of the client.
+    ///
+    /// - Returns: `false` if they are no HTTP/2 at all, so that nothing can be answered.
+    func receive(_ bytes: ByteBuffer) -> Bool {
+        bytes.withUnsafeReadableBytes {
+            nghttp2_session_mem_recv(session, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count) >= 0
+        }
+    }
+
+    /// Has ``HTTP2SessionUser/send(_:)`` take what is to be sent, until it takes no more.
+    ///
+    /// - Returns: `false` if the connection cannot go on.
+    func send() -> Bool { nghttp2_session_send(session) == 0 }
+
+    /// Whether something is to be sent.
+    var wantsToSend: Bool { nghttp2_session_want_write(session) != 0 }
+
+    /// Whether the connection is over, by its own decision or the client's.
+    var isOver: Bool { nghttp2_session_want_read(session) == 0 && !wantsToSend }
+
+    // MARK: Streams
+
+    /// Begins a response.
+    ///
+    /// - Parameter stream: brings the content; `nil` if there is none.
+    func respond(_ id: Int32, _ fields: HTTP2FieldList, _ stream: HTTP2Stream?) {
+        let isSubmitted = fields.withFields { pointer, count in
+            guard let stream else { return nghttp2_submit_response(session, id, pointer, count, nil) == 0 }
+            var provider = nghttp2_data_provider()
+            provider.source.ptr = Unmanaged.passUnretained(stream).toOpaque()
+            provider.read_callback = Self.readContent
+            return nghttp2_submit_response(session, id, pointer, count, &provider) == 0
+        }
+        if !isSubmitted { reset(id, NGHTTP2_INTERNAL_ERROR) }
+    }
+
+    func inform(_ id: Int32, _ fields: HTTP2FieldList) {
+        _ = fields.withFields { pointer, count in
+            nghttp2_submit_headers(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, nil, pointer, count, nil)
+        }
+    }
+
+    /// More content is there, or its end.
+    func resume(_ id: Int32) { nghttp2_session_resume_data(session, id) }
+
+    func reset(_ id: Int32, _ code: nghttp2_error_code) {
+        nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, code.rawValue)
+    }
+
+    /// Whether the client has sent all of a request.
+    func isRequestOver(_ id: Int32) -> Bool { nghttp2_session_get_stream_remote_close(session, id) == 1 }
+
+    /// The client may send so much more content, on the stream and on the connection.
+    func consume(_ id: Int32, _ count: Int) { nghttp2_session_consume(session, id, count) }
+
+    /// The same for the connection alone, if the stream is over.
+    func consume(_ count: Int) { nghttp2_session_consume_connection(session, count) }
+
+    // MARK: The end
+
+    /// Says that the connection will take no more requests, and takes those under way to the client
+    /// all the same. RFC 9113 §6.8
+    func announceEnd() {
+        nghttp2_submit_shutdown_notice(session)
+        nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+    }
+
+    /// Takes no more requests, and finishes those that have come.
+    func takeNoMore() {
+        nghttp2_submit_goaway(
+            session,
+            UInt8(NGHTTP2_FLAG_NONE.rawValue),
+            nghttp2_session_get_last_proc_stream_id(session),
+            NGHTTP2_NO_ERROR.rawValue,
+            nil,
+            0
+        )
+    }
+
+    /// Ends the connection, with all of its requests.
+    func terminate(_ code: nghttp2_error_code) { nghttp2_session_terminate_session(session, code.rawValue) }
+}
+
+/// What ``HTTP2Session`` tells. It is told during ``HTTP2Session/receive(_:)`` and
+/// ``HTTP2Session/send()``.
+protocol HTTP2SessionUser: AnyObject {
+    /// A frame begins, of which only the first nine bytes have come.
+    func beginFrame(_ frame: nghttp2_frame_hd)
+    /// The fields of a stream begin: those of a request, or of its trailer section.
+    func beginFields()
+    /// - Returns: `false` if they are too many.
+    func take(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool
+    /// The fields of a request are complete.
+    func beginRequest(_ id: Int32, endsStream: Bool)
+    func takeContent(_ bytes: UnsafeBufferPointer<UInt8>, of id: Int32)
+    func endContent(of id: Int32)
+    /// The client may take more content of all streams than before, or of one.
+    func openWindow()
+    /// The client has seen all that was sent before a ping.
+    func answerPing()
+    /// A frame was sent.
+    func sent(_ frame: nghttp2_frame_hd)
+    /// - Parameter isComplete: whether both sides have sent all.
+    func close(_ id: Int32, isComplete: Bool)
+
+    /// Takes bytes to send.
+    ///
+    /// - Returns: `false` if the connection takes none for the moment.
+    func send(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool
+    /// Takes a DATA frame to send: its first bytes, and how many bytes of the stream's content
+    /// follow.
+    ///
+    /// - Returns: `false` if the connection takes none for the moment.
+    func sendContent(_ head: UnsafeBufferPointer<UInt8>, _ count: Int, of stream: HTTP2Stream) -> Bool
+}
+
+// MARK: Callbacks
+
+extension HTTP2Session {
+    /// Safe: it is made once, and then only read.
+    private struct Shared: @unchecked Sendable { let pointer: OpaquePointer? }
+
+    private static let options = Shared(
+        pointer: {
+            var options: OpaquePointer?
+            guard nghttp2_option_new(&options) == 0 else { return nil }
+            // Windows open when content was read, and not when it came.
+            nghttp2_option_set_no_auto_window_update(options, 1)
+            nghttp2_option_set_no_closed_streams(options, 1)
+            // No field of a response is indexed.
+            nghttp2_option_set_max_deflate_dynamic_table_size(options, 0)
+            return options
+        }()
+    )
+
+    private static let callbacks = Shared(
+        pointer: {
+            var callbacks: OpaquePointer?
+            guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
+            setReceivingCallbacks(callbacks)
+            setSendingCallbacks(callbacks)
+            return callbacks
+        }()
+    )
+
+    /// Safe: nghttp2 calls back only while a function of this object is running.
+    fileprivate static func user(_ data: UnsafeMutableRawPointer?) -> (any HTTP2SessionUser)? {
+        data.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue().user }
+    }
+
+    private static let goesOn: Int32 = 0
+    private static let fails = Int32(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+    private static let waits = Int32(NGHTTP2_ERR_WOULDBLOCK.rawValue)
+
+    private static func setReceivingCallbacks(_ callbacks: OpaquePointer?) {
+        nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, head, data in
+            if let head { HTTP2Session.user(data)?.beginFrame(head.pointee) }
+            return HTTP2Session.goesOn
+        }
+        nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, _, data in
+            HTTP2Session.user(data)?.beginFields()
+            return HTTP2Session.goesOn
+        }
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) { _, _, name, nameLength, value, valueLength, _, data in
+            let name = UnsafeBufferPointer(start: name, count: nameLength)
+            let value = UnsafeBufferPointer(start: value, count: valueLength)
+            return HTTP2Session.user(data)?.take(name, value) == true ? HTTP2Session.goesOn : HTTP2Session.fails
+        }
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, data in
+            if let frame, let user = HTTP2Session.user(data) { HTTP2Session.received(frame.pointee, user) }
+            return HTTP2Session.goesOn
+        }
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, id, bytes, count, data in
+            HTTP2Session.user(data)?.takeContent(UnsafeBufferPointer(start: bytes, count: count), of: id)
+            return HTTP2Session.goesOn
+        }
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, code, data in
+            HTTP2Session.user(data)?.close(id, isComplete: code == NGHTTP2_NO_ERROR.rawValue)
+            return HTTP2Session.goesOn
+        }
+    }
+
+    private static func received(_ frame: nghttp2_frame, _ user: any HTTP2SessionUser) {
+        let endsStream = frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+        switch UInt32(frame.hd.type) {
+        case NGHTTP2_HEADERS.rawValue:
+            if frame.headers.cat == NGHTTP2_HCAT_REQUEST {
+                user.beginRequest(frame.hd.stream_id, endsStream: endsStream)
+            } else if endsStream {
+                user.endContent(of: frame.hd.stream_id)
+            }
+        case NGHTTP2_DATA.rawValue:
+            if endsStream { user.endContent(of: frame.hd.stream_id) }
+        case NGHTTP2_WINDOW_UPDATE.rawValue, NGHTTP2_SETTINGS.rawValue:
+            user.openWindow()
+        case NGHTTP2_PING.rawValue:
+            if frame.hd.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { user.answerPing() }
+        default:
+            break
+        }
+    }
+
+    private static func setSendingCallbacks(_ callbacks: OpaquePointer?) {
+        nghttp2_session_callbacks_set_send_callback(callbacks) { _, bytes, count, _, data in
+            let isTaken = HTTP2Session.user(data)?.send(UnsafeBufferPointer(start: bytes, count: count)) == true
+            return isTaken ? count : Int(HTTP2Session.waits)
+        }
+        nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, frame, head, count, source, data in
+            guard let stream = source?.pointee.ptr, let user = HTTP2Session.user(data) else { return HTTP2Session.fails }
+            let isTaken = user.sendContent(
+                UnsafeBufferPointer(start: head, count: 9),
+                count,
+                of: Unmanaged<HTTP2Stream>.fromOpaque(stream).takeUnretainedValue()
+            )
+            return isTaken ? HTTP2Session.goesOn : HTTP2Session.waits
+        }
+        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, data in
+            if let frame { HTTP2Session.user(data)?.sent(frame.pointee.hd) }
+            return HTTP2Session.goesOn
+        }
+    }
+
+    /// How much content the next DATA frame gets. The bytes go to
+    /// ``HTTP2SessionUser/sendContent(_:_:of:)`` without a copy.
+    private static let readContent: nghttp2_data_source_read_callback = { _, _, _, limit, flags, source, _ in
+        guard let pointer = source?.pointee.ptr else { return Int(HTTP2Session.fails) }
+        let stream = Unmanaged<HTTP2Stream>.fromOpaque(pointer).takeUnretainedValue()
+        guard let frame = stream.nextFrame(atMost: limit) else { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
+        flags?.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
+        if frame.isLast { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        return frame.count
+    }
+}

@@ -1,0 +1,253 @@
+import HTTPCache
+import HTTPTypes
+import NIOCore
+
+/// One request and its response on a connection of HTTP/2: brings the exchange the request's
+/// content, and writes its response. RFC 9113 §8.1
+///
+/// It is used on the connection's event loop.
+final class HTTP2Stream: RequestContent, ClientResponseWriter {
+    /// Bytes of a response that wait for the client before the exchange waits too. 64 KiB
+    private static let queueLimit = 64 << 10
+    /// The least bytes of a DATA frame that does not end the content, and how many smaller ones
+    /// there may be: a client can open its window byte by byte.
+    static let leastFrame = 1 << 10
+    private static let smallFrames = 16
+
+    let id: Int32
+    /// `nil` when the stream is over.
+    private var connection: HTTP2Connection?
+    private let method: HTTPRequest.Method?
+    /// Held for as long as the exchange or its work exists.
+    private let place: HTTP2Places.Place?
+    var exchange: ClientExchange?
+
+    // The request's content.
+    private var received = ByteBuffer()
+    private var isContentOver: Bool
+    private var refusal: MessageRefusal?
+    private var owesContinue: Bool
+    private var isDiscarding = false
+    private var wanted: EventLoopPromise<ByteBuffer?>?
+    private var wantedAt = NIODeadline.now()
+    private var pace: UploadPace
+
+    // The response.
+    private var content: ResponseContent?
+    private var queue = CircularBuffer<ByteBuffer>()
+    private var queuedCount = 0
+    private var isQueueOver = false
+    /// Whether the connection asks for content again only when it is told to.
+    private var isDeferred = false
+    private var smallFramesLeft = HTTP2Stream.smallFrames
+    private var room: EventLoopPromise<Void>?
+    /// When the client last took content, or content was first there for it.
+    private var movedAt = NIODeadline.now()
+
+    /// - Parameters:
+    ///   - head: `nil` for a request that is not valid.
+    init(_ id: Int32, on connection: HTTP2Connection, _ head: RequestHead?, _ place: HTTP2Places.Place?, _ pace: UploadPace) {
+        self.id = id
+        self.connection = connection
+        self.place = place
+        self.pace = pace
+        method = head?.request.method
+        owesContinue = head?.expectsContinue ?? false
+        isContentOver = !(head?.hasContent ?? false)
+    }
+
+    // MARK: The request's content
+
+    func nextContent() -> EventLoopFuture<ByteBuffer?>? {
+        guard let connection, wanted == nil else { return nil }
+        let promise = connection.eventLoop.makePromise(of: ByteBuffer?.self)
+        if received.readableBytes == 0, !isContentOver, refusal == nil {
+            wanted = promise
+            wantedAt = .now()
+            sayContinue(connection)
+            connection.watch()
+            return promise.futureResult
+        }
+        let bytes = received
+        received = ByteBuffer()
+        if bytes.readableBytes > 0 {
+            connection.consume(bytes.readableBytes, of: self)
+            exchange?.countContent(bytes.readableBytes)
+            promise.succeed(bytes)
+        } else if let refusal {
+            promise.fail(refusal)
+        } else {
+            promise.succeed(nil)
+        }
+        return promise.futureResult
+    }
+
+    /// RFC 9110 §10.1.1
+    private func sayContinue(_ connection: HTTP2Connection) {
+        guard owesContinue else { return }
+        owesContinue = false
+        connection.inform(self, HTTP2FieldList(interim: HTTPResponse(status: .continue)))
+    }
+
+    func discardContent() {
+        isDiscarding = true
+        let count = received.readableBytes
+        received = ByteBuffer()
+        if count > 0 { connection?.consume(count, of: self) }
+    }
+
+    /// Takes content that came.
+    func receive(_ bytes: UnsafeBufferPointer<UInt8>) {
+        owesContinue = false
+        guard let connection else { return }
+        if isDiscarding { return connection.consume(bytes.count, of: self) }
+        guard let promise = wanted.take() else {
+            received.writeBytes(bytes)
+            return
+        }
+        pace.record(bytes.count, after: connection.now - wantedAt)
+        exchange?.countContent(bytes.count)
+        connection.consume(bytes.count, of: self)
+        promise.succeed(ByteBuffer(bytes: bytes))
+    }
+
+    func endContent() {
+        isContentOver = true
+        wanted.take()?.succeed(nil)
+    }
+
+    // MARK: The response
+
+    func inform(_ head: HTTPResponse) { connection?.inform(self, HTTP2FieldList(interim: head)) }
+
+    func respond(with response: GatewayResponse) {
+        switch response {
+        case .stored(let head, let hit, _): respond(head, hit.content)
+        case .whole(let head, let content): respond(head, content)
+        case .stream(let head, let length): begin(head, length: length)
+        case .relayed(let response, let context):
+            guard let service = connection?.service else { return }
+            respond(service.responseHead(response.parsedHead(), .relayed, context), response.content)
+        }
+    }
+
+    private func respond(_ head: GatewayResponseHead, _ bytes: ByteBuffer) {
+        isQueueOver = true
+        if method != .head, bytes.readableBytes > 0 {
+            queue.append(bytes)
+            queuedCount = bytes.readableBytes
+        }
+        begin(head, length: Int64(bytes.readableBytes))
+        exchange = nil
+    }
+
+    private func begin(_ head: GatewayResponseHead, length: Int64?) {
+        let content = ResponseContent(head.response.status.code, to: method, length: length)
+        self.content = content
+        if !content.isWritten {
+            queue.removeAll()
+            queuedCount = 0
+        }
+        let hasContent = content.isWritten && content.rest != 0
+        connection?.respond(self, HTTP2FieldList(head, content), hasContent: hasContent)
+    }
+
+    func write(_ piece: ByteBuffer) -> EventLoopFuture<Void>? {
+        guard let connection else { return nil }
+        do throws(ResponseContent.Overrun) {
+            guard try content?.take(piece.readableBytes) == true, piece.readableBytes > 0 else { return nil }
+        } catch {
+            abort()
+            return connection.eventLoop.makeFailedFuture(CancellationError())
+        }
+        if queuedCount == 0 { movedAt = .now() }
+        queue.append(piece)
+        queuedCount += piece.readableBytes
+        resume()
+        guard queuedCount >= Self.queueLimit else { return nil }
+        if let room { return room.futureResult }
+        let promise = connection.eventLoop.makePromise(of: Void.self)
+        room = promise
+        return promise.futureResult
+    }
+
+    func finish() {
+        guard content?.isComplete != false else { return abort() }
+        isQueueOver = true
+        exchange = nil
+        resume()
+    }
+
+    func abort() {
+        exchange = nil
+        connection?.reset(self)
+    }
+
+    private func resume() {
+        guard isDeferred else { return }
+        isDeferred = false
+        connection?.resume(self)
+    }
+
+    /// The window has opened.
+    func openWindow() { if queuedCount > 0 { resume() } }
+
+    /// The size of the next DATA frame, and whether it is the last one.
+    ///
+    /// - Returns: `nil` if there is none for now.
+    func nextFrame(atMost limit: Int) -> (count: Int, isLast: Bool)? {
+        let count = min(limit, queuedCount)
+        if count == 0, isQueueOver, queuedCount == 0 { return (0, true) }
+        guard count > 0, mayEnd(with: count) else {
+            isDeferred = true
+            return nil
+        }
+        return (count, isQueueOver && count == queuedCount)
+    }
+
+    private func mayEnd(with count: Int) -> Bool { count >= min(Self.leastFrame, queuedCount) || smallFramesLeft > 0 }
+
+    /// Takes the content of a DATA frame out of the queue.
+    func takeContent(_ count: Int, _ put: (ByteBuffer) -> Void) {
+        if count < min(Self.leastFrame, queuedCount) { smallFramesLeft -= 1 }
+        var rest = count
+        while rest > 0, var piece = queue.popFirst() {
+            let length = min(rest, piece.readableBytes)
+            if let bytes = piece.readSlice(length: length) { put(bytes) }
+            if piece.readableBytes > 0 { queue.prepend(piece) }
+            rest -= length
+        }
+        queuedCount -= count
+        movedAt = connection?.now ?? .now()
+        if queuedCount < Self.queueLimit { room.take()?.succeed() }
+    }
+
+    // MARK: Time, and the end
+
+    /// Ends what waits for the client for too long.
+    ///
+    /// - Returns: whether the client has read nothing for too long.
+    func isStalled(at now: NIODeadline, _ limits: HTTP2Connection.Limits) -> Bool {
+        if wanted != nil, now - wantedAt > min(limits.content, pace.allowance ?? limits.content) {
+            let refusal = MessageRefusal(.timedOut, status: 408)
+            self.refusal = refusal
+            wanted.take()?.fail(refusal)
+        }
+        return queuedCount > 0 && now - movedAt > limits.write
+    }
+
+    /// The stream is over.
+    ///
+    /// - Returns: whether its exchange was not.
+    func close() -> Bool {
+        connection = nil
+        let exchange = exchange.take()
+        exchange?.cancel()
+        wanted.take()?.fail(CancellationError())
+        room.take()?.fail(CancellationError())
+        queue.removeAll()
+        queuedCount = 0
+        received = ByteBuffer()
+        return exchange != nil
+    }
+}
