@@ -298,13 +298,21 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         schedule()
     }
 
-    func reset(_ stream: HTTP2Stream) {
-        frames?.reset(stream.id, NGHTTP2_INTERNAL_ERROR)
+    func reset(_ stream: HTTP2Stream, _ code: nghttp2_error_code) {
+        frames?.reset(stream.id, code)
         schedule()
     }
 
+    /// The client may send so much more content.
     func consume(_ count: Int, of stream: HTTP2Stream) {
         frames?.consume(stream.id, count)
+        schedule()
+    }
+
+    /// The same for a stream that is over.
+    func consume(_ count: Int) {
+        guard count > 0 else { return }
+        frames?.consume(count)
         schedule()
     }
 
@@ -457,8 +465,7 @@ extension HTTP2Connection: HTTP2SessionUser {
             // A client can make the gateway reset its streams, instead of doing it itself.
             spend(.reset)
         case NGHTTP2_HEADERS.rawValue where endsStream, NGHTTP2_DATA.rawValue where endsStream:
-            // The rest of the request's content is not needed. RFC 9113 §8.1
-            if let frames, !frames.isRequestOver(frame.stream_id) { frames.reset(frame.stream_id, NGHTTP2_NO_ERROR) }
+            streams[frame.stream_id]?.discardRest()
         default:
             break
         }

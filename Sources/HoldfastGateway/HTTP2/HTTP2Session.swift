@@ -100,9 +100,6 @@ final class HTTP2Session {
         nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, code.rawValue)
     }
 
-    /// Whether the client has sent all of a request.
-    func isRequestOver(_ id: Int32) -> Bool { nghttp2_session_get_stream_remote_close(session, id) == 1 }
-
     /// The client may send so much more content, on the stream and on the connection.
     func consume(_ id: Int32, _ count: Int) { nghttp2_session_consume(session, id, count) }
 

@@ -1,3 +1,4 @@
+import CNGHTTP2
 import HTTPCache
 import HTTPTypes
 import NIOCore
@@ -13,6 +14,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     /// there may be: a client can open its window byte by byte.
     static let leastFrame = 1 << 10
     private static let smallFrames = 16
+    private static let resetDelay = TimeAmount.milliseconds(100)
 
     let id: Int32
     /// `nil` when the stream is over.
@@ -94,6 +96,18 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         let count = received.readableBytes
         received = ByteBuffer()
         if count > 0 { connection?.consume(count, of: self) }
+    }
+
+    /// The response is sent, and the rest of the request's content is not needed. RFC 9113 §8.1
+    ///
+    /// Some clients lose a response that a reset follows at once, others wait for the reset before
+    /// they take the response. So it comes a moment later.
+    func discardRest() {
+        guard !isContentOver, let connection else { return }
+        discardContent()
+        connection.eventLoop.assumeIsolated().scheduleTask(in: Self.resetDelay) {
+            self.connection?.reset(self, NGHTTP2_NO_ERROR)
+        }
     }
 
     /// Takes content that came.
@@ -180,7 +194,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     func abort() {
         exchange = nil
-        connection?.reset(self)
+        connection?.reset(self, NGHTTP2_INTERNAL_ERROR)
     }
 
     private func resume() {
@@ -240,6 +254,8 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     ///
     /// - Returns: whether its exchange was not.
     func close() -> Bool {
+        // What was not read must not keep the window of the connection closed.
+        connection?.consume(received.readableBytes)
         connection = nil
         let exchange = exchange.take()
         exchange?.cancel()
