@@ -16,6 +16,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, R
     private let executor: LoopExecutor
     private let lookups: DiskLookups
     private let telemetry: LoopTelemetry
+    private let hot: HotTable
     private let output: ConnectionOutput
     private let writer: HTTP1ResponseWriter
     private var machine: ConnectionMachine
@@ -25,7 +26,8 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, R
         client: GatewayClient(address: client),
         executor: executor,
         lookups: lookups,
-        telemetry: telemetry
+        telemetry: telemetry,
+        hot: hot
     )
     private var exchange: ClientExchange?
     private let number = ConnectionNumber.next()
@@ -50,6 +52,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, R
         executor = loop.executor
         lookups = loop.lookups
         telemetry = loop.telemetry.value
+        hot = loop.hot.value
         let timeouts = service.configuration.timeouts
         deadline = ClientDeadline(timeouts)
         lateRequest = timeouts.lateRequest.timeAmount
@@ -57,7 +60,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, R
         writer = HTTP1ResponseWriter(
             service: service,
             executor: executor,
-            hot: loop.hot.value,
+            hot: hot,
             telemetry: telemetry,
             output: output
         )

@@ -53,15 +53,12 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         }
         hot.responseCount += 1
         executor.noteHit()
-        let duration = NIODeadline.now() - start
         telemetry.recordHotHit(
-            response.route,
-            number: response.durations,
-            bytes: response.contentLength,
-            duration: duration
+            response,
+            since: start,
+            client: connection?.clientAddress,
+            place: connection?.nextPlace
         )
-        telemetry.log?
-            .write(response, duration, client: connection?.clientAddress, place: connection?.nextPlace)
         output.put(bytes)
         if let rest = response.rest { output.put(rest) }
         output.holdBack()
@@ -180,16 +177,15 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         _ framing: ResponseFraming,
         _ route: RouteLabel
     ) -> ByteBuffer {
-        guard let (request, hash) = requestBytes.take(), minorVersion > 0, !framing.closes, hit.conditions != nil,
-            !head.isForOneClient, service.suitsEveryClient(hit), hot.markSeen(hash: hash)
+        guard let (request, hash) = requestBytes.take(), minorVersion > 0, !framing.closes,
+            service.suitsEveryClient(hit, head), hot.markSeen(hash: hash)
         else { return framing.bytes(of: head) }
         let (bytes, places) = framing.bytesAndPlaces(of: head)
-        let durations = telemetry.number(of: route, method, head.response.status.code)
+        let durations = telemetry.number(of: route, method, head.response.status.code, .http11)
         let response = HotResponse(
             request: request,
             hash: hash,
-            head: bytes,
-            places: places,
+            HeadTemplate(bytes, places).map { .http1($0) },
             hit: hit,
             status: head.response.status.code,
             route: route,

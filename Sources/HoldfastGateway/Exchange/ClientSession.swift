@@ -9,6 +9,8 @@ final class ClientSession {
     let executor: LoopExecutor
     let lookups: DiskLookups
     let telemetry: LoopTelemetry
+    /// The event loop's responses from memory.
+    let hot: HotTable
     /// The last request, prepared for the cache. The next request reuses it if it has the same
     /// fields.
     var known: GatewayService.KnownRequest?
@@ -20,13 +22,15 @@ final class ClientSession {
         client: GatewayClient,
         executor: LoopExecutor,
         lookups: DiskLookups,
-        telemetry: LoopTelemetry
+        telemetry: LoopTelemetry,
+        hot: HotTable
     ) {
         self.service = service
         self.client = client
         self.executor = executor
         self.lookups = lookups
         self.telemetry = telemetry
+        self.hot = hot
     }
 
     /// Decides whether the next request begins a trace that is recorded, unless its client says so.

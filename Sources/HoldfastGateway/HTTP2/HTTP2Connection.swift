@@ -72,6 +72,12 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     /// Whether nghttp2 is being called.
     private var isBusy = false
     private var isFlushScheduled = false
+    /// Fields that nghttp2 refers to until they are sent.
+    private var unsent: [HTTP2Fields] = []
+    /// The streams with responses from memory, which have no object, and when one of them last
+    /// moved.
+    private var hotStreams: [Int32: HotResponse] = [:]
+    private var hotMovedAt = NIODeadline.now()
     /// Bytes to send that are not in ``output`` yet.
     private var pending = ByteBuffer()
     /// What was sent in this turn, and since the system was last asked.
@@ -95,6 +101,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         )
     }
 
+    var hot: HotTable { session.hot }
+    var telemetry: LoopTelemetry { session.telemetry }
     var eventLoop: any EventLoop { session.executor.eventLoop }
 
     /// The time of what is being handled.
@@ -199,10 +207,15 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         state = .closed
         watchdog.release()
         frames = nil
+        closeStreams()
+        output.release()
+    }
+
+    private func closeStreams() {
         let open = streams
         streams = [:]
+        hotStreams = [:]
         for stream in open.values { _ = stream.close() }
-        output.release()
     }
 
     private func read() {
@@ -240,8 +253,9 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
             output.holdBack()
         }
         guard case .open = state else { return }
+        if !frames.wantsToSend { unsent.removeAll(keepingCapacity: true) }
         if !goesOn || frames.isOver { return linger() }
-        if isDraining, streams.isEmpty, !isAwaitingPing { return linger() }
+        if isDraining, isIdle, !isAwaitingPing { return linger() }
         if frames.wantsToSend, !output.isHeldBack, turnCount >= Self.turn {
             session.executor.perform { [weak self] in self?.flush() }
         }
@@ -253,6 +267,9 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         pending = ByteBuffer()
     }
 
+    /// Takes bytes to send.
+    ///
+    /// - Returns: `false` if the connection takes none for the moment.
     func send(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard pieceCount < Self.piece else { return false }
         count(bytes.count)
@@ -260,20 +277,39 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         return true
     }
 
+    /// Takes a DATA frame to send: its first bytes, and how many bytes of the stream's content
+    /// follow.
+    ///
+    /// - Returns: `false` if the connection takes none for the moment.
     func sendContent(_ head: UnsafeBufferPointer<UInt8>, _ count: Int, of stream: HTTP2Stream) -> Bool {
         guard pieceCount < Self.piece else { return false }
         self.count(head.count + count)
         pending.writeBytes(head)
-        stream.takeContent(count) { bytes in
-            if bytes.readableBytes <= Self.copied {
-                pending.writeImmutableBuffer(bytes)
-            } else {
-                putPending()
-                output.put(bytes)
-            }
-        }
+        stream.takeContent(count) { put($0) }
         patience.earn()
         return true
+    }
+
+    /// The same for a response from memory.
+    func sendContent(_ head: UnsafeBufferPointer<UInt8>, _ count: Int, of response: HotResponse, from place: Int) -> Bool {
+        guard pieceCount < Self.piece else { return false }
+        self.count(head.count + count)
+        pending.writeBytes(head)
+        let content = response.content
+        if let bytes = content.getSlice(at: content.readerIndex + place, length: count) { put(bytes) }
+        hotMovedAt = now
+        // There is no object to count such frames: they cost patience instead of giving some.
+        if count < min(HTTP2Stream.leastFrame, content.readableBytes - place) { spend(.frame) } else { patience.earn() }
+        return true
+    }
+
+    private func put(_ bytes: ByteBuffer) {
+        if bytes.readableBytes <= Self.copied {
+            pending.writeImmutableBuffer(bytes)
+        } else {
+            putPending()
+            output.put(bytes)
+        }
     }
 
     private func count(_ bytes: Int) {
@@ -283,12 +319,16 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     // MARK: What streams ask for
 
-    func respond(_ stream: HTTP2Stream, _ fields: HTTP2FieldList, hasContent: Bool) {
+    func respond(_ stream: HTTP2Stream, _ list: HTTP2FieldList, hasContent: Bool) {
+        let fields = HTTP2Fields(list)
+        unsent.append(fields)
         frames?.respond(stream.id, fields, hasContent ? stream : nil)
         schedule()
     }
 
-    func inform(_ stream: HTTP2Stream, _ fields: HTTP2FieldList) {
+    func inform(_ stream: HTTP2Stream, _ list: HTTP2FieldList) {
+        let fields = HTTP2Fields(list)
+        unsent.append(fields)
         frames?.inform(stream.id, fields)
         schedule()
     }
@@ -321,9 +361,10 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     /// Looks at the client again when it may be late.
     func watch() {
         guard case .open = state else { return }
-        let isIdle = streams.isEmpty && fieldsSince == nil
-        watchdog.set(isIdle ? idleSince + idleLimit : .now() + limits.interval, on: eventLoop)
+        watchdog.set(isIdle && fieldsSince == nil ? idleSince + idleLimit : .now() + limits.interval, on: eventLoop)
     }
+
+    private var isIdle: Bool { streams.isEmpty && hotStreams.isEmpty }
 
     private var idleLimit: TimeAmount { isDraining ? min(limits.request, limits.lateRequest) : limits.request }
 
@@ -333,7 +374,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
             return
         }
         let now = NIODeadline.now()
-        if streams.isEmpty, fieldsSince == nil, now - idleSince >= idleLimit { return finish() }
+        if isIdle, fieldsSince == nil, now - idleSince >= idleLimit { return finish() }
+        if !hotStreams.isEmpty, now - hotMovedAt > limits.write { frames?.terminate(NGHTTP2_ENHANCE_YOUR_CALM) }
         if let fieldsSince, now - fieldsSince > limits.head {
             frames?.terminate(NGHTTP2_ENHANCE_YOUR_CALM)
         }
@@ -353,7 +395,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         isAwaitingPing = true
         frames?.announceEnd()
         // A client that does not answer in this time gets the end without its answer.
-        if streams.isEmpty { idleSince = .now() }
+        if isIdle { idleSince = .now() }
         eventLoop.assumeIsolated().scheduleTask(in: limits.lateRequest) { [weak self] in self?.answerPing() }
         watch()
         schedule()
@@ -371,9 +413,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     private func linger() {
         guard case .open = state else { return }
         state = .lingering(rest: service.configuration.discardedContentLimit)
-        let open = streams
-        streams = [:]
-        for stream in open.values { _ = stream.close() }
+        closeStreams()
         output.closeSending { [weak self] in
             guard let self else { return }
             watchdog.set(.now() + limits.closing, on: eventLoop)
@@ -386,7 +426,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
 // MARK: What the frames mean
 
-extension HTTP2Connection: HTTP2SessionUser {
+extension HTTP2Connection {
+    /// A frame begins, of which only the first nine bytes have come.
     func beginFrame(_ frame: nghttp2_frame_hd) {
         let flags = UInt32(frame.flags)
         switch UInt32(frame.type) {
@@ -405,15 +446,21 @@ extension HTTP2Connection: HTTP2SessionUser {
         if !patience.spend(cost, at: now) { frames?.terminate(NGHTTP2_ENHANCE_YOUR_CALM) }
     }
 
+    /// The fields of a stream begin: those of a request, or of its trailer section.
     func beginFields() { section.clear() }
 
+    /// - Returns: `false` if they are too many.
     func take(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
         section.append(name, value)
     }
 
+    /// The fields of a request are complete.
     func beginRequest(_ id: Int32, endsStream: Bool) {
         fieldsSince = nil
         guard let frames else { return }
+        let key = endsStream && !session.drawsTrace() ? section.bytes : nil
+        let hash = key.map { HotTable.hash($0) } ?? 0
+        if let key, respondHot(id, key, hash, frames) { return }
         guard let place = places.take() else { return frames.reset(id, NGHTTP2_REFUSED_STREAM) }
         let at = ExchangeRecord.Place(connection: number, request: requestCount + 1)
         requestCount += 1
@@ -432,12 +479,37 @@ extension HTTP2Connection: HTTP2SessionUser {
                 at: at
             )
             stream.exchange = exchange
+            // An equal request gets a span too, so the response is not kept for it.
+            if let key, exchange.trace.span == nil { stream.requestBytes = (key, hash) }
             exchange.begin()
+            stream.requestBytes = nil
         } catch {
             let stream = HTTP2Stream(id, on: self, nil, place, pace)
             streams[id] = stream
             stream.respond(with: session.refuse(error, since: now, at: at))
         }
+    }
+
+    /// Writes the response that an equal request got before, if it is still valid.
+    ///
+    /// - Returns: whether it did.
+    private func respondHot(_ id: Int32, _ key: ByteBuffer, _ hash: Int, _ frames: HTTP2Session) -> Bool {
+        guard let response = session.hot.response(to: key, hash: hash) else { return false }
+        guard let fields = response.fields(at: service.engine.now, service.engine) else {
+            session.hot.forget(response)
+            return false
+        }
+        session.forgetDrawnTrace()
+        session.hot.responseCount += 1
+        session.executor.noteHit()
+        let place = ExchangeRecord.Place(connection: number, request: requestCount + 1)
+        requestCount += 1
+        session.telemetry.recordHotHit(response, since: now, client: session.client.address, place: place)
+        if hotStreams.isEmpty { hotMovedAt = now }
+        hotStreams[id] = response
+        unsent.append(fields)
+        frames.respond(id, fields, hot: response.contentLength > 0 ? response : nil)
+        return true
     }
 
     func takeContent(_ bytes: UnsafeBufferPointer<UInt8>, of id: Int32) {
@@ -449,8 +521,10 @@ extension HTTP2Connection: HTTP2SessionUser {
         streams[id]?.endContent()
     }
 
+    /// The client may take more content of all streams than before, or of one.
     func openWindow() { for stream in streams.values { stream.openWindow() } }
 
+    /// The client has seen all that was sent before a ping.
     func answerPing() {
         guard isAwaitingPing, case .open = state else { return }
         isAwaitingPing = false
@@ -458,6 +532,7 @@ extension HTTP2Connection: HTTP2SessionUser {
         schedule()
     }
 
+    /// A frame was sent.
     func sent(_ frame: nghttp2_frame_hd) {
         let endsStream = UInt32(frame.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
         switch UInt32(frame.type) {
@@ -471,9 +546,13 @@ extension HTTP2Connection: HTTP2SessionUser {
         }
     }
 
+    /// A stream is over.
+    ///
+    /// - Parameter isComplete: whether both sides have sent all.
     func close(_ id: Int32, isComplete: Bool) {
-        guard let stream = streams.removeValue(forKey: id) else { return }
-        if stream.close(), !isComplete { spend(.reset) }
-        if streams.isEmpty { idleSince = now }
+        if hotStreams.removeValue(forKey: id) == nil, let stream = streams.removeValue(forKey: id) {
+            if stream.close(), !isComplete { spend(.reset) }
+        }
+        if isIdle { idleSince = now }
     }
 }

@@ -2,20 +2,23 @@ import CNGHTTP2
 import HTTPTypes
 import NIOCore
 
-/// The fields of a response, as nghttp2 takes them. RFC 9113 §8.3.2
-///
-/// They are never indexed (RFC 7541 §6.2.3): the client's table stays empty, so a list is the same
-/// on each connection.
+/// The fields of a response before they are prepared for nghttp2. RFC 9113 §8.3.2
 struct HTTP2FieldList {
-    private var bytes = ByteBuffer()
-    private var lengths: [(name: Int, value: Int)] = []
+    fileprivate var bytes = ByteBuffer()
+    fileprivate var lengths: [(name: Int, value: Int)] = []
+    /// The places in ``bytes`` of the values that depend on the time.
+    private(set) var places = TimePlaces()
 
     /// The head of a final response.
     init(_ head: GatewayResponseHead, _ content: ResponseContent) {
         self.init(head.response.status)
         append(head.response.headerFields) { content.passesLength || $0 != "content-length" }
         append("via", head.via)
+        let start = bytes.readableBytes + "cache-status".utf8.count
         append("cache-status", head.cacheStatus)
+        if let digits = head.timeToLive {
+            places.timeToLive = start + digits.lowerBound..<start + digits.upperBound
+        }
         if content.isWritten, let length = content.rest { append("content-length", String(length)) }
     }
 
@@ -38,6 +41,8 @@ struct HTTP2FieldList {
             guard isWritten(name) else { continue }
             fields[index].withUnsafeBytesOfValue { value in
                 guard value.allSatisfy(\.isFieldValueByte) else { return }
+                let start = bytes.readableBytes + name.utf8.count
+                if name == "age" { places.age = start..<start + value.count }
                 lengths.append((bytes.writeString(name), bytes.writeBytes(value)))
             }
         }
@@ -47,25 +52,77 @@ struct HTTP2FieldList {
         lengths.append((bytes.writeStaticString(name), bytes.writeString(value)))
     }
 
-    func withFields<Result>(_ body: (UnsafeMutablePointer<nghttp2_nv>?, Int) -> Result) -> Result {
-        var bytes = bytes
-        return bytes.withUnsafeMutableReadableBytes { bytes in
-            withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: lengths.count) { fields in
-                var place = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-                for (index, length) in lengths.enumerated() {
-                    let value = place?.advanced(by: length.name)
-                    let field = nghttp2_nv(
-                        name: place,
-                        value: value,
-                        namelen: length.name,
-                        valuelen: length.value,
-                        flags: UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue)
-                    )
-                    fields.initializeElement(at: index, to: field)
-                    place = value?.advanced(by: length.value)
-                }
-                return body(fields.baseAddress, lengths.count)
-            }
+    /// Whether it can be written for another time.
+    var isTimed: Bool { places.age != nil && places.timeToLive != nil }
+
+    /// The approximate bytes that it takes in memory.
+    var cost: Int { bytes.readableBytes + lengths.count * 48 }
+
+    /// The same fields at another time; `nil` if they have no such values.
+    func at(age: Int64, timeToLive: Int64) -> HTTP2FieldList? {
+        guard let oldAge = places.age, let oldTime = places.timeToLive else { return nil }
+        var list = self
+        // From behind, so that the other place stays valid.
+        let changes = [(oldAge, String(age)), (oldTime, String(timeToLive))]
+        for (place, text) in changes.sorted(by: { $0.0.lowerBound > $1.0.lowerBound }) {
+            list.replace(place, with: text)
         }
+        return list
+    }
+
+    private mutating func replace(_ place: Range<Int>, with text: String) {
+        let start = bytes.readerIndex
+        guard let head = bytes.getSlice(at: start, length: place.lowerBound),
+            let tail = bytes.getSlice(at: start + place.upperBound, length: bytes.readableBytes - place.upperBound)
+        else { return }
+        var end = 0
+        for index in lengths.indices {
+            end += lengths[index].name + lengths[index].value
+            guard end >= place.upperBound else { continue }
+            lengths[index].value += text.utf8.count - place.count
+            break
+        }
+        bytes = head
+        bytes.writeString(text)
+        bytes.writeImmutableBuffer(tail)
+    }
+}
+
+/// Fields in the form that nghttp2 takes without a copy.
+///
+/// They are never indexed (RFC 7541 §6.2.3): the client's table stays empty, so one list serves
+/// every connection.
+final class HTTP2Fields {
+    let pointer: UnsafeMutablePointer<nghttp2_nv>
+    let count: Int
+    private let bytes: UnsafeMutablePointer<UInt8>
+
+    init(_ list: HTTP2FieldList) {
+        count = list.lengths.count
+        pointer = .allocate(capacity: count)
+        bytes = .allocate(capacity: list.bytes.readableBytes)
+        list.bytes.withUnsafeReadableBytes {
+            UnsafeMutableRawBufferPointer(start: bytes, count: $0.count).copyMemory(from: $0)
+        }
+        let flags = [NGHTTP2_NV_FLAG_NO_INDEX, NGHTTP2_NV_FLAG_NO_COPY_NAME, NGHTTP2_NV_FLAG_NO_COPY_VALUE]
+            .reduce(0) { $0 | $1.rawValue }
+        var place = bytes
+        for (index, length) in list.lengths.enumerated() {
+            let value = place + length.name
+            let field = nghttp2_nv(
+                name: place,
+                value: value,
+                namelen: length.name,
+                valuelen: length.value,
+                flags: UInt8(flags)
+            )
+            (pointer + index).initialize(to: field)
+            place = value + length.value
+        }
+    }
+
+    deinit {
+        pointer.deallocate()
+        bytes.deallocate()
     }
 }

@@ -7,13 +7,19 @@ import NIOCore
 /// A connection decodes one section at a time, so all of its requests use the same memory.
 struct HTTP2FieldSection {
     /// For each field the lengths of name and value as two numbers of 32 bits, then their bytes.
-    private var bytes = ByteBuffer()
+    private(set) var bytes = ByteBuffer()
     private var lineLength = 0
     private var blockLength = 0
     private var count = 0
     private let limits: MessageLimits
 
     init(limits: MessageLimits) { self.limits = limits }
+
+    /// A section of which only the bytes are known.
+    init(_ bytes: ByteBuffer, limits: MessageLimits) {
+        self.bytes = bytes
+        self.limits = limits
+    }
 
     mutating func clear() {
         bytes.clear()

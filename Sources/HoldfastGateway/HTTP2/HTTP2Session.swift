@@ -3,9 +3,9 @@ import NIOCore
 
 /// The frames and the header compression of one connection, by nghttp2. RFC 9113 and RFC 7541
 ///
-/// It tells its ``HTTP2SessionUser`` what a client's frames mean, and gives it the bytes to send. It
-/// is used on the connection's event loop. The user must not call ``send()`` while it is being told
-/// something, because nghttp2 does not allow that.
+/// It tells its ``HTTP2Connection`` what a client's frames mean, and gives it the bytes to send. It
+/// is used on the connection's event loop. The connection must not call ``send()`` while it is being
+/// told something, because nghttp2 does not allow that.
 final class HTTP2Session {
     /// What a connection announces to its client. RFC 9113 §6.5.2
     struct Settings {
@@ -20,10 +20,11 @@ final class HTTP2Session {
     }
 
     private let session: OpaquePointer
-    fileprivate unowned let user: any HTTP2SessionUser
+    /// Safe: the connection owns this object, and does nothing with it after its own end.
+    fileprivate unowned(unsafe) let user: HTTP2Connection
 
     /// - Returns: `nil` if there is not enough memory.
-    init?(for user: any HTTP2SessionUser, _ settings: Settings) {
+    init?(for user: HTTP2Connection, _ settings: Settings) {
         self.user = user
         var session: OpaquePointer?
         guard nghttp2_session_server_new2(&session, Self.callbacks.pointer, nil, Self.options.pointer) == 0,
@@ -60,7 +61,7 @@ final class HTTP2Session {
         }
     }
 
-    /// Has ``HTTP2SessionUser/send(_:)`` take what is to be sent, until it takes no more.
+    /// Has ``HTTP2Connection/send(_:)`` take what is to be sent, until it takes no more.
     ///
     /// - Returns: `false` if the connection cannot go on.
     func send() -> Bool { nghttp2_session_send(session) == 0 }
@@ -75,22 +76,52 @@ final class HTTP2Session {
 
     /// Begins a response.
     ///
-    /// - Parameter stream: brings the content; `nil` if there is none.
-    func respond(_ id: Int32, _ fields: HTTP2FieldList, _ stream: HTTP2Stream?) {
-        let isSubmitted = fields.withFields { pointer, count in
-            guard let stream else { return nghttp2_submit_response(session, id, pointer, count, nil) == 0 }
-            var provider = nghttp2_data_provider()
-            provider.source.ptr = Unmanaged.passUnretained(stream).toOpaque()
-            provider.read_callback = Self.readContent
-            return nghttp2_submit_response(session, id, pointer, count, &provider) == 0
-        }
-        if !isSubmitted { reset(id, NGHTTP2_INTERNAL_ERROR) }
+    /// - Parameters:
+    ///   - fields: must exist until they are sent.
+    ///   - stream: brings the content, and must exist until the stream is over; `nil` if there is
+    ///     none.
+    func respond(_ id: Int32, _ fields: HTTP2Fields, _ stream: HTTP2Stream?) {
+        guard let stream else { return respond(id, fields, nil as UnsafeMutablePointer<nghttp2_data_provider>?) }
+        var provider = nghttp2_data_provider()
+        provider.source.ptr = Unmanaged.passUnretained(stream).toOpaque()
+        provider.read_callback = Self.readStream
+        respond(id, fields, &provider)
     }
 
-    func inform(_ id: Int32, _ fields: HTTP2FieldList) {
-        _ = fields.withFields { pointer, count in
-            nghttp2_submit_headers(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, nil, pointer, count, nil)
+    /// Responds from memory. There is no object for the stream: nghttp2 keeps how far its content
+    /// is.
+    ///
+    /// - Parameters:
+    ///   - fields: must exist until they are sent.
+    ///   - content: must exist until the stream is over; `nil` if there is none.
+    func respond(_ id: Int32, _ fields: HTTP2Fields, hot content: HotResponse?) {
+        guard let content else { return respond(id, fields, nil as UnsafeMutablePointer<nghttp2_data_provider>?) }
+        setHotPlace(0, of: id)
+        var provider = nghttp2_data_provider()
+        provider.source.ptr = Unmanaged.passUnretained(content).toOpaque()
+        provider.read_callback = Self.readHot
+        respond(id, fields, &provider)
+    }
+
+    private func respond(_ id: Int32, _ fields: HTTP2Fields, _ provider: UnsafeMutablePointer<nghttp2_data_provider>?) {
+        if nghttp2_submit_response(session, id, fields.pointer, fields.count, provider) != 0 {
+            reset(id, NGHTTP2_INTERNAL_ERROR)
         }
+    }
+
+    /// How much content of a response from memory was sent; `nil` for any other stream. nghttp2
+    /// keeps it in place of a pointer, which is never 0.
+    fileprivate func hotPlace(of id: Int32) -> Int? {
+        nghttp2_session_get_stream_user_data(session, id).map { Int(bitPattern: $0) - 1 }
+    }
+
+    fileprivate func setHotPlace(_ place: Int, of id: Int32) {
+        nghttp2_session_set_stream_user_data(session, id, UnsafeMutableRawPointer(bitPattern: place + 1))
+    }
+
+    /// - Parameter fields: must exist until they are sent.
+    func inform(_ id: Int32, _ fields: HTTP2Fields) {
+        nghttp2_submit_headers(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, nil, fields.pointer, fields.count, nil)
     }
 
     /// More content is there, or its end.
@@ -131,39 +162,6 @@ final class HTTP2Session {
     func terminate(_ code: nghttp2_error_code) { nghttp2_session_terminate_session(session, code.rawValue) }
 }
 
-/// What ``HTTP2Session`` tells. It is told during ``HTTP2Session/receive(_:)`` and
-/// ``HTTP2Session/send()``.
-protocol HTTP2SessionUser: AnyObject {
-    /// A frame begins, of which only the first nine bytes have come.
-    func beginFrame(_ frame: nghttp2_frame_hd)
-    /// The fields of a stream begin: those of a request, or of its trailer section.
-    func beginFields()
-    /// - Returns: `false` if they are too many.
-    func take(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool
-    /// The fields of a request are complete.
-    func beginRequest(_ id: Int32, endsStream: Bool)
-    func takeContent(_ bytes: UnsafeBufferPointer<UInt8>, of id: Int32)
-    func endContent(of id: Int32)
-    /// The client may take more content of all streams than before, or of one.
-    func openWindow()
-    /// The client has seen all that was sent before a ping.
-    func answerPing()
-    /// A frame was sent.
-    func sent(_ frame: nghttp2_frame_hd)
-    /// - Parameter isComplete: whether both sides have sent all.
-    func close(_ id: Int32, isComplete: Bool)
-
-    /// Takes bytes to send.
-    ///
-    /// - Returns: `false` if the connection takes none for the moment.
-    func send(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool
-    /// Takes a DATA frame to send: its first bytes, and how many bytes of the stream's content
-    /// follow.
-    ///
-    /// - Returns: `false` if the connection takes none for the moment.
-    func sendContent(_ head: UnsafeBufferPointer<UInt8>, _ count: Int, of stream: HTTP2Stream) -> Bool
-}
-
 // MARK: Callbacks
 
 extension HTTP2Session {
@@ -194,9 +192,11 @@ extension HTTP2Session {
     )
 
     /// Safe: nghttp2 calls back only while a function of this object is running.
-    fileprivate static func user(_ data: UnsafeMutableRawPointer?) -> (any HTTP2SessionUser)? {
-        data.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue().user }
+    fileprivate static func of(_ data: UnsafeMutableRawPointer?) -> HTTP2Session? {
+        data.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
     }
+
+    fileprivate static func user(_ data: UnsafeMutableRawPointer?) -> HTTP2Connection? { of(data)?.user }
 
     private static let goesOn: Int32 = 0
     private static let fails = Int32(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
@@ -230,7 +230,7 @@ extension HTTP2Session {
         }
     }
 
-    private static func received(_ frame: nghttp2_frame, _ user: any HTTP2SessionUser) {
+    private static func received(_ frame: nghttp2_frame, _ user: HTTP2Connection) {
         let endsStream = frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
         switch UInt32(frame.hd.type) {
         case NGHTTP2_HEADERS.rawValue:
@@ -256,13 +256,12 @@ extension HTTP2Session {
             return isTaken ? count : Int(HTTP2Session.waits)
         }
         nghttp2_session_callbacks_set_send_data_callback(callbacks) { _, frame, head, count, source, data in
-            guard let stream = source?.pointee.ptr, let user = HTTP2Session.user(data) else { return HTTP2Session.fails }
-            let isTaken = user.sendContent(
-                UnsafeBufferPointer(start: head, count: 9),
-                count,
-                of: Unmanaged<HTTP2Stream>.fromOpaque(stream).takeUnretainedValue()
-            )
-            return isTaken ? HTTP2Session.goesOn : HTTP2Session.waits
+            guard let frame, let session = HTTP2Session.of(data), let source = source?.pointee.ptr else {
+                return HTTP2Session.fails
+            }
+            let head = UnsafeBufferPointer(start: head, count: 9)
+            let isSent = session.sendContent(head, count, of: frame.pointee.hd.stream_id, source)
+            return isSent ? HTTP2Session.goesOn : HTTP2Session.waits
         }
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, data in
             if let frame { HTTP2Session.user(data)?.sent(frame.pointee.hd) }
@@ -270,14 +269,38 @@ extension HTTP2Session {
         }
     }
 
-    /// How much content the next DATA frame gets. The bytes go to
-    /// ``HTTP2SessionUser/sendContent(_:_:of:)`` without a copy.
-    private static let readContent: nghttp2_data_source_read_callback = { _, _, _, limit, flags, source, _ in
+    private func sendContent(
+        _ head: UnsafeBufferPointer<UInt8>,
+        _ count: Int,
+        of id: Int32,
+        _ source: UnsafeMutableRawPointer
+    ) -> Bool {
+        guard let place = hotPlace(of: id) else {
+            return user.sendContent(head, count, of: Unmanaged<HTTP2Stream>.fromOpaque(source).takeUnretainedValue())
+        }
+        let response = Unmanaged<HotResponse>.fromOpaque(source).takeUnretainedValue()
+        guard user.sendContent(head, count, of: response, from: place) else { return false }
+        setHotPlace(place + count, of: id)
+        return true
+    }
+
+    /// How much content the next DATA frame gets. The bytes go to the connection without a copy.
+    private static let readStream: nghttp2_data_source_read_callback = { _, _, _, limit, flags, source, _ in
         guard let pointer = source?.pointee.ptr else { return Int(HTTP2Session.fails) }
         let stream = Unmanaged<HTTP2Stream>.fromOpaque(pointer).takeUnretainedValue()
         guard let frame = stream.nextFrame(atMost: limit) else { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
         flags?.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
         if frame.isLast { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
         return frame.count
+    }
+
+    private static let readHot: nghttp2_data_source_read_callback = { _, id, _, limit, flags, source, data in
+        guard let pointer = source?.pointee.ptr, let place = HTTP2Session.of(data)?.hotPlace(of: id) else {
+            return Int(HTTP2Session.fails)
+        }
+        let rest = Unmanaged<HotResponse>.fromOpaque(pointer).takeUnretainedValue().contentLength - place
+        flags?.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
+        if rest <= limit { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        return min(rest, limit)
     }
 }

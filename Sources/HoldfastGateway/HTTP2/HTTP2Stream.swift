@@ -23,6 +23,9 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     /// Held for as long as the exchange or its work exists.
     private let place: HTTP2Places.Place?
     var exchange: ClientExchange?
+    /// The request's fields, byte for byte, and their hash, if the response may come from the hot
+    /// table.
+    var requestBytes: (key: ByteBuffer, hash: Int)?
 
     // The request's content.
     private var received = ByteBuffer()
@@ -136,13 +139,34 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     func respond(with response: GatewayResponse) {
         switch response {
-        case .stored(let head, let hit, _): respond(head, hit.content)
+        case .stored(let head, let hit, let route):
+            keep(head, hit, route)
+            respond(head, hit.content)
         case .whole(let head, let content): respond(head, content)
         case .stream(let head, let length): begin(head, length: length)
         case .relayed(let response, let context):
             guard let service = connection?.service else { return }
             respond(service.responseHead(response.parsedHead(), .relayed, context), response.content)
         }
+    }
+
+    /// Keeps a stored response for equal requests, if they get the same.
+    private func keep(_ head: GatewayResponseHead, _ hit: ResidentHit, _ route: RouteLabel) {
+        guard let (key, hash) = requestBytes.take(), let connection, connection.service.suitsEveryClient(hit, head),
+            connection.hot.markSeen(hash: hash)
+        else { return }
+        let status = head.response.status.code
+        let content = ResponseContent(status, to: method, length: Int64(hit.content.readableBytes))
+        let response = HotResponse(
+            request: key,
+            hash: hash,
+            .http2(HTTP2FieldList(head, content)),
+            hit: hit,
+            status: status,
+            route: route,
+            durations: connection.telemetry.number(of: route, method, status, .http2)
+        )
+        if let response { connection.hot.keep(response) }
     }
 
     private func respond(_ head: GatewayResponseHead, _ bytes: ByteBuffer) {

@@ -3,13 +3,19 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// The bytes of a response from memory, kept for the next request with the same bytes.
+/// A response from memory as it is written, kept for the next request with the same bytes.
 ///
 /// It decides nothing: the cache decides whether the response is still valid, and how old it is.
 /// Only the numbers that depend on its age are written anew.
 final class HotResponse {
-    /// All bytes of the request's head. Requests with equal heads are decoded, keyed and matched
-    /// alike.
+    /// How the client's protocol writes the head.
+    enum Form {
+        case http1(HeadTemplate)
+        case http2(HTTP2FieldList)
+    }
+
+    /// All bytes of the request's head; of HTTP/2, ``HTTP2FieldSection/bytes``. Requests with equal
+    /// heads are decoded, keyed and matched alike.
     let request: ByteBuffer
     let hash: Int
     /// The label of the request's route, and the number of the durations of such requests.
@@ -25,11 +31,12 @@ final class HotResponse {
     /// The seconds in the head that was written last.
     private(set) var seconds: (age: Int64, timeToLive: Int64) = (0, 0)
     private let conditions: ResidentHit.Conditions
-    private let template: HeadTemplate
-    private let content: ByteBuffer
+    private let form: Form
+    let content: ByteBuffer
     private let isContentInline: Bool
     /// The head (with a short content) as it is written for the ages in ``ages``, in milliseconds.
     private var bytes: ByteBuffer
+    private var fields: HTTP2Fields?
     private var ages: Range<Int64>
 
     /// The longest content that is written with the head, in one piece. 16 KiB: it is copied at
@@ -37,20 +44,17 @@ final class HotResponse {
     static let inlineLimit = 16 << 10
 
     /// - Parameters:
-    ///   - head: the response's head as it was written for `hit`.
-    ///   - places: the places in it of the values that depend on the time.
-    /// - Returns: `nil` if the response cannot be written for another time.
+    ///   - form: `nil` if the response cannot be written for another time.
     init?(
         request: ByteBuffer,
         hash: Int,
-        head: ByteBuffer,
-        places: TimePlaces,
+        _ form: Form?,
         hit: ResidentHit,
         status: Int = 200,
         route: RouteLabel = RouteLabels.none,
         durations: Int = 0
     ) {
-        guard let conditions = hit.conditions, let template = HeadTemplate(head, places) else { return nil }
+        guard let conditions = hit.conditions, let form else { return nil }
         // A copy: the request is a slice of the connection's buffer, which is much larger.
         self.request = ByteBuffer(bytes: request.readableBytesView)
         self.hash = hash
@@ -59,9 +63,10 @@ final class HotResponse {
         self.durations = durations
         storedKey = hit.response.stored?.key
         self.conditions = conditions
-        self.template = template
+        if case .http2(let list) = form, !list.isTimed { return nil }
+        self.form = form
         content = hit.content
-        isContentInline = content.readableBytes <= Self.inlineLimit
+        if case .http1 = form { isContentInline = content.readableBytes <= Self.inlineLimit } else { isContentInline = false }
         bytes = ByteBuffer()
         ages = 0..<0
     }
@@ -69,32 +74,59 @@ final class HotResponse {
     /// The approximate bytes that it takes in memory, including the memory of the store that it
     /// keeps alive, and ``logLine``.
     var cost: Int {
-        1024 + request.readableBytes * 3 + template.count * 2 + content.readableBytes * (isContentInline ? 2 : 1)
+        1024 + request.readableBytes * 3 + headLength * 2 + content.readableBytes * (isContentInline ? 2 : 1)
+    }
+
+    private var headLength: Int {
+        switch form {
+        case .http1(let template): template.count
+        case .http2(let list): list.cost
+        }
     }
 
     /// The head and the content, or the head alone: then ``rest`` is the content.
     ///
     /// - Returns: `nil` if the response is no longer valid.
     func bytes(at now: Timestamp, _ engine: CacheEngine) -> ByteBuffer? {
-        guard let age = engine.revalidateHit(conditions, at: now) else { return nil }
+        isValid(at: now, engine) ? bytes : nil
+    }
+
+    /// The head for HTTP/2.
+    ///
+    /// - Returns: `nil` if the response is no longer valid.
+    func fields(at now: Timestamp, _ engine: CacheEngine) -> HTTP2Fields? {
+        isValid(at: now, engine) ? fields : nil
+    }
+
+    private func isValid(at now: Timestamp, _ engine: CacheEngine) -> Bool {
+        guard let age = engine.revalidateHit(conditions, at: now) else { return false }
         if !ages.contains(age) { write(age) }
-        return bytes
+        return true
     }
 
     /// The entry of the access log, without client, time and duration.
     func logEntry(route name: String?) -> AccessLogEntry? {
-        // The bytes were decoded before, so they are a request.
-        var limits = MessageLimits()
-        (limits.startLine, limits.fieldBlock, limits.fieldCount) = (1 << 30, 1 << 30, 1 << 30)
-        var decoder = RequestDecoder(limits: limits)
-        decoder.append(request)
-        guard let head = try? decoder.nextHead() else { return nil }
+        guard let head = decodedRequest else { return nil }
         let size = head.request.method == .head ? 0 : contentLength
         var entry = AccessLogEntry(head.request, status: status, size: size)
         entry.route = name
         (entry.age, entry.timeToLive) = (seconds.age, seconds.timeToLive)
         entry.cacheStatus = CacheOutcome(isHit: true, timeToLive: seconds.timeToLive).cacheStatus()
         return entry
+    }
+
+    /// The request, which was decoded before, whatever the limits are now.
+    private var decodedRequest: RequestHead? {
+        var limits = MessageLimits()
+        (limits.startLine, limits.fieldBlock, limits.fieldCount) = (1 << 30, 1 << 30, 1 << 30)
+        switch form {
+        case .http1:
+            var decoder = RequestDecoder(limits: limits)
+            decoder.append(request)
+            return try? decoder.nextHead()
+        case .http2:
+            return try? HTTP2FieldSection(request, limits: limits).head(endsStream: true)
+        }
     }
 
     /// The name of the stored response in the log; `nil` if it has none.
@@ -113,12 +145,17 @@ final class HotResponse {
         let (seconds, rest) = (age / 1000, conditions.lifetime - age)
         self.seconds = (seconds, rest / 1000)
         logLine = nil
-        bytes = template.bytes(
-            age: seconds,
-            timeToLive: rest / 1000,
-            room: isContentInline ? content.readableBytes : 0
-        )
-        if isContentInline { bytes.writeImmutableBuffer(content) }
+        switch form {
+        case .http1(let template):
+            bytes = template.bytes(
+                age: seconds,
+                timeToLive: rest / 1000,
+                room: isContentInline ? content.readableBytes : 0
+            )
+            if isContentInline { bytes.writeImmutableBuffer(content) }
+        case .http2(let list):
+            fields = list.at(age: seconds, timeToLive: rest / 1000).map { HTTP2Fields($0) }
+        }
         // Both numbers stay the same for these ages.
         let lastRest = rest / 1000 * 1000
         let first = max(seconds * 1000, conditions.lifetime - (lastRest + 999))

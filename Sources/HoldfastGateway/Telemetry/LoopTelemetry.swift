@@ -75,17 +75,34 @@ final class LoopTelemetry {
     }
 
     /// The number of the durations of a response from the hot table.
-    func number(of route: RouteLabel, _ method: HTTPRequest.Method?, _ status: Int) -> Int {
-        let method = RequestLabels.number(of: method)
-        return numbers.durations.number(of: RequestLabels(route: route, method: method, status: status, version: 1))
+    func number(
+        of route: RouteLabel,
+        _ method: HTTPRequest.Method?,
+        _ status: Int,
+        _ receivedProtocol: GatewayRequest.ReceivedProtocol
+    ) -> Int {
+        let labels = RequestLabels(
+            route: route,
+            method: RequestLabels.number(of: method),
+            status: status,
+            version: receivedProtocol.rawValue
+        )
+        return numbers.durations.number(of: labels)
     }
 
-    /// Counts a response from the hot table.
+    /// Counts a response from the hot table, and logs it if the level has it.
     ///
-    /// - Parameter number: that of its durations.
-    func recordHotHit(_ route: RouteLabel, number: Int, bytes: Int, duration: TimeAmount) {
-        numbers.durations.add(duration.seconds, to: number)
-        numbers.counters.addHotHit(bytes, of: route)
+    /// - Parameter start: when the request's head had arrived.
+    func recordHotHit(
+        _ response: HotResponse,
+        since start: NIODeadline,
+        client: @autoclosure () -> String?,
+        place: @autoclosure () -> ExchangeRecord.Place?
+    ) {
+        let duration = NIODeadline.now() - start
+        numbers.durations.add(duration.seconds, to: response.durations)
+        numbers.counters.addHotHit(response.contentLength, of: response.route)
+        log?.write(response, duration, client: client(), place: place())
     }
 
     // MARK: Connections
