@@ -350,7 +350,7 @@ let package = Package(
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "HoldfastGateway", "LocalSockets", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache",
+                "CNGHTTP2", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache",
                 "OfflineStore",
                 "HoldfastTesting", "HoldfastTracing", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],

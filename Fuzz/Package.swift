@@ -53,6 +53,7 @@ let package = Package(
     targets: [
         // Links to the sources of the main package. 'OfflineStore' has only the folder 'Coding',
         // under the module's own name, so that both packages build the same functions.
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
             name: "HTTPCache",
@@ -67,9 +68,9 @@ let package = Package(
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
-                "HoldfastTracing", httpTypes, instrumentation, nioCore, nioPosix, nioSSL, logging, serviceLifecycle,
-                tracing,
+                "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration",
+                "HoldfastMetrics", "HoldfastTracing", httpTypes, instrumentation, nioCore, nioPosix, nioSSL, logging,
+                serviceLifecycle, tracing,
             ],
             swiftSettings: settings
         ),

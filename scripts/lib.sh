@@ -108,7 +108,7 @@ clean_up() {
 install_packages() {
     local privileged=
     if ! command -v apt-get >/dev/null 2>&1; then
-        fail "Missing: $*. Install it with this system's package manager (Fedora: 'dnf install sqlite-devel zlib-devel git')."
+        fail "Missing: $*. Install it with this system's package manager (Fedora: 'dnf install sqlite-devel zlib-devel libnghttp2-devel git')."
     fi
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null 2>&1 ||

@@ -33,7 +33,8 @@ final class FrameDoor: CaseDoor {
                 client: GatewayClient(address: "127.0.0.1"),
                 executor: LoopExecutor(eventLoop),
                 lookups: DiskLookups(eventLoop),
-                telemetry: LoopTelemetry(RequestSeries())
+                telemetry: LoopTelemetry(RequestSeries()),
+                hot: HotTable()
             ),
             eventLoop: eventLoop
         )

@@ -72,7 +72,8 @@ struct ClientExchangeTests {
                 client: GatewayClient(address: "127.0.0.1"),
                 executor: LoopExecutor(eventLoop),
                 lookups: DiskLookups(eventLoop),
-                telemetry: LoopTelemetry(RequestSeries())
+                telemetry: LoopTelemetry(RequestSeries()),
+                hot: HotTable()
             )
             let writer = RecordingWriter()
             let request = GatewayRequest(

@@ -59,6 +59,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     ],
     targets: [
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(
             name: "CSQLiteConfiguration",
             providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]
@@ -128,9 +129,9 @@ let package = Package(
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
-                "HoldfastTracing", httpTypes, instrumentation, nioCore, nioPosix, nioSSL, logging, serviceLifecycle,
-                tracing,
+                "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration",
+                "HoldfastMetrics", "HoldfastTracing", httpTypes, instrumentation, nioCore, nioPosix, nioSSL, logging,
+                serviceLifecycle, tracing,
             ],
             swiftSettings: settings
         ),
@@ -177,7 +178,7 @@ let package = Package(
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "HoldfastGateway", "LocalSockets", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache",
+                "CNGHTTP2", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache",
                 "OfflineStore",
                 "HoldfastTesting", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],

@@ -143,6 +143,7 @@ struct MachineDriver {
             // A real connection would set a deadline, and end with 408.
             if machine.wholeHead != nil { faults.append("the rest of a head is awaited that is there") }
         case .close: isClosed = true
+        case .changeProtocol: faults.append("HTTP/2 without its preface")
         }
     }
 

@@ -58,6 +58,9 @@ struct MachineEvents {
             events.append("refused: \(refusal)")
             endResponse()
         case .close: close()
+        case .changeProtocol(let bytes):
+            events.append("HTTP/2: \(bytes.readableBytes)")
+            close()
         }
     }
 

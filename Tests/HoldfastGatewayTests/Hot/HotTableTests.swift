@@ -47,12 +47,15 @@ struct HotTableTests {
             HotResponse(
                 request: bytes,
                 hash: HotTable.hash(bytes),
-                head: ByteBuffer(string: "HTTP/1.1 200 OK\r\nAge: 0\r\nCache-Status: holdfast; hit; ttl=60\r\n\r\n"),
-                places: TimePlaces(age: 22..<23, timeToLive: 58..<60),
+                HeadTemplate(Self.head, TimePlaces(age: 22..<23, timeToLive: 58..<60)).map { .http1($0) },
                 hit: hit
             )
         )
     }
+
+    private static let head = ByteBuffer(
+        string: "HTTP/1.1 200 OK\r\nAge: 0\r\nCache-Status: holdfast; hit; ttl=60\r\n\r\n"
+    )
 
     private struct NoHit: Error {}
 
