@@ -56,12 +56,12 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         let duration = NIODeadline.now() - start
         telemetry.recordHotHit(
             response.route,
-            number: response.durations,
+            number: response.durations(isSecure: connection?.isSecure ?? false, in: telemetry),
             bytes: response.contentLength,
             duration: duration
         )
         telemetry.log?
-            .write(response, duration, client: connection?.clientAddress, place: connection?.nextPlace)
+            .write(response, duration, client: connection?.sessionClient, place: connection?.nextPlace)
         output.put(bytes)
         if let rest = response.rest { output.put(rest) }
         output.holdBack()
@@ -184,7 +184,6 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             !head.isForOneClient, service.suitsEveryClient(hit), hot.markSeen(hash: hash)
         else { return framing.bytes(of: head) }
         let (bytes, places) = framing.bytesAndPlaces(of: head)
-        let durations = telemetry.number(of: route, method, head.response.status.code)
         let response = HotResponse(
             request: request,
             hash: hash,
@@ -193,7 +192,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             hit: hit,
             status: head.response.status.code,
             route: route,
-            durations: durations
+            method: method
         )
         if let response { hot.keep(response) }
         return bytes

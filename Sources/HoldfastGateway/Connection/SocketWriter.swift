@@ -49,6 +49,7 @@ final class SocketWriter {
 
     func flush(_ context: ChannelHandlerContext) {
         guard !pending.isEmpty else { return }
+        guard socket != nil else { return passAll(to: context) }
         // Moved away before anything is written: a handler that is told of the connection's end may
         // flush again.
         var bytes = emptied
@@ -82,6 +83,31 @@ final class SocketWriter {
             }
         }
         return max(sent ?? 0, 0)
+    }
+
+    /// The most bytes that are joined: those of a record of TLS.
+    private static let recordLimit = 16 << 10
+
+    /// Passes everything to the channel.
+    ///
+    /// TLS makes at least one record of each piece, so short pieces are joined: a head and its
+    /// content.
+    private func passAll(to context: ChannelHandlerContext) {
+        var bytes = emptied
+        emptied = []
+        swap(&bytes, &pending)
+        let count = pendingCount
+        pendingCount = 0
+        if bytes.count > 1, count <= Self.recordLimit {
+            var joined = context.channel.allocator.buffer(capacity: count)
+            for piece in bytes { joined.writeImmutableBuffer(piece) }
+            context.writeAndFlush(NIOAny(joined), promise: nil)
+        } else {
+            for piece in bytes { context.write(NIOAny(piece), promise: nil) }
+            context.flush()
+        }
+        bytes.removeAll(keepingCapacity: bytes.count <= Self.pieceLimit)
+        emptied = bytes
     }
 
     /// Passes the rest to the channel.

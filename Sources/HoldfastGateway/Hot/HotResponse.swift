@@ -12,9 +12,12 @@ final class HotResponse {
     /// alike.
     let request: ByteBuffer
     let hash: Int
-    /// The label of the request's route, and the number of the durations of such requests.
+    /// The label of the request's route.
     let route: RouteLabel
-    let durations: Int
+    /// The number of the durations of such requests, without TLS and with TLS; `nil` until it is
+    /// needed.
+    private var durations: (plain: Int?, secure: Int?) = (nil, nil)
+    private let method: HTTPRequest.Method?
     let status: Int
     /// The line of the access log for such requests; `nil` if none was written for these
     /// ``seconds``.
@@ -48,7 +51,7 @@ final class HotResponse {
         hit: ResidentHit,
         status: Int = 200,
         route: RouteLabel = RouteLabels.none,
-        durations: Int = 0
+        method: HTTPRequest.Method? = .get
     ) {
         guard let conditions = hit.conditions, let template = HeadTemplate(head, places) else { return nil }
         // A copy: the request is a slice of the connection's buffer, which is much larger.
@@ -56,7 +59,7 @@ final class HotResponse {
         self.hash = hash
         self.status = status
         self.route = route
-        self.durations = durations
+        self.method = method
         storedKey = hit.response.stored?.key
         self.conditions = conditions
         self.template = template
@@ -64,6 +67,14 @@ final class HotResponse {
         isContentInline = content.readableBytes <= Self.inlineLimit
         bytes = ByteBuffer()
         ages = 0..<0
+    }
+
+    /// The number of the durations of such requests.
+    func durations(isSecure: Bool, in telemetry: LoopTelemetry) -> Int {
+        if let number = isSecure ? durations.secure : durations.plain { return number }
+        let number = telemetry.number(of: route, method, status, isSecure: isSecure)
+        if isSecure { durations.secure = number } else { durations.plain = number }
+        return number
     }
 
     /// The approximate bytes that it takes in memory, including the memory of the store that it
