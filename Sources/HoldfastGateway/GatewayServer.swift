@@ -39,7 +39,7 @@ public final class GatewayServer: Service {
 
     private let service: GatewayService
     private let group: any EventLoopGroup
-    private let connections = ConnectionRegistry()
+    let connections = ConnectionRegistry()
     private let counted: GatewayMetrics
     let certificates: CertificateDesk
     private let accessLog: AccessLog?
@@ -287,6 +287,7 @@ public final class GatewayServer: Service {
                     let handshake = HandshakeHandler(service.configuration.timeouts, telemetry, service.logger) {
                         ConnectionHandler(service: service, client: client, loop: loop, tls: tls)
                     }
+                    try ListenerTLS.limitReads(of: channel)
                     try channel.pipeline.syncOperations.addHandlers(tls, handshake)
                 }
             }

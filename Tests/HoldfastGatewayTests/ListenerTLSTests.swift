@@ -3,6 +3,7 @@ import HoldfastConfiguration
 import HoldfastMetrics
 import Logging
 import NIOCore
+import NIOPosix
 import NIOSSL
 import Synchronization
 import Testing
@@ -313,6 +314,41 @@ import Testing
                 try await wait { gateway.server.connectionCount == 0 }
             }
         }
+    }
+
+    /// Long responses and uploads pass through the buffers of NIOSSL, which never shrink. Mutants:
+    /// a response is encrypted as a whole; as many bytes are read as have come.
+    @Test("An idle connection keeps little memory, whatever it has sent and received") func idleConnectionsAreSmall()
+        async throws
+    {
+        let content = String(repeating: "0123456789abcdef", count: 64 << 10)
+        let upload = "PUT /a HTTP/1.1\r\nHost: a.example\r\nContent-Length: \(content.utf8.count)\r\n\r\n" + content
+        try await withGateway(respond: { _ in .ok(content, fields: Self.fresh) }) { gateway, _, context in
+            try await RawClient.onEach(of: 30, port: gateway.port, tls: .init(context)) { client, _ in
+                // From the origin, from memory, and from the hot table.
+                for request in [Self.request, Self.request, Self.request, Self.request, upload] {
+                    try await client.send(request)
+                    #expect(try await client.response().content.count == content.utf8.count)
+                }
+                for channel in gateway.server.connections.channels {
+                    let capacities = try await channel.eventLoop.submit { Self.bufferCapacities(of: channel) }.get()
+                    // `nil`: the connection has ended meanwhile.
+                    guard let capacities else { continue }
+                    #expect(capacities.written <= 32 << 10 && capacities.read <= 64 << 10, "\(capacities)")
+                }
+            }
+        }
+    }
+
+    /// The bytes of the buffers of NIOSSL, which it shows to its own tests alone.
+    private static func bufferCapacities(of channel: any Channel) -> (written: Int, read: Int)? {
+        guard let handler = try? channel.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self),
+            let parts = Mirror(reflecting: handler).superclassMirror
+        else { return nil }
+        let written = parts.descendant("connection", "bio", "some", "outboundBuffer") as? ByteBuffer
+        let read = parts.descendant("plaintextReadBuffer", "some") as? ByteBuffer
+        // Names that have changed are large, so that the test fails.
+        return (written?.capacity ?? .max, read?.capacity ?? .max)
     }
 
     @Test("The gateway's end closes idle connections and handshakes, and serves what is under way")

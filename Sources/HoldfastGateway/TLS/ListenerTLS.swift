@@ -13,8 +13,8 @@ final class ListenerTLS: Sendable {
         .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
         .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
     ]
-    /// The most bytes of memory that a connection keeps for what it writes. 32 KiB
-    private static let keptCapacity = 32 << 10
+    /// The most bytes that are read from a socket at once. 16 KiB
+    private static let readLimit = 16 << 10
 
     /// The result of reading the files of a certificate, or the roots of clients, again.
     struct Reading: Sendable {
@@ -100,9 +100,17 @@ final class ListenerTLS: Sendable {
 
     /// The handler of a new connection.
     func makeHandler() -> NIOSSLServerHandler {
-        var configuration = NIOSSLHandler.Configuration()
-        configuration.maximumPreservedOutboundBufferCapacity = Self.keptCapacity
-        return NIOSSLServerHandler(context: context.withLock { $0 }, configuration: configuration)
+        NIOSSLServerHandler(context: context.withLock { $0 })
+    }
+
+    /// Makes a connection read one record at a time.
+    ///
+    /// NIOSSL decrypts all that is read at once into one buffer, and the connection keeps that as
+    /// large as it has become. ``SocketWriter`` does the same for what is written.
+    static func limitReads(of channel: any Channel) throws {
+        let allocator = AdaptiveRecvByteBufferAllocator(minimum: 1 << 10, initial: 2 << 10, maximum: readLimit)
+        try channel.syncOptions?.setOption(.recvAllocator, value: allocator)
+        try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
     }
 
     // MARK: Reading again
