@@ -36,6 +36,7 @@ let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 // Packages that a service with the library alone does not need: without the trait they are not
 // resolved. 'scripts/consumer' holds this list to account.
 let argumentParser = gatewayDependency("ArgumentParser", package: "swift-argument-parser")
+let cryptoExtras = gatewayDependency("CryptoExtras", package: "swift-crypto")
 let serviceLifecycle = gatewayDependency("ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = gatewayDependency("UnixSignals", package: "swift-service-lifecycle")
 let hummingbird = gatewayDependency("Hummingbird", package: "hummingbird")
@@ -169,8 +170,8 @@ let package = Package(
             name: "HoldfastGateway",
             dependencies: [
                 "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
-                "HoldfastTracing", httpTypes, instrumentation, nioCore, nioPosix, nioSSL, nioTLS, logging,
-                serviceLifecycle, tracing,
+                "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore, nioPosix, nioSSL, nioTLS,
+                logging, serviceLifecycle, tracing,
             ],
             swiftSettings: settings
         ),

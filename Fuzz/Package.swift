@@ -29,6 +29,7 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
@@ -69,8 +70,8 @@ let package = Package(
             name: "HoldfastGateway",
             dependencies: [
                 "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
-                "HoldfastTracing", httpTypes, instrumentation, nioCore, nioPosix, nioSSL, nioTLS, logging,
-                serviceLifecycle, tracing,
+                "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore, nioPosix, nioSSL, nioTLS,
+                logging, serviceLifecycle, tracing,
             ],
             swiftSettings: settings
         ),

@@ -1,3 +1,4 @@
+import Dispatch
 import HTTPCache
 import HoldfastConfiguration
 import HoldfastMetrics
@@ -312,6 +313,42 @@ import Testing
                 try await client.send(Self.request)
                 _ = await client.read()
                 try await wait { gateway.server.connectionCount == 0 }
+            }
+        }
+    }
+
+    /// Mutant: event loops sign.
+    @Test("Signatures of RSA hold up no client with ECDSA") func signsElsewhere() async throws {
+        try await CertificateFolder.with { folder in
+            let tls = Configuration.TLS(certificates: [
+                try folder.make("a", "DNS:a.example"), try folder.make("r", "DNS:r.example", rsa: true),
+            ])
+            // With TLS 1.3 the padding is PSS, and with 1.2 either.
+            let contexts = [try folder.client(trusting: "a", "r"), try folder.client(trusting: "a", "r", to: .tlsv12)]
+            try await withGateway(tls) { gateway, _ in
+                let gate = DispatchSemaphore(value: 0)
+                for _ in 0..<RSAKey.threadCount { RSAKey.threads.submit { _ in gate.wait() } }
+                let served = Counter()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 0..<30 {
+                        group.addTask {
+                            let tls = RawClient.TLS(contexts[number % 2], name: "r.example")
+                            try await RawClient.with(port: gateway.port, tls: tls) { client in
+                                try await client.send(Self.request)
+                                #expect(try await client.response().text == "v1")
+                                served.add(1)
+                            }
+                        }
+                    }
+                    defer { for _ in 0..<RSAKey.threadCount { gate.signal() } }
+                    try await wait { gateway.server.connectionCount == 30 }
+                    try await RawClient.onEach(of: 30, port: gateway.port, tls: .init(contexts[0])) { client, _ in
+                        try await client.send(Self.request)
+                        #expect(try await client.response().text == "v1")
+                    }
+                    #expect(served.value == 0)
+                }
+                #expect(served.value == 30)
             }
         }
     }

@@ -34,6 +34,7 @@ let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", packa
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let structuredFields: Target.Dependency = .product(
@@ -130,8 +131,8 @@ let package = Package(
             name: "HoldfastGateway",
             dependencies: [
                 "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
-                "HoldfastTracing", httpTypes, instrumentation, nioCore, nioPosix, nioSSL, nioTLS, logging,
-                serviceLifecycle, tracing,
+                "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore, nioPosix, nioSSL, nioTLS,
+                logging, serviceLifecycle, tracing,
             ],
             swiftSettings: settings
         ),

@@ -94,7 +94,7 @@ private struct Examination {
             add(
                 false,
                 pair.name,
-                "'\(files.key)' is a key for RSA. Each of its signatures holds up an event loop for about 1 ms: prefer one for ECDSA (P-256)."
+                "'\(files.key)' is a key for RSA. A processor signs for 0.6 ms (2048 bits) to 4 ms (4096) in each handshake, and with ECDSA (P-256) for 0.02 ms: prefer that."
             )
         }
         if let key = try? CertificateFile(files.key), key.isReadableByOthers {

@@ -9,6 +9,8 @@ struct CertificatePair: Sendable {
     let name: String
     let chain: [NIOSSLCertificate]
     let key: NIOSSLPrivateKey
+    /// The same key as handshakes use it: no loop waits for a signature of RSA.
+    private let signingKey: NIOSSLPrivateKey
     /// The names of hosts for which it is valid, in lower case. `*.example.com` stands for all with
     /// one more label.
     let names: [String]
@@ -31,6 +33,7 @@ struct CertificatePair: Sendable {
         try Self.check(chain, key, files)
         self.chain = chain
         self.key = key
+        signingKey = RSAKey(key).map { NIOSSLPrivateKey(customPrivateKey: $0) } ?? key
         names = chain[0].dnsNames
         expiry = Int64(chain[0].notValidAfter)
     }
@@ -80,7 +83,7 @@ struct CertificatePair: Sendable {
     var override: NIOSSLContextConfigurationOverride {
         var result = NIOSSLContextConfigurationOverride()
         result.certificateChain = chain.map { .certificate($0) }
-        result.privateKey = .privateKey(key)
+        result.privateKey = .privateKey(signingKey)
         return result
     }
 }
