@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-goaccess test-traces test-switches simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-goaccess test-tls test-traces test-switches simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -58,6 +58,9 @@ test-metrics: ## Check alerts and dashboard with promtool, and run the tests of 
 
 test-goaccess: ## Check that goaccess reads the access log with the format string of the manual
 	@scripts/test-goaccess
+
+test-tls: ## Check TLS of a gateway with testssl.sh: no finding above "low"
+	@scripts/test-tls
 
 test-switches: ## Run the gateway's and the layer's tests with the fast parts turned off
 	@scripts/test-switches

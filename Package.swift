@@ -16,6 +16,7 @@ let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
@@ -35,6 +36,7 @@ let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 // Packages that a service with the library alone does not need: without the trait they are not
 // resolved. 'scripts/consumer' holds this list to account.
 let argumentParser = gatewayDependency("ArgumentParser", package: "swift-argument-parser")
+let cryptoExtras = gatewayDependency("CryptoExtras", package: "swift-crypto")
 let serviceLifecycle = gatewayDependency("ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = gatewayDependency("UnixSignals", package: "swift-service-lifecycle")
 let hummingbird = gatewayDependency("Hummingbird", package: "hummingbird")
@@ -174,8 +176,8 @@ let package = Package(
             name: "HoldfastGateway",
             dependencies: [
                 "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration",
-                "HoldfastMetrics", "HoldfastTracing", httpTypes, instrumentation, nioCore, nioPosix, nioSSL, logging,
-                serviceLifecycle, tracing,
+                "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore, nioPosix,
+                nioSSL, nioTLS, logging, serviceLifecycle, tracing,
             ],
             swiftSettings: settings
         ),

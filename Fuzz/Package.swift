@@ -22,12 +22,14 @@ let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let instrumentation: Target.Dependency = .product(name: "Instrumentation", package: "swift-distributed-tracing")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
@@ -69,8 +71,8 @@ let package = Package(
             name: "HoldfastGateway",
             dependencies: [
                 "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration",
-                "HoldfastMetrics", "HoldfastTracing", httpTypes, instrumentation, nioCore, nioPosix, nioSSL, logging,
-                serviceLifecycle, tracing,
+                "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore, nioPosix,
+                nioSSL, nioTLS, logging, serviceLifecycle, tracing,
             ],
             swiftSettings: settings
         ),

@@ -84,7 +84,7 @@ start_gateway() {
     read -r -t 60 line <"$temporary/listens" || true
     gateway=${line#holdfast listening on }
     case $gateway in
-    http://*) ;;
+    http://* | https://*) ;;
     *) fail "the gateway did not start; see above." ;;
     esac
 }

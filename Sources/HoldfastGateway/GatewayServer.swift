@@ -39,8 +39,9 @@ public final class GatewayServer: Service {
 
     private let service: GatewayService
     private let group: any EventLoopGroup
-    private let connections = ConnectionRegistry()
+    let connections = ConnectionRegistry()
     private let counted: GatewayMetrics
+    let certificates: CertificateDesk
     private let accessLog: AccessLog?
     private let state = Mutex(State.initial)
     /// The hot table of each loop.
@@ -74,7 +75,8 @@ public final class GatewayServer: Service {
         tracer: RequestTracer? = nil
     ) {
         let labels = RouteLabels()
-        counted = GatewayMetrics(labels, connections, engine)
+        certificates = CertificateDesk(logger: logger)
+        counted = GatewayMetrics(labels, connections, engine, certificates)
         self.service = GatewayService(
             configuration: configuration,
             engine: engine,
@@ -217,18 +219,36 @@ public final class GatewayServer: Service {
         await stop()
     }
 
+    /// Reads the files of the certificates of all listeners again. Connections stay open, and new
+    /// ones get the new certificates. A pair that cannot be used changes nothing, and an error is
+    /// logged.
+    ///
+    /// It reads files, so do not call it on an event loop.
+    ///
+    /// - Parameter selection: the files that are read.
+    public func reloadCertificates(_ selection: CertificateSelection = .all) {
+        certificates.reload(selection)
+    }
+
+    /// How clients of a listener connect.
+    struct ClientKind: Sendable {
+        /// Whether they connect through a Unix socket.
+        var isLocal = false
+        /// `nil`: without TLS.
+        var tls: ListenerTLS?
+    }
+
     /// - Parameters:
     ///   - acceptor: the loop that accepts.
     ///   - loops: those that serve: the acceptor alone, or all of the group.
-    ///   - isLocal: whether the clients connect through a Unix socket.
     func bootstrap(
         on acceptor: ServingLoop,
         handingOutTo loops: [ServingLoop],
-        isLocal: Bool = false
+        _ kind: ClientKind
     ) -> ServerBootstrap {
         let service = service
         let connections = connections
-        let localName = isLocal ? GatewayClient.localName : nil
+        let localName = kind.isLocal ? GatewayClient.localName : nil
         let serving = Dictionary(loops.map { (ObjectIdentifier($0.eventLoop), $0) }) { first, _ in first }
         return ServerBootstrap(group: acceptor.eventLoop, childGroup: loops.count > 1 ? group : acceptor.eventLoop)
             .serverChannelInitializer { channel in
@@ -253,14 +273,22 @@ public final class GatewayServer: Service {
                                 service: service,
                                 client: client,
                                 excess: excess,
+                                isSecure: kind.tls != nil,
                                 connections: connections,
                                 telemetry: telemetry
                             )
                         )
                     }
-                    try channel.pipeline.syncOperations.addHandler(
-                        ConnectionHandler(service: service, client: client, loop: loop)
-                    )
+                    guard let tls = kind.tls?.makeHandler() else {
+                        return try channel.pipeline.syncOperations.addHandler(
+                            ConnectionHandler(service: service, client: client, loop: loop)
+                        )
+                    }
+                    let handshake = HandshakeHandler(service.configuration.timeouts, telemetry, service.logger) {
+                        ConnectionHandler(service: service, client: client, loop: loop, tls: tls)
+                    }
+                    try ListenerTLS.limitReads(of: channel)
+                    try channel.pipeline.syncOperations.addHandlers(tls, handshake)
                 }
             }
     }

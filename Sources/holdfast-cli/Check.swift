@@ -9,12 +9,14 @@ struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks a configuration file, and shows all its effective settings.",
         discussion: """
-            Findings are written to standard error, one line each, and the exit status is 1. A valid file is shown with the \
+            Findings are written to standard error, one line each, and the exit status is 1. The files of certificates ('listen[].tls') are read too: the order of the chain, \
+            whether the key belongs to it, its expiry, and whether the hosts of routes are among its names. What does not keep clients from connecting is a line that \
+            begins with 'warning:', and does not change the exit status: an expiry within 14 days, a key for RSA, a key that all users may read. A valid file is shown with the \
             effective value of each setting, defaults included, and with the responses that its routes cannot serve offline, because a directive \
             forbids it that no rule lifts: must-revalidate, proxy-revalidate, no-cache, s-maxage. With '--store' the stored responses are counted; the store is \
             opened read-only. The exit status is then 0; it is 1 when the store cannot be read, and 64 when the command line is wrong. Nothing is sent anywhere.
 
-            JSON: one object, with the keys valid and findings; for a valid file also settings and offline.
+            JSON: one object, with the keys valid and findings; for a valid file also settings and offline, and warnings if there are some.
 
             Examples:
               holdfast check --config holdfast.yaml
@@ -45,6 +47,7 @@ struct Check: AsyncParsableCommand {
     private struct Report: Encodable {
         var valid: Bool
         var findings: [ConfigurationError.Finding]
+        var warnings: [ConfigurationError.Finding]?
         var settings: EffectiveConfiguration?
         var offline: OfflineResponses?
     }
@@ -62,6 +65,7 @@ struct Check: AsyncParsableCommand {
         }
         switch format {
         case .text:
+            for warning in report.warnings ?? [] { StandardStream.error.line("warning: \(warning)") }
             if let settings = report.settings { try write("\(settings)") }
             if let offline = report.offline, !offline.lines.isEmpty {
                 try write("\n" + offline.lines.joined(separator: "\n"))
@@ -73,7 +77,9 @@ struct Check: AsyncParsableCommand {
     private func examine() async throws -> Report {
         let configuration = try Configuration(contentsOf: file)
         // A configuration without routes is for the library.
-        let routes = configuration.routes.isEmpty ? [] : try GatewayConfiguration(configuration).routes.routes
+        let gateway = configuration.routes.isEmpty ? nil : try GatewayConfiguration(configuration)
+        let routes = gateway?.routes.routes ?? []
+        let warnings = try gateway.map { try examineCertificates($0, configuration) } ?? []
         var offline = OfflineResponses(routes, configuration.rules)
         if let store {
             do {
@@ -82,7 +88,35 @@ struct Check: AsyncParsableCommand {
                 throw CommandFailure("\(error)")
             }
         }
-        return Report(valid: true, findings: [], settings: configuration.effective, offline: offline)
+        return Report(
+            valid: true,
+            findings: [],
+            warnings: warnings.isEmpty ? nil : warnings,
+            settings: configuration.effective,
+            offline: offline
+        )
+    }
+
+    /// - Returns: what does not keep clients from connecting.
+    /// - Throws: `ConfigurationError` with what does.
+    private func examineCertificates(
+        _ gateway: GatewayConfiguration,
+        _ configuration: Configuration
+    ) throws -> [ConfigurationError.Finding] {
+        let found = CertificateFinding.findings(
+            of: gateway.listeners,
+            routes: gateway.routes.routes,
+            at: SystemWallClock().now()
+        )
+        let line = configuration.effective.settings.first { $0.name == "listen" }?.line
+        func findings(_ areErrors: Bool) -> [ConfigurationError.Finding] {
+            found.filter { $0.isError == areErrors }.map {
+                .init(file: configuration.file, line: line, setting: "listen", message: "\($0)")
+            }
+        }
+        let errors = findings(true)
+        guard errors.isEmpty else { throw ConfigurationError(errors) }
+        return findings(false)
     }
 
     private func count(_ folder: String, _ offline: inout OfflineResponses) async throws {

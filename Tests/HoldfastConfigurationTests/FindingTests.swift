@@ -129,8 +129,8 @@ import Testing
             "f:2: listen: Expected 'HOST:PORT', or a list of 'HOST:PORT', '{address: HOST:PORT}' or '{unix: PATH, mode: 0660}', not a list."
         ),
         (
-            "version: 1\nlisten: [{address: 127.0.0.1:1, tls: {}}]",
-            "f:2: listen: 'tls' is not known. Known are 'address', 'unix', 'mode'."
+            "version: 1\nlisten: [{address: 127.0.0.1:1, port: 2}]",
+            "f:2: listen: 'port' is not known. Known are 'address', 'unix', 'mode', 'tls'."
         ),
         (
             "version: 1\nlisten: [{address: 127.0.0.1:1, unix: a}]",

@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HoldfastConfiguration
 import HoldfastTracing
 import OfflineStore
 import Testing
@@ -15,6 +16,7 @@ struct LimitPageTests {
         let options = EngineOptions()
         let counted: [String: Int] = [
             "listeners": GatewayListener.limit, "connections": configuration.maximumConnections,
+            "certificates of a listener": HoldfastConfiguration.Configuration.TLS.certificateLimit,
             "request line": configuration.messageLimits.startLine,
             "field lines": configuration.messageLimits.fieldBlock,
             "number of field lines": configuration.messageLimits.fieldCount,

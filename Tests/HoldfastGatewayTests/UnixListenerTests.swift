@@ -301,7 +301,7 @@ struct UnixListenerTests {
 }
 
 /// A listening socket of 127.0.0.1.
-private final class ListeningDescriptor: Sendable {
+final class ListeningDescriptor: Sendable {
     let descriptor: CInt
     let port: Int
 

@@ -12,12 +12,14 @@ extension Configuration {
         control.tokens.map { Token(name: $0.name, file: besideFile($0.file), scope: $0.scope) }
     }
 
-    /// Where the gateway listens, with the paths at which its Unix sockets are made.
+    /// Where the gateway listens, with the paths at which its Unix sockets are made and the files
+    /// of its certificates can be read.
     public var resolvedListeners: [Listener] {
         listeners.map { listener in
             switch listener {
-            case .address: listener
-            case .unix(let path, let mode): .unix(path: besideFile(path), mode: mode)
+            case .address(let address, let tls): .address(address, tls: tls?.mapPaths(besideFile))
+            case .unix(let path, let mode, let tls):
+                .unix(path: besideFile(path), mode: mode, tls: tls?.mapPaths(besideFile))
             }
         }
     }

@@ -3,10 +3,10 @@ extension Configuration {
     /// A member of `listen`.
     public enum Listener: Sendable, Hashable {
         /// A host and a port: `HOST:PORT`, an IPv6 address in brackets.
-        case address(String)
+        case address(String, tls: TLS? = nil)
         /// A Unix socket: its path, relative to the folder of the configuration file, and its
         /// permissions.
-        case unix(path: String, mode: UInt16)
+        case unix(path: String, mode: UInt16, tls: TLS? = nil)
 
         /// The permissions of a Unix socket whose `mode` is not set: its owner and its group may
         /// connect.
@@ -15,9 +15,23 @@ extension Configuration {
         /// The value as a file would hold it.
         package var text: String {
             switch self {
-            case .address(let address): address
-            case .unix(let path, let mode): "{unix: \(path), mode: \(Self.text(mode: mode))}"
+            case .address(let address, nil): address
+            case .address(let address, let tls?): "{address: \(Self.quoted(address)), tls: \(tls.text)}"
+            case .unix(let path, let mode, let tls):
+                "{unix: \(path), mode: \(Self.text(mode: mode))\(tls.map { ", tls: \($0.text)" } ?? "")}"
             }
+        }
+
+        /// Whether its clients speak TLS.
+        package var tls: TLS? {
+            switch self {
+            case .address(_, let tls), .unix(_, _, let tls): tls
+            }
+        }
+
+        /// An address for a flow mapping, where a bracket begins a list.
+        private static func quoted(_ address: String) -> String {
+            address.hasPrefix("[") ? "\"\(address)\"" : address
         }
 
         /// Permissions as a file would hold them: `0660`.
@@ -34,7 +48,7 @@ extension Configuration {
     /// whole list.
     public var listen: String? {
         get {
-            for case .address(let address) in listeners { return address }
+            for case .address(let address, _) in listeners { return address }
             return nil
         }
         set { listeners = newValue.map { [.address($0)] } ?? [] }
@@ -55,7 +69,7 @@ extension TopSetting {
         }
     )
 
-    private static let listenerKeys = ["address", "unix", "mode"]
+    private static let listenerKeys = ["address", "unix", "mode", "tls"]
     private static let listenerForms = "'HOST:PORT', '{address: HOST:PORT}' or '{unix: PATH, mode: 0660}'"
 
     private static func listeners(_ value: FileValue) throws(Refusal) -> [Configuration.Listener] {
@@ -67,10 +81,21 @@ extension TopSetting {
             throw Refusal("There are \(values.count) listeners. The limit is \(Configuration.listenerLimit).")
         }
         var result: [Configuration.Listener] = []
+        var certificates: [String: Configuration.TLS.Certificate] = [:]
         for value in values {
             let listener = try listener(value)
             guard !result.contains(where: { isSame($0, listener) }) else {
                 throw Refusal("\(shown(listener.text)) stands there twice.", line: value.line)
+            }
+            for certificate in listener.tls?.certificates ?? [] {
+                // Metrics and messages name it alone.
+                guard certificates.updateValue(certificate, forKey: certificate.name) ?? certificate == certificate
+                else {
+                    throw Refusal(
+                        "\(shown(certificate.name)) is the name of a certificate of another listener, with other files.",
+                        line: value.line
+                    )
+                }
             }
             result.append(listener)
         }
@@ -80,8 +105,8 @@ extension TopSetting {
     /// Whether both cannot be listened on. Port 0 is another one each time.
     private static func isSame(_ one: Configuration.Listener, _ other: Configuration.Listener) -> Bool {
         switch (one, other) {
-        case (.address(let one), .address(let other)): one == other && !one.hasSuffix(":0")
-        case (.unix(let one, _), .unix(let other, _)): one == other
+        case (.address(let one, _), .address(let other, _)): one == other && !one.hasSuffix(":0")
+        case (.unix(let one, _, _), .unix(let other, _, _)): one == other
         case (.address, .unix), (.unix, .address): false
         }
     }
@@ -91,19 +116,21 @@ extension TopSetting {
         var address: String?
         var path: String?
         var mode: UInt16?
+        var tls: Configuration.TLS?
         for entry in entries {
             switch entry.key {
             case "address": address = try self.address(entry.value)
             case "unix": path = try entry.value.text("the path of a Unix socket")
             case "mode": mode = try permissions(entry.value)
+            case "tls": tls = try TLSReader.settings(entry.value)
             default: throw Readers.unknown(entry, of: listenerKeys)
             }
         }
         switch (address, path) {
         case (let address?, nil):
             guard mode == nil else { throw Refusal("'mode' is for a Unix socket. Leave it out.", line: line) }
-            return .address(address)
-        case (nil, let path?): return .unix(path: path, mode: mode ?? Configuration.Listener.standardMode)
+            return .address(address, tls: tls)
+        case (nil, let path?): return .unix(path: path, mode: mode ?? Configuration.Listener.standardMode, tls: tls)
         default:
             throw Refusal("A listener has either 'address' or 'unix': write \(listenerForms).", line: line)
         }

@@ -23,7 +23,7 @@ extension AccessLogEntry {
         requestID = record.requestID
         (connectionID, connectionRequests) = (record.place?.connection, record.place?.request)
         takeOrigin(record)
-        client = record.client.address
+        take(record.client)
         status = record.status
         responseSize = Int64(record.sentBytes)
         duration = record.end - record.start
@@ -61,11 +61,16 @@ extension AccessLogEntry {
         (self.status, responseSize, result) = (status, Int64(size), .hit)
     }
 
+    /// The client's address, and how it is connected.
+    mutating func take(_ client: GatewayClient) {
+        self.client = client.address
+        (scheme, tlsVersion) = (client.scheme, client.tlsVersion)
+    }
+
     private mutating func take(_ request: GatewayRequest) {
         method = request.method.rawValue
         target = request.target
         authority = request.authority
-        scheme = "http"
         protocolVersion = request.receivedProtocol.version
         agent = request.fields[.userAgent]
         referer = request.fields[.referer]

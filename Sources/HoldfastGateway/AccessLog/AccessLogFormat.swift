@@ -43,6 +43,20 @@ struct AccessLogFormat {
         places.client = start..<bytes.writerIndex
     }
 
+    /// Only JSON has it.
+    mutating func writeTLSVersion(_ version: String?, to bytes: inout ByteBuffer) {
+        let start = bytes.writerIndex
+        bytes.writeMember("tls.protocol.version", version, limit: Limit.word)
+        places.tlsVersion = start..<bytes.writerIndex
+    }
+
+    /// Only JSON has it.
+    mutating func writeScheme(_ scheme: String?, to bytes: inout ByteBuffer) {
+        let start = bytes.writerIndex
+        bytes.writeMember("url.scheme", scheme, limit: Limit.word)
+        places.scheme = start..<bytes.writerIndex
+    }
+
     mutating func writeTime(_ time: Timestamp, _ settings: AccessLog.Settings, to bytes: inout ByteBuffer) {
         let start = bytes.writerIndex
         switch settings.format {
@@ -143,9 +157,9 @@ struct AccessLogFormat {
         bytes.writeInteger(UInt8(ascii: "\""))
         writeClient(entry.client, settings, to: &bytes)
         bytes.writeMember("network.protocol.version", entry.protocolVersion, limit: Limit.word)
-        bytes.writeMember("tls.protocol.version", entry.tlsVersion, limit: Limit.word)
+        writeTLSVersion(entry.tlsVersion, to: &bytes)
         bytes.writeMember("http.request.method", entry.method, limit: Limit.word)
-        bytes.writeMember("url.scheme", entry.scheme, limit: Limit.word)
+        writeScheme(entry.scheme, to: &bytes)
         bytes.writeMember("server.address", entry.authority.map(LogClient.withoutUser), limit: Limit.short)
         if let target = entry.target { bytes.writeTargetMembers(target, full) }
         bytes.writeMember("http.request.body.size", entry.requestSize)

@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import HoldfastConfiguration
 import NIOCore
 
 /// The line of hits of the hot table, for as long as they differ only in ``Values``.
@@ -6,7 +7,7 @@ import NIOCore
 final class AccessLogTemplate {
     /// The part of a line that differs from one hit to the next.
     struct Values {
-        var client: String?
+        var client: GatewayClient?
         var time: Timestamp
         var duration: TimeAmount
         var place: ExchangeRecord.Place?
@@ -15,12 +16,14 @@ final class AccessLogTemplate {
     /// Where the values stand in a line that was just written, as the buffer's indices.
     struct Places {
         var client = 0..<0
+        var tlsVersion = 0..<0
+        var scheme = 0..<0
         var time = 0..<0
         var durations = 0..<0
         var connection = 0..<0
     }
 
-    private enum Part { case client, time, durations, connection }
+    private enum Part { case client, tlsVersion, scheme, time, durations, connection }
 
     /// The settings that the line follows, by their number in the log.
     let version: Int
@@ -39,12 +42,14 @@ final class AccessLogTemplate {
         self.settings = settings
         self.version = version
         let places = format.places
-        // Their order differs from format to format.
-        parts = [
+        var parts: [(place: Range<Int>, part: Part)] = [
             (places.client, .client), (places.time, .time), (places.durations, .durations),
             (places.connection, .connection),
         ]
-        .sorted { $0.0.lowerBound < $1.0.lowerBound }
+        // Only this format has them.
+        if settings.format == .json { parts += [(places.tlsVersion, .tlsVersion), (places.scheme, .scheme)] }
+        // Their order differs from format to format.
+        self.parts = parts.sorted { $0.place.lowerBound < $1.place.lowerBound }
     }
 
     /// Appends the line of one such request.
@@ -54,7 +59,9 @@ final class AccessLogTemplate {
             for (place, part) in parts {
                 bytes.writeBytes(UnsafeRawBufferPointer(rebasing: line[end..<place.lowerBound]))
                 switch part {
-                case .client: format.writeClient(values.client, settings, to: &bytes)
+                case .client: format.writeClient(values.client?.address, settings, to: &bytes)
+                case .tlsVersion: format.writeTLSVersion(values.client?.tlsVersion, to: &bytes)
+                case .scheme: format.writeScheme(values.client?.scheme, to: &bytes)
                 case .time: format.writeTime(values.time, settings, to: &bytes)
                 case .durations: format.writeDurations(values.duration, values.duration, settings, to: &bytes)
                 case .connection:

@@ -73,7 +73,7 @@ final class LoopAccessLog {
     func write(
         _ hit: HotResponse,
         _ duration: TimeAmount,
-        client: @autoclosure () -> String?,
+        client: @autoclosure () -> GatewayClient?,
         place: @autoclosure () -> ExchangeRecord.Place?
     ) {
         guard logsHits || (hit.status >= 400 && settings.level == .notable) else { return }

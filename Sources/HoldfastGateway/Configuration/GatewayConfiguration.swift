@@ -135,13 +135,17 @@ extension GatewayConfiguration {
     /// The first address of the listeners. A new one takes its place, or the first place.
     private var address: ListenAddress? {
         get {
-            for case .address(let address) in listeners { return address }
+            for case .address(let address, _) in listeners { return address }
             return nil
         }
         set {
             guard let newValue else { return }
             let index = listeners.firstIndex { if case .address = $0 { true } else { false } }
-            if let index { listeners[index] = .address(newValue) } else { listeners.insert(.address(newValue), at: 0) }
+            if let index {
+                listeners[index] = .address(newValue, tls: listeners[index].tls)
+            } else {
+                listeners.insert(.address(newValue), at: 0)
+            }
         }
     }
 

@@ -7,6 +7,8 @@ import NIOCore
 /// If few other connections are being closed, it reads and drops the client's bytes for a while:
 /// closing the connection while they are unread would reset it, and lose the response. RFC 9112
 /// §9.6
+///
+/// With TLS the client gets no response: the handshake would cost more than serving it.
 final class BusyHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -14,6 +16,7 @@ final class BusyHandler: ChannelInboundHandler {
     private let service: GatewayService
     private let client: String?
     private let excess: ConnectionRegistry.Excess
+    private let isSecure: Bool
     private let connections: ConnectionRegistry
     private let telemetry: LoopTelemetry
     private var deadline: Scheduled<Void>?
@@ -22,12 +25,14 @@ final class BusyHandler: ChannelInboundHandler {
         service: GatewayService,
         client: String?,
         excess: ConnectionRegistry.Excess,
+        isSecure: Bool = false,
         connections: ConnectionRegistry,
         telemetry: LoopTelemetry
     ) {
         self.service = service
         self.client = client
         self.excess = excess
+        self.isSecure = isSecure
         self.connections = connections
         self.telemetry = telemetry
     }
@@ -41,6 +46,7 @@ final class BusyHandler: ChannelInboundHandler {
         var (head, body) = service.problemResponse(problem, responseContext)
         head.response.headerFields[.retryAfter] = "1"
         log(.whole(head, body), responseContext.requestID)
+        guard !isSecure else { return context.close(promise: nil) }
         let (status, length) = (head.response.status.code, Int64(body.readableBytes))
         let framing = ResponseFraming(status, to: nil, minorVersion: 1, length: length, isKeptAlive: false)
         var bytes = framing.bytes(of: head)
@@ -60,7 +66,7 @@ final class BusyHandler: ChannelInboundHandler {
         guard let log = telemetry.log, log.isOn else { return }
         let now = NIODeadline.now()
         var record = ExchangeRecord(
-            client: GatewayClient(address: client),
+            client: GatewayClient(address: client, isSecure: isSecure),
             route: RouteLabels.none,
             start: now,
             end: now
@@ -68,6 +74,8 @@ final class BusyHandler: ChannelInboundHandler {
         record.requestID = requestID
         record.place = ExchangeRecord.Place(connection: ConnectionNumber.next(), request: 0)
         record.take(response)
+        // It is not sent.
+        if isSecure { (record.status, record.sentBytes) = (nil, 0) }
         log.write(record)
     }
 

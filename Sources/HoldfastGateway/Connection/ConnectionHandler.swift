@@ -1,18 +1,22 @@
 import HTTPCache
 import HTTPTypes
 import NIOCore
+import NIOSSL
 
 /// One client's HTTP/1 connection. It performs what ``ConnectionMachine`` decides: it reads, begins
 /// a ``ClientExchange`` for each request, and watches over the client's deadlines.
 ///
 /// ``HTTP1ResponseWriter`` writes the responses. All of it runs on the channel's event loop.
-final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, RequestContent {
+final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, RequestContent {
     typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let service: GatewayService
     /// The name of the client: its IP address.
     private let client: String?
+    /// Its handshake has been completed; `nil` without TLS.
+    private let tls: NIOSSLServerHandler?
     private let executor: LoopExecutor
     private let lookups: DiskLookups
     private let telemetry: LoopTelemetry
@@ -23,7 +27,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, R
     private var context: ChannelHandlerContext?
     private lazy var session = ClientSession(
         service: service,
-        client: GatewayClient(address: client),
+        client: GatewayClient(address: client, tlsVersion: tls?.versionName),
         executor: executor,
         lookups: lookups,
         telemetry: telemetry,
@@ -46,9 +50,10 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, R
     /// When the bytes came that the channel is handing over; `nil` if it is not.
     private var readAt: NIODeadline?
 
-    init(service: GatewayService, client: String?, loop: ServingLoop) {
+    init(service: GatewayService, client: String?, loop: ServingLoop, tls: NIOSSLServerHandler? = nil) {
         self.service = service
         self.client = client
+        self.tls = tls
         executor = loop.executor
         lookups = loop.lookups
         telemetry = loop.telemetry.value
@@ -76,7 +81,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, R
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         writer.connection = self
-        output.open(context)
+        output.open(context, tls)
         deadline.whenPassed { [unowned self] in timeOut($0) }
         if context.channel.isActive { connect() }
     }
@@ -144,7 +149,16 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, R
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.close(promise: nil)
+        // The client has closed its side without the alert of TLS. Its event follows, as without
+        // TLS: the framing of requests tells whether one is cut short.
+        if let error = error as? NIOSSLError, case .uncleanShutdown = error { return }
+        close(context: context, mode: .all, promise: nil)
+    }
+
+    /// Closes the connection for others: the gateway ends, or the client does not read.
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard mode == .all, exchange != nil else { return context.close(mode: mode, promise: promise) }
+        output.breakOff(promise)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -206,7 +220,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, R
     /// - Parameter bytes: what the client has sent so far.
     private func beginHTTP2(with bytes: ByteBuffer) {
         guard let context else { return }
-        let connection = HTTP2Connection(service: service, session: session, number: number)
+        let connection = HTTP2Connection(service: service, session: session, tls: tls, number: number)
         let pipeline = context.pipeline.syncOperations
         do {
             try pipeline.addHandler(connection, position: .after(self))
@@ -257,8 +271,10 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, R
 
     // MARK: The exchange
 
-    /// The client's IP address.
-    var clientAddress: String? { session.client.address }
+    var isSecure: Bool { tls != nil }
+
+    /// The client's address, and how it is connected.
+    var sessionClient: GatewayClient { session.client }
 
     /// The place of the next request on this connection.
     var nextPlace: ExchangeRecord.Place { ExchangeRecord.Place(connection: number, request: requestCount + 1) }

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOSSL
 
 #if canImport(Glibc)
     import Glibc
@@ -17,6 +18,7 @@ final class ConnectionOutput: Flushing {
     private let patience: TimeAmount
     private let deadline = WriteDeadline()
     private var context: ChannelHandlerContext?
+    private var tls: NIOSSLServerHandler?
     private var writability: EventLoopPromise<Void>?
     private var isFlushScheduled = false
     /// Whether the channel hands over the bytes that it has read. It flushes when it has done so.
@@ -35,9 +37,11 @@ final class ConnectionOutput: Flushing {
         self.patience = patience
     }
 
-    func open(_ context: ChannelHandlerContext) {
+    /// - Parameter tls: encrypts what is written; `nil` without TLS.
+    func open(_ context: ChannelHandlerContext, _ tls: NIOSSLServerHandler? = nil) {
         self.context = context
-        socket.open(context.channel)
+        self.tls = tls
+        socket.open(context.channel, isDirect: tls == nil)
     }
 
     /// Releases everything: the connection has ended.
@@ -45,6 +49,7 @@ final class ConnectionOutput: Flushing {
         deadline.release()
         socket.release()
         context = nil
+        tls = nil
         isHeldBack = false
         writability.take()?.fail(CancellationError())
     }
@@ -159,6 +164,20 @@ final class ConnectionOutput: Flushing {
         if resetting {
             _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
         }
-        context.close(promise: nil)
+        breakOff(nil)
+    }
+
+    /// Closes the connection at once, in the middle of a response.
+    ///
+    /// TLS does not say that it ends: that would mean that nothing is missing. RFC 9112 §9.8
+    func breakOff(_ promise: EventLoopPromise<Void>?) {
+        guard let context else {
+            promise?.succeed()
+            return
+        }
+        guard let tls, let below = try? context.pipeline.syncOperations.context(handler: tls) else {
+            return context.close(promise: promise)
+        }
+        below.close(promise: promise)
     }
 }

@@ -23,6 +23,8 @@ final class ConnectionRegistry: Sendable {
 
     /// The number of open connections.
     var count: Int { state.withLock { $0.channels.count } }
+    /// The open connections.
+    var channels: [any Channel] { state.withLock { Array($0.channels.values) } }
     /// Whether ``beginDraining()`` was called.
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
@@ -77,7 +79,7 @@ final class ConnectionRegistry: Sendable {
     /// time is over. Call it when no more connections are accepted.
     func drain(within time: Duration, on loop: any EventLoop) async {
         beginDraining()
-        let open = state.withLock { Array($0.channels.values) }
+        let open = channels
         for channel in open { channel.pipeline.fireUserInboundEventTriggered(DrainEvent()) }
         let over = loop.scheduleTask(in: time.timeAmount) { [self] in
             state.withLock { $0.isOver = true }

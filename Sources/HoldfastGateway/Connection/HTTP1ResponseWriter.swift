@@ -56,7 +56,8 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         telemetry.recordHotHit(
             response,
             since: start,
-            client: connection?.clientAddress,
+            isSecure: connection?.isSecure ?? false,
+            client: connection?.sessionClient,
             place: connection?.nextPlace
         )
         output.put(bytes)
@@ -181,7 +182,6 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             service.suitsEveryClient(hit, head), hot.markSeen(hash: hash)
         else { return framing.bytes(of: head) }
         let (bytes, places) = framing.bytesAndPlaces(of: head)
-        let durations = telemetry.number(of: route, method, head.response.status.code, .http11)
         let response = HotResponse(
             request: request,
             hash: hash,
@@ -189,7 +189,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             hit: hit,
             status: head.response.status.code,
             route: route,
-            durations: durations
+            method: method
         )
         if let response { hot.keep(response) }
         return bytes

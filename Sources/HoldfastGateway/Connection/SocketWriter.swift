@@ -49,6 +49,7 @@ final class SocketWriter {
 
     func flush(_ context: ChannelHandlerContext) {
         guard !pending.isEmpty else { return }
+        guard socket != nil else { return passAll(to: context) }
         // Moved away before anything is written: a handler that is told of the connection's end may
         // flush again.
         var bytes = emptied
@@ -82,6 +83,42 @@ final class SocketWriter {
             }
         }
         return max(sent ?? 0, 0)
+    }
+
+    /// The most bytes that pass at once: a record of TLS with so many fits in 16 KiB.
+    private static let recordLimit = (16 << 10) - 64
+
+    /// Passes everything to the channel, in parts.
+    ///
+    /// TLS makes at least one record of each piece, so short pieces are joined: a head and its
+    /// content. Long ones are cut and flushed, because NIOSSL encrypts all that is flushed at once
+    /// into one buffer, and the connection keeps that as large as it has become.
+    private func passAll(to context: ChannelHandlerContext) {
+        var bytes = emptied
+        emptied = []
+        swap(&bytes, &pending)
+        var left = pendingCount
+        pendingCount = 0
+        var part = ByteBuffer()
+        for piece in bytes {
+            var rest = piece
+            while rest.readableBytes > 0 {
+                let whole = min(Self.recordLimit, left)
+                if part.readableBytes == 0, let slice = rest.readSlice(length: whole) {
+                    part = slice
+                } else {
+                    if part.readableBytes == 0 { part = context.channel.allocator.buffer(capacity: whole) }
+                    var slice = rest.readSlice(length: min(rest.readableBytes, whole - part.readableBytes)) ?? rest
+                    part.writeBuffer(&slice)
+                }
+                guard part.readableBytes == whole else { continue }
+                context.writeAndFlush(NIOAny(part), promise: nil)
+                left -= whole
+                part = ByteBuffer()
+            }
+        }
+        bytes.removeAll(keepingCapacity: bytes.count <= Self.pieceLimit)
+        emptied = bytes
     }
 
     /// Passes the rest to the channel.

@@ -90,7 +90,7 @@ final class ClientExchange: @unchecked Sendable {
     /// - Parameter repeatsFields: whether the fields are those of the session's last request, byte
     ///   for byte.
     func begin(repeatsFields: Bool = false) {
-        session.telemetry.begin(request.method)
+        session.telemetry.begin(request.method, of: session.client)
         if !repeatsFields { session.known = nil }
         guard let prepared = session.service.prepare(self) else {
             return serveUnprepared()
@@ -276,7 +276,7 @@ final class ClientExchange: @unchecked Sendable {
         state = .over
         task = nil
         attempt = nil
-        session.telemetry.end(request.method)
+        session.telemetry.end(request.method, of: session.client)
         guard isRecorded else { return }
         record.end = .now()
         record.abort = abort

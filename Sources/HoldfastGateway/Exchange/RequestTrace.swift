@@ -39,7 +39,8 @@ struct RequestTrace: Sendable {
         let method = request.method.traced
         let span = tracer.startSpan(method ?? "HTTP", of: .server, in: trace, below: parent)
         span.set("http.request.method", .string(method ?? "_OTHER"))
-        span.set("url.scheme", .string("http"))
+        span.set("url.scheme", .string(session.client.scheme))
+        if let version = session.client.tlsVersion { span.set("tls.protocol.version", .string(version)) }
         // A query may have credentials.
         span.set("url.path", .string(String(request.target.prefix { $0 != "?" })))
         span.set("network.protocol.version", .string(request.receivedProtocol.version))

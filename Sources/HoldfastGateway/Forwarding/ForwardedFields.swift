@@ -53,6 +53,7 @@ enum ForwardedFields {
     /// The fields of a response that are forwarded.
     static func ofResponse(_ fields: HTTPFields) -> HTTPFields { policy.forwardedResponseFields(of: fields) }
 
+    private static let overHTTP = HTTPField(name: .xForwardedProto, value: "http")
     private static let overHTTPS = HTTPField(name: .xForwardedProto, value: "https")
 
     /// Adds the client's address and protocol. RFC 7239, and the older fields of the same meaning.
@@ -77,9 +78,13 @@ enum ForwardedFields {
                 continue
             }
             if own.name == .xForwardedProto {
-                // A proxy that terminates TLS knows its client's protocol. This gateway itself is
-                // used without TLS.
-                fields.append(claimed[.xForwardedProto]?.lowercased() == "https" ? overHTTPS : own)
+                // A proxy that terminates TLS knows its client's protocol, whatever it speaks to
+                // this gateway.
+                switch claimed[.xForwardedProto]?.lowercased() {
+                case "https": fields.append(overHTTPS)
+                case "http": fields.append(overHTTP)
+                default: fields.append(own)
+                }
             } else {
                 let values = claimed[fields: own.name].map(\.value).filter { !$0.isEmpty } + [own.value]
                 fields.append(HTTPField(name: own.name, value: values.joined(separator: ", ")))

@@ -6,8 +6,11 @@ import HoldfastConfiguration
 final class GatewayClient: Sendable {
     /// Its IP address; ``localName`` for a Unix socket.
     let address: String?
-    /// The fields that describe it to origins: those of RFC 7239, and the older ones. The protocol
-    /// is http, because this gateway is used without TLS.
+    /// Whether its listener has TLS.
+    let isSecure: Bool
+    /// The version of TLS that it speaks; `nil` without TLS, and before the handshake is completed.
+    let tlsVersion: String?
+    /// The fields that describe it to origins: those of RFC 7239, and the older ones.
     let fields: [HTTPField]
     /// The client whose share of an origin's places its own requests use.
     private let own: RequestClient
@@ -19,17 +22,27 @@ final class GatewayClient: Sendable {
     /// Whether it connects through a Unix socket.
     var isLocal: Bool { address == Self.localName }
 
-    init(address: String?) {
+    /// `https` or `http`
+    var scheme: String { isSecure ? "https" : "http" }
+
+    /// - Parameters:
+    ///   - tlsVersion: `1.2` or `1.3`; `nil` if there is none.
+    ///   - isSecure: whether its listener has TLS; `nil` if ``tlsVersion`` says so.
+    init(address: String?, tlsVersion: String? = nil, isSecure: Bool? = nil) {
+        let isSecure = isSecure ?? (tlsVersion != nil)
         self.address = address
+        self.isSecure = isSecure
+        self.tlsVersion = tlsVersion
+        let scheme = isSecure ? "https" : "http"
         own = address.map { RequestClient($0) } ?? .none
-        var fields = [HTTPField(name: .xForwardedProto, value: "http")]
+        var fields = [HTTPField(name: .xForwardedProto, value: scheme)]
         if address == Self.localName {
             // It has no address for the older field. RFC 7239 §6.3 has a form for names.
-            fields.append(HTTPField(name: .forwarded, value: "for=_unix;proto=http"))
+            fields.append(HTTPField(name: .forwarded, value: "for=_unix;proto=\(scheme)"))
         } else if let address {
             fields.append(HTTPField(name: .xForwardedFor, value: address))
             let node = address.contains(":") ? "\"[\(address)]\"" : address
-            fields.append(HTTPField(name: .forwarded, value: "for=\(node);proto=http"))
+            fields.append(HTTPField(name: .forwarded, value: "for=\(node);proto=\(scheme)"))
         }
         self.fields = fields
     }

@@ -2,6 +2,7 @@ import CNGHTTP2
 import HTTPCache
 import HTTPTypes
 import NIOCore
+import NIOSSL
 
 /// One client's HTTP/2 connection. ``HTTP2Session`` reads and writes its frames; this class begins a
 /// ``ClientExchange`` for each request, and watches over the client. RFC 9113
@@ -47,6 +48,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     let service: GatewayService
     private let session: ClientSession
+    private let tls: NIOSSLServerHandler?
     private let output: ConnectionOutput
     private let limits: Limits
     private let settings: HTTP2Session.Settings
@@ -85,10 +87,12 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     /// - Parameters:
     ///   - session: of the client.
+    ///   - tls: encrypts what is written; `nil` without TLS.
     ///   - number: the connection's number.
-    init(service: GatewayService, session: ClientSession, number: Int64) {
+    init(service: GatewayService, session: ClientSession, tls: NIOSSLServerHandler?, number: Int64) {
         self.service = service
         self.session = session
+        self.tls = tls
         self.number = number
         let configuration = service.configuration
         limits = Limits(configuration.timeouts)
@@ -102,7 +106,6 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     }
 
     var hot: HotTable { session.hot }
-    var telemetry: LoopTelemetry { session.telemetry }
     var eventLoop: any EventLoop { session.executor.eventLoop }
 
     /// The time of what is being handled.
@@ -112,7 +115,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        output.open(context)
+        output.open(context, tls)
         watchdog.whenPassed { [unowned self] in look() }
         frames = HTTP2Session(for: self, settings)
         if context.channel.isActive { begin() }
@@ -504,7 +507,13 @@ extension HTTP2Connection {
         session.executor.noteHit()
         let place = ExchangeRecord.Place(connection: number, request: requestCount + 1)
         requestCount += 1
-        session.telemetry.recordHotHit(response, since: now, client: session.client.address, place: place)
+        session.telemetry.recordHotHit(
+            response,
+            since: now,
+            isSecure: session.client.isSecure,
+            client: session.client,
+            place: place
+        )
         if hotStreams.isEmpty { hotMovedAt = now }
         hotStreams[id] = response
         unsent.append(fields)

@@ -164,7 +164,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
             hit: hit,
             status: status,
             route: route,
-            durations: connection.telemetry.number(of: route, method, status, .http2)
+            method: method
         )
         if let response { connection.hot.keep(response) }
     }

@@ -18,9 +18,12 @@ final class HotResponse {
     /// heads are decoded, keyed and matched alike.
     let request: ByteBuffer
     let hash: Int
-    /// The label of the request's route, and the number of the durations of such requests.
+    /// The label of the request's route.
     let route: RouteLabel
-    let durations: Int
+    /// The number of the durations of such requests, without TLS and with TLS; `nil` until it is
+    /// needed.
+    private var durations: (plain: Int?, secure: Int?) = (nil, nil)
+    private let method: HTTPRequest.Method?
     let status: Int
     /// The line of the access log for such requests; `nil` if none was written for these
     /// ``seconds``.
@@ -52,7 +55,7 @@ final class HotResponse {
         hit: ResidentHit,
         status: Int = 200,
         route: RouteLabel = RouteLabels.none,
-        durations: Int = 0
+        method: HTTPRequest.Method? = .get
     ) {
         guard let conditions = hit.conditions, let form else { return nil }
         // A copy: the request is a slice of the connection's buffer, which is much larger.
@@ -60,7 +63,7 @@ final class HotResponse {
         self.hash = hash
         self.status = status
         self.route = route
-        self.durations = durations
+        self.method = method
         storedKey = hit.response.stored?.key
         self.conditions = conditions
         if case .http2(let list) = form, !list.isTimed { return nil }
@@ -71,10 +74,25 @@ final class HotResponse {
         ages = 0..<0
     }
 
+    /// The number of the durations of such requests.
+    func durations(isSecure: Bool, in telemetry: LoopTelemetry) -> Int {
+        if let number = isSecure ? durations.secure : durations.plain { return number }
+        let number = telemetry.number(of: route, method, status, receivedProtocol, isSecure: isSecure)
+        if isSecure { durations.secure = number } else { durations.plain = number }
+        return number
+    }
+
     /// The approximate bytes that it takes in memory, including the memory of the store that it
     /// keeps alive, and ``logLine``.
     var cost: Int {
         1024 + request.readableBytes * 3 + headLength * 2 + content.readableBytes * (isContentInline ? 2 : 1)
+    }
+
+    private var receivedProtocol: GatewayRequest.ReceivedProtocol {
+        switch form {
+        case .http1: .http11
+        case .http2: .http2
+        }
     }
 
     private var headLength: Int {

@@ -1,4 +1,4 @@
-import HoldfastConfiguration
+public import HoldfastConfiguration
 import LocalSockets
 import NIOCore
 
@@ -13,11 +13,11 @@ import NIOCore
 /// A place where a gateway listens.
 public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     /// A host and a port.
-    case address(ListenAddress)
+    case address(ListenAddress, tls: Configuration.TLS? = nil)
     /// A Unix socket, made for the time in which the gateway listens. Its clients are named `unix`.
-    case unix(path: String, mode: UInt16 = 0o660)
+    case unix(path: String, mode: UInt16 = 0o660, tls: Configuration.TLS? = nil)
     /// A socket that another process made and keeps.
-    case inherited(InheritedSocket)
+    case inherited(InheritedSocket, tls: Configuration.TLS? = nil)
 
     /// The most listeners of a gateway: 16
     public static let limit = Configuration.listenerLimit
@@ -25,9 +25,26 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     /// The listener as a configuration file would name it.
     public var description: String {
         switch self {
-        case .address(let address): "\(address)"
-        case .unix(let path, let mode): Configuration.Listener.unix(path: path, mode: mode).text
-        case .inherited(let socket): "\(socket.address)"
+        case .address(let address, let tls): Configuration.Listener.address("\(address)", tls: tls).text
+        case .unix(let path, let mode, let tls): Configuration.Listener.unix(path: path, mode: mode, tls: tls).text
+        case .inherited(let socket, _): "\(socket.address)"
+        }
+    }
+
+    /// The same without TLS, whose settings are long.
+    var withoutTLS: GatewayListener {
+        switch self {
+        case .address(let address, _): .address(address)
+        case .unix(let path, let mode, _): .unix(path: path, mode: mode)
+        case .inherited(let socket, _): .inherited(socket)
+        }
+    }
+
+    /// The settings of TLS, if its clients speak it. The files are read when the gateway begins to
+    /// listen.
+    public var tls: Configuration.TLS? {
+        switch self {
+        case .address(_, let tls), .unix(_, _, let tls), .inherited(_, let tls): tls
         }
     }
 
@@ -44,11 +61,14 @@ public struct ListenFailure: Error, Sendable, CustomStringConvertible {
     /// The system's error; for a Unix socket a `SocketRefusal`, which names the next step.
     public let cause: any Error
 
+    /// Whether a certificate of the listener, or its key, cannot be used.
+    public var isOfCertificate: Bool { cause is CertificateRefusal }
+
     /// The place, and the cause in words.
     public var description: String {
         // The library's own text describes its system call, which does not help the user.
         let why = (cause as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(cause)"
-        return "The gateway cannot listen on '\(listener)': \(why)"
+        return "The gateway cannot listen on '\(listener.withoutTLS)': \(why)"
     }
 }
 
@@ -58,14 +78,55 @@ extension Array<GatewayListener> {
         self = try configuration.resolvedListeners.map { listener in
             do {
                 switch listener {
-                case .address(let text): return .address(try ListenAddress(text))
-                case .unix(let path, let mode):
+                case .address(let text, let tls): return .address(try ListenAddress(text), tls: tls)
+                case .unix(let path, let mode, let tls):
                     try GatewayListener.place(path).checkLength()
-                    return .unix(path: path, mode: mode)
+                    return .unix(path: path, mode: mode, tls: tls)
                 }
             } catch {
                 throw ConfigurationError([.init(file: configuration.file, setting: "listen", message: "\(error)")])
             }
+        }
+    }
+}
+
+extension GatewayListener {
+    /// Why sockets of a service manager cannot be served.
+    public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+        /// A sentence that names the socket and the next step.
+        public let description: String
+    }
+
+    /// The sockets of a service manager. Each gets the TLS of the listener with the same address.
+    ///
+    /// - Parameter configured: the listeners that they replace.
+    /// - Throws: ``Refusal`` if listeners have TLS, and a socket has the address of none: it would
+    ///   be served without TLS by mistake.
+    public static func inherited(
+        _ sockets: [InheritedSocket],
+        for configured: [GatewayListener]
+    ) throws(Refusal) -> [GatewayListener] {
+        var result: [GatewayListener] = []
+        for socket in sockets {
+            let same = configured.first { $0.place == socket.address }
+            guard same != nil || configured.allSatisfy({ $0.tls == nil }) else {
+                throw Refusal(
+                    description:
+                        "The service manager passes a socket at '\(socket.address)', which 'listen' does not name, and other members of 'listen' have TLS. "
+                        + "Name its address there, with or without 'tls'."
+                )
+            }
+            result.append(.inherited(socket, tls: same?.tls))
+        }
+        return result
+    }
+
+    /// The address, if it is known before the gateway listens.
+    private var place: ListenAddress {
+        switch self {
+        case .address(let address, _): address
+        case .unix(let path, _, _): ListenAddress(path: path)
+        case .inherited(let socket, _): socket.address
         }
     }
 }

@@ -23,11 +23,13 @@ extension GatewayServer {
             }
             for listener in configuration.listeners {
                 do {
+                    let tls = try listener.tls.map { try certificates.open($0) }
                     switch listener {
-                    case .address(let address): try await listen(on: address, loops, &open)
-                    case .unix(let path, let mode): try await listen(at: path, mode: mode, loops, &open)
-                    case .inherited(let socket):
-                        try await share(socket.descriptor, isLocal: socket.address.path != nil, loops, &open)
+                    case .address(let address, _): try await listen(on: address, tls, loops, &open)
+                    case .unix(let path, let mode, _): try await listen(at: path, mode: mode, tls, loops, &open)
+                    case .inherited(let socket, _):
+                        let isLocal = socket.address.path != nil
+                        try await share(socket.descriptor, ClientKind(isLocal: isLocal, tls: tls), loops, &open)
                         open.addresses.append(socket.address)
                     }
                 } catch {
@@ -47,6 +49,7 @@ extension GatewayServer {
     /// over them.
     private func listen(
         on address: ListenAddress,
+        _ tls: ListenerTLS?,
         _ loops: [ServingLoop],
         _ open: inout OpenListeners
     ) async throws {
@@ -56,7 +59,7 @@ extension GatewayServer {
         if isShared, port != 0 { try reserve(address.host, port) }
         var bound: SocketAddress?
         for loop in loops {
-            let channel = try await bootstrap(on: loop, handingOutTo: [loop])
+            let channel = try await bootstrap(on: loop, handingOutTo: [loop], ClientKind(tls: tls))
                 .serverChannelOption(.backlog, value: 1024)
                 // A configured port may still have connections of an earlier process in TIME_WAIT.
                 // A free port must not belong to another process.
@@ -102,6 +105,7 @@ extension GatewayServer {
     private func listen(
         at path: String,
         mode: UInt16,
+        _ tls: ListenerTLS?,
         _ loops: [ServingLoop],
         _ open: inout OpenListeners
     ) async throws {
@@ -112,7 +116,7 @@ extension GatewayServer {
         guard descriptor >= 0 else { throw place.refusal(errno) }
         // The channel has a copy.
         defer { close(descriptor) }
-        try await share(descriptor, isLocal: true, loops, &open)
+        try await share(descriptor, ClientKind(isLocal: true, tls: tls), loops, &open)
         try claim.publish(mode: mode_t(mode))
         open.addresses.append(ListenAddress(host: path, port: 0))
     }
@@ -122,11 +126,9 @@ extension GatewayServer {
     ///
     /// Several loops cannot accept from one socket: all of them would wake for each connection, and
     /// the channels of the library do not expect to find none.
-    ///
-    /// - Parameter isLocal: whether it is a Unix socket.
     private func share(
         _ descriptor: CInt,
-        isLocal: Bool,
+        _ kind: ClientKind,
         _ loops: [ServingLoop],
         _ open: inout OpenListeners
     ) async throws {
@@ -135,7 +137,7 @@ extension GatewayServer {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw IOError(errnoCode: errno, reason: "fcntl") }
         // The channel closes the copy.
-        let channel = try await bootstrap(on: acceptor, handingOutTo: loops, isLocal: isLocal)
+        let channel = try await bootstrap(on: acceptor, handingOutTo: loops, kind)
             .withBoundSocket(copy).get()
         open.shared.append(channel)
         // The channel has set the length of the queue to its library's 128. Clients wait there

@@ -15,12 +15,19 @@ final class GatewayMetrics: MetricsCollector {
     private let labels: RouteLabels
     private let connections: ConnectionRegistry
     private let engine: CacheEngine
+    private let certificates: CertificateDesk
     private let loops = Mutex<[Loop]>([])
 
-    init(_ labels: RouteLabels, _ connections: ConnectionRegistry, _ engine: CacheEngine) {
+    init(
+        _ labels: RouteLabels,
+        _ connections: ConnectionRegistry,
+        _ engine: CacheEngine,
+        _ certificates: CertificateDesk
+    ) {
         self.labels = labels
         self.connections = connections
         self.engine = engine
+        self.certificates = certificates
     }
 
     /// The counters of one more loop.
@@ -45,7 +52,13 @@ final class GatewayMetrics: MetricsCollector {
             let numbers = try? await loop.eventLoop.submit { loop.telemetry.value.numbers }.get()
             if let numbers { sum.add(numbers) }
         }
-        return sum.families(labels.names) + [
+        let hasTLS = !certificates.isEmpty
+        return sum.families(labels.names, hasTLS: hasTLS) + gauges
+            + (hasTLS ? [sum.handshakeFailures] + certificates.families() : [])
+    }
+
+    private var gauges: [MetricFamily] {
+        [
             gauge("holdfast_client_connections", "Connections of clients that are open.", connections.count),
             gauge("holdfast_fills", "Fetches from origins that are under way.", engine.fillCount),
             gauge(
@@ -62,16 +75,16 @@ final class GatewayMetrics: MetricsCollector {
 }
 
 extension LoopTelemetry.Numbers {
-    /// - Parameter names: the names of the routes, by their labels.
-    fileprivate func families(_ names: [String]) -> [MetricFamily] {
+    /// - Parameters:
+    ///   - names: the names of the routes, by their labels.
+    ///   - hasTLS: whether a listener has TLS.
+    fileprivate func families(_ names: [String], hasTLS: Bool) -> [MetricFamily] {
         let staleness = zip(names, staleness).filter { $1.counts.contains { $0 > 0 } }
         return [
             durations.family(names),
             MetricFamily(
                 MetricDescription("http_server_active_requests", .gauge, "Requests of clients that are under way."),
-                zip(RequestLabels.methods, active).map {
-                    MetricSeries([.init("http_request_method", $0), .init("url_scheme", "http")], .integer(Int64($1)))
-                }
+                activeSeries(hasTLS ? RequestLabels.schemes : ["http"])
             ),
         ] + counters.families(names) + [
             MetricFamily(
@@ -104,6 +117,26 @@ extension LoopTelemetry.Numbers {
                 [MetricSeries(lag.value)]
             ),
         ]
+    }
+
+    private func activeSeries(_ schemes: [String]) -> [MetricSeries] {
+        let labels = schemes.flatMap { scheme in
+            RequestLabels.methods.map { [("http_request_method", $0), ("url_scheme", scheme)] }
+        }
+        return zip(labels, active).map { MetricSeries(MetricLabels($0), .integer(Int64($1))) }
+    }
+
+    fileprivate var handshakeFailures: MetricFamily {
+        MetricFamily(
+            MetricDescription(
+                "holdfast_tls_handshake_failures_total",
+                .counter,
+                "Handshakes of TLS with clients that failed, by their reason."
+            ),
+            zip(HandshakeFailure.allCases, failedHandshakes).map {
+                MetricSeries([.init("reason", $0.rawValue)], .integer(Int64($1)))
+            }
+        )
     }
 
     private func single(_ name: String, _ help: String, _ count: UInt64) -> MetricFamily {

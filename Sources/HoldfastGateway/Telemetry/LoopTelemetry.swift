@@ -12,8 +12,10 @@ final class LoopTelemetry {
         var durations: RequestDurations
         /// Seconds beyond freshness of stale responses, by route.
         var staleness = [Histogram](repeating: Histogram(stalenessBounds), count: RouteLabels.count)
-        /// Requests under way, by the number of their method.
-        var active = [Int](repeating: 0, count: RequestLabels.methods.count)
+        /// Requests under way, by the number of their method: without TLS, then with TLS.
+        var active = [Int](repeating: 0, count: 2 * RequestLabels.methods.count)
+        /// Handshakes of TLS that failed, by the number of their reason.
+        var failedHandshakes = [UInt64](repeating: 0, count: HandshakeFailure.allCases.count)
         /// Problems that clients got, by the numbers of their codes.
         var problems = [UInt64](repeating: 0, count: Problem.codes.count + 1)
         /// Connections that were accepted, also those that were one too many.
@@ -30,6 +32,7 @@ final class LoopTelemetry {
             for (route, histogram) in other.staleness.enumerated() { staleness[route].add(histogram) }
             for (method, count) in other.active.enumerated() { active[method] += count }
             for (code, count) in other.problems.enumerated() { problems[code] += count }
+            for (reason, count) in other.failedHandshakes.enumerated() { failedHandshakes[reason] += count }
             connections += other.connections
             aborts += other.aborts
             lag.add(other.lag)
@@ -52,9 +55,14 @@ final class LoopTelemetry {
     // MARK: Requests
 
     /// A request has begun: ``end(_:)`` belongs to it.
-    func begin(_ method: HTTPRequest.Method) { numbers.active[RequestLabels.number(of: method)] += 1 }
+    func begin(_ method: HTTPRequest.Method, of client: GatewayClient) { addActive(1, method, client) }
 
-    func end(_ method: HTTPRequest.Method) { numbers.active[RequestLabels.number(of: method)] -= 1 }
+    func end(_ method: HTTPRequest.Method, of client: GatewayClient) { addActive(-1, method, client) }
+
+    private func addActive(_ count: Int, _ method: HTTPRequest.Method, _ client: GatewayClient) {
+        let first = client.isSecure ? RequestLabels.methods.count : 0
+        numbers.active[first + RequestLabels.number(of: method)] += count
+    }
 
     /// Counts a request and its response.
     func record(_ record: ExchangeRecord) {
@@ -64,6 +72,7 @@ final class LoopTelemetry {
             method: RequestLabels.number(of: record.request?.method),
             status: record.status ?? 0,
             version: (record.request?.receivedProtocol ?? .http11).rawValue,
+            isSecure: record.client.isSecure,
             error: record.errorType
         )
         let number = numbers.durations.number(of: labels)
@@ -79,28 +88,33 @@ final class LoopTelemetry {
         of route: RouteLabel,
         _ method: HTTPRequest.Method?,
         _ status: Int,
-        _ receivedProtocol: GatewayRequest.ReceivedProtocol
+        _ receivedProtocol: GatewayRequest.ReceivedProtocol,
+        isSecure: Bool
     ) -> Int {
         let labels = RequestLabels(
             route: route,
             method: RequestLabels.number(of: method),
             status: status,
-            version: receivedProtocol.rawValue
+            version: receivedProtocol.rawValue,
+            isSecure: isSecure
         )
         return numbers.durations.number(of: labels)
     }
 
     /// Counts a response from the hot table, and logs it if the level has it.
     ///
-    /// - Parameter start: when the request's head had arrived.
+    /// - Parameters:
+    ///   - start: when the request's head had arrived.
+    ///   - isSecure: whether it came by TLS.
     func recordHotHit(
         _ response: HotResponse,
         since start: NIODeadline,
-        client: @autoclosure () -> String?,
+        isSecure: Bool,
+        client: @autoclosure () -> GatewayClient?,
         place: @autoclosure () -> ExchangeRecord.Place?
     ) {
         let duration = NIODeadline.now() - start
-        numbers.durations.add(duration.seconds, to: response.durations)
+        numbers.durations.add(duration.seconds, to: response.durations(isSecure: isSecure, in: self))
         numbers.counters.addHotHit(response.contentLength, of: response.route)
         log?.write(response, duration, client: client(), place: place())
     }
@@ -108,6 +122,8 @@ final class LoopTelemetry {
     // MARK: Connections
 
     func countConnection() { numbers.connections += 1 }
+
+    func count(_ failure: HandshakeFailure) { numbers.failedHandshakes[failure.number] += 1 }
 
     /// Counts a problem that answers no request.
     func count(_ problem: Problem) { numbers.problems[Problem.number(ofCode: problem.code)] += 1 }

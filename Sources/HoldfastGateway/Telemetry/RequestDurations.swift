@@ -11,11 +11,13 @@ struct RequestLabels: Hashable, Sendable {
     var status: Int
     /// The number in ``versions``.
     var version: Int
+    var isSecure = false
     /// The code of a problem, or of a response that broke off.
     var error: String?
 
     static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "_OTHER"]
     static let versions = GatewayRequest.ReceivedProtocol.allCases.map(\.version)
+    static let schemes = ["http", "https"]
 
     static func number(of method: HTTPRequest.Method?) -> Int {
         if method == .get { return 0 }
@@ -42,7 +44,8 @@ final class RequestSeries: Sendable {
                     route: RouteLabels.other,
                     method: RequestLabels.methods.count - 1,
                     status: labels.status / 100 * 100,
-                    version: 1
+                    version: 1,
+                    isSecure: labels.isSecure
                 )
                 if let number = state.numbers[kept] { return number }
             }
@@ -102,7 +105,7 @@ extension RequestLabels {
         let all = [
             ("http_request_method", Self.methods[method]),
             ("http_response_status_code", status == 0 ? "" : "\(status)"),
-            ("url_scheme", "http"),
+            ("url_scheme", Self.schemes[isSecure ? 1 : 0]),
             ("network_protocol_version", Self.versions[version]),
             ("http_route", names[route]),
             ("error_type", error ?? (status >= 500 ? "\(status)" : "")),

@@ -64,6 +64,12 @@ struct TriedRequest: Encodable, Sendable {
             }
             return "http+unix://\(path.joined())"
         }
+        guard !address.hasPrefix("https://") else {
+            throw CommandFailure(
+                "The gateway has listeners with TLS only, as '\(address)', and this command speaks none. "
+                    + "Add one without, for example '{unix: h.sock}', or ask with curl."
+            )
+        }
         let parsed = try ListenAddress(address)
         switch parsed.host {
         case "0.0.0.0": return "http://127.0.0.1:\(parsed.port)"

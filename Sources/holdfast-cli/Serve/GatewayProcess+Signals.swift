@@ -58,6 +58,7 @@ extension GatewayProcess {
     private func reload() async {
         supervision.manager.notify(.reloading)
         accessLog.reopen()
+        server.reloadCertificates()
         _ = await configuration.reload(by: "SIGHUP")
         supervision.manager.notify(.ready)
     }

@@ -154,7 +154,7 @@ struct GatewayProcess: Sendable {
             // Before: clients may wait on a socket of the service manager, and are served at once.
             health.enter(.serving)
             let addresses = try await server.startListening()
-            announce(addresses, to: control)
+            announce(addresses, of: listeners, to: control)
         } catch {
             await engine.shutDown()
             await transport.shutDown()
@@ -178,17 +178,30 @@ struct GatewayProcess: Sendable {
     }
 
     /// Prints one line for each address, for people and scripts.
-    private static func announce(_ addresses: [ListenAddress], to control: ControlServer?) {
-        let first = addresses.first { $0.path == nil } ?? addresses.first
-        if let first { control?.listens(at: "\(first)") }
-        for address in addresses {
-            StandardStream.output.line("holdfast listening on \(address.path == nil ? "http://" : "")\(address)")
+    private static func announce(
+        _ addresses: [ListenAddress],
+        of listeners: [GatewayListener],
+        to control: ControlServer?
+    ) {
+        let places = Array(zip(addresses, listeners))
+        // 'holdfast try' asks there, and speaks no TLS.
+        let plain = places.filter { $0.1.tls == nil }.map(\.0)
+        if let first = plain.first(where: { $0.path == nil }) ?? plain.first {
+            control?.listens(at: "\(first)")
+        } else if let first = addresses.first {
+            control?.listens(at: "https://\(first)")
+        }
+        for (address, listener) in places {
+            let scheme = address.path != nil ? "" : listener.tls == nil ? "http://" : "https://"
+            StandardStream.output.line("holdfast listening on \(scheme)\(address)")
         }
     }
 
     /// The error of a start, with the next step.
     private static func failure(_ error: any Error) -> CommandFailure {
         guard let failure = error as? ListenFailure else { return CommandFailure("\(error)") }
+        // Its cause names the file.
+        if failure.isOfCertificate { return CommandFailure("\(failure)") }
         switch failure.listener {
         case .address: return CommandFailure("\(failure). Choose another address with '--listen'.")
         // Its cause names the path and the next step.
@@ -217,6 +230,7 @@ struct GatewayProcess: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await obey(signals, ending: services) }
             tasks.addTask { await supervision.run() }
+            tasks.addTask { await CertificateWatch(server).run() }
             defer { tasks.cancelAll() }
             try await services.run()
         }

@@ -194,7 +194,8 @@ struct Serve: AsyncParsableCommand {
         let threads = settings.threads ?? System.coreCount
         let levels = LogLevels(named.logLevel ?? .notice)
         let logger = Logger.standardError(levels, named.logFormat ?? .text)
-        let listeners = inherited.isEmpty ? settings.gateway.listeners : inherited.map { .inherited($0) }
+        let configured = settings.gateway.listeners
+        let listeners = inherited.isEmpty ? configured : try Self.listeners(inherited, for: configured)
         if !inherited.isEmpty {
             logger.notice(
                 "Sockets of the service manager replace 'listen'",
@@ -219,6 +220,19 @@ struct Serve: AsyncParsableCommand {
         try? await group.shutdownGracefully()
         do {
             try outcome.get()
+        } catch {
+            throw CommandFailure("\(error)")
+        }
+    }
+}
+
+extension Serve {
+    private static func listeners(
+        _ inherited: [InheritedSocket],
+        for configured: [GatewayListener]
+    ) throws -> [GatewayListener] {
+        do {
+            return try GatewayListener.inherited(inherited, for: configured)
         } catch {
             throw CommandFailure("\(error)")
         }

@@ -75,10 +75,12 @@ import Testing
             for (time, duration) in [(1_791_640_536_999, 0), (-1, 1999), (1_791_640_537_000, 12_345_678_901_234)] {
                 (entry.client, entry.time) = (address, Timestamp(milliseconds: Int64(time)))
                 (entry.duration, entry.firstByte) = (.nanoseconds(Int64(duration)), .nanoseconds(Int64(duration)))
+                let client = GatewayClient(address: address, tlsVersion: time < 0 ? "1.3" : nil)
+                (entry.scheme, entry.tlsVersion) = (client.scheme, client.tlsVersion)
                 let place = time < 0 ? nil : ExchangeRecord.Place(connection: 7, request: Int64(duration))
                 (entry.connectionID, entry.connectionRequests) = (place?.connection, place?.request)
                 let values = AccessLogTemplate.Values(
-                    client: address,
+                    client: client,
                     time: entry.time,
                     duration: .nanoseconds(Int64(duration)),
                     place: place

@@ -5,6 +5,8 @@ final class Counter: Sendable {
     private let number = Atomic(0)
     var value: Int { number.load(ordering: .relaxed) }
     func add(_ amount: Int) { number.add(amount, ordering: .relaxed) }
+    /// Adds one, and returns the number before.
+    func next() -> Int { number.add(1, ordering: .relaxed).oldValue }
 }
 
 extension [UInt8] {

@@ -12,11 +12,12 @@ extension RawClient {
     static func onEach(
         of count: Int,
         port: Int,
+        tls: TLS? = nil,
         _ body: @escaping @Sendable (RawClient, Int) async throws -> Void
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<count {
-                group.addTask { try await with(port: port) { try await body($0, number) } }
+                group.addTask { try await with(port: port, tls: tls) { try await body($0, number) } }
             }
             try await group.waitForAll()
         }

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 import Testing
 
@@ -55,9 +56,30 @@ final class RawClient: Sendable {
         host: String = "127.0.0.1",
         port: Int,
         receiveBuffer: Int? = nil,
+        tls: TLS? = nil,
         _ body: (RawClient) async throws -> Value
     ) async throws -> Value {
-        try await connect(receiveBuffer: receiveBuffer, { try await $0.connect(host: host, port: port).get() }, body)
+        try await connect(
+            receiveBuffer: receiveBuffer,
+            tls: tls,
+            { try await $0.connect(host: host, port: port).get() },
+            body
+        )
+    }
+
+    /// TLS of a connection.
+    struct TLS: Sendable {
+        var context: NIOSSLContext
+        /// The name that it sends; `nil`: none.
+        var name: String?
+        /// Sees the bytes of TLS before they are sent.
+        var below: (@Sendable () -> any ChannelHandler)?
+
+        init(_ context: NIOSSLContext, name: String? = nil, below: (@Sendable () -> any ChannelHandler)? = nil) {
+            self.context = context
+            self.name = name
+            self.below = below
+        }
     }
 
     /// The same through a Unix socket.
@@ -67,6 +89,7 @@ final class RawClient: Sendable {
 
     private static func connect<Value>(
         receiveBuffer: Int? = nil,
+        tls: TLS? = nil,
         _ connect: (ClientBootstrap) async throws -> any Channel,
         _ body: (RawClient) async throws -> Value
     ) async throws -> Value {
@@ -78,6 +101,11 @@ final class RawClient: Sendable {
             .channelOption(.allowRemoteHalfClosure, value: false)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let tls {
+                        if let below = tls.below { try channel.pipeline.syncOperations.addHandler(below()) }
+                        let handler = try NIOSSLClientHandler(context: tls.context, serverHostname: tls.name)
+                        try channel.pipeline.syncOperations.addHandler(handler)
+                    }
                     try channel.pipeline.syncOperations.addHandler(RawInboxHandler(inbox: inbox))
                 }
             }
@@ -85,6 +113,8 @@ final class RawClient: Sendable {
             bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: .init(receiveBuffer))
         }
         let channel = try await connect(bootstrap)
+        // The handshake needs what the peer sends. TLS reads on until it has bytes for others.
+        if tls != nil { channel.read() }
         let client = RawClient(channel: channel, inbox: inbox)
         do {
             let value = try await body(client)
@@ -113,6 +143,50 @@ final class RawClient: Sendable {
     /// Closes its sending side, and continues to read.
     func closeOutput() async throws {
         try await channel.close(mode: .output)
+    }
+
+    /// The server's certificate; `nil` before the handshake is completed.
+    func peerCertificate() async throws -> NIOSSLCertificate? { try await channel.nioSSL_peerCertificate().get() }
+
+    /// Whether the peer closed TLS without its alert.
+    var isCutShort: Bool { inbox.isCutShort }
+
+    /// Whether the peer closed or reset the connection without the alert of TLS.
+    var hasNoAlert: Bool { inbox.isCutShort || inbox.isReset }
+
+    /// Cuts the bytes that follow: a ``CuttingHandler`` is below TLS.
+    func cutNext(at place: Int) async throws {
+        try await channel.eventLoop.submit { [channel] in
+            try channel.pipeline.syncOperations.handler(type: CuttingHandler.self).place = place
+        }.get()
+    }
+
+    /// Sends bytes that TLS has not made.
+    func sendBelowTLS(_ bytes: [UInt8]) async throws {
+        try await channel.eventLoop.flatSubmit { [channel] in
+            let promise = channel.eventLoop.makePromise(of: Void.self)
+            do {
+                try channel.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
+                    .writeAndFlush(NIOAny(ByteBuffer(bytes: bytes)), promise: promise)
+            } catch {
+                promise.fail(error)
+            }
+            return promise.futureResult
+        }.get()
+    }
+
+    /// Closes its sending side without the alert of TLS, and continues to read.
+    func shutDownSocket() async throws {
+        try await channel.eventLoop.flatSubmit { [channel] in
+            let promise = channel.eventLoop.makePromise(of: Void.self)
+            do {
+                try channel.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
+                    .close(mode: .output, promise: promise)
+            } catch {
+                promise.fail(error)
+            }
+            return promise.futureResult
+        }.get()
     }
 
     /// Closes the connection so that the peer notices.
@@ -161,10 +235,20 @@ private final class RawInbox: Sendable {
     private struct State {
         var bytes: [UInt8] = []
         var isClosed = false
+        var isCutShort = false
+        var isReset = false
         var waiting: CheckedContinuation<[UInt8]?, Never>?
     }
 
     private let state = Mutex(State())
+
+    var isCutShort: Bool { state.withLock { $0.isCutShort } }
+
+    var isReset: Bool { state.withLock { $0.isReset } }
+
+    func reset() { state.withLock { $0.isReset = true } }
+
+    func cutShort() { state.withLock { $0.isCutShort = true } }
 
     func take() -> [UInt8]? {
         state.withLock { state in
@@ -230,6 +314,8 @@ private final class RawInboxHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if let error = error as? NIOSSLError, case .uncleanShutdown = error { inbox.cutShort() }
+        if (error as? IOError)?.errnoCode == ECONNRESET { inbox.reset() }
         context.close(promise: nil)
     }
 }

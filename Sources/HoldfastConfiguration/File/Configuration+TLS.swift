@@ -1,0 +1,181 @@
+/// TLS on a listener.
+extension Configuration {
+    /// `listen[].tls`: the certificates that clients of a listener get, and what is asked of them.
+    public struct TLS: Sendable, Hashable {
+        /// `certificates`: the first is for clients that name no host, or an unknown one.
+        public var certificates: [Certificate]
+        /// `min`: the least version that clients may speak.
+        public var minimum = Version.tls12
+        /// `client`: certificates of clients. `nil`: none is asked for.
+        public var client: Client?
+
+        /// TLS 1.2 and later, without certificates of clients.
+        public init(certificates: [Certificate]) {
+            self.certificates = certificates
+        }
+
+        /// The value as a file would hold it.
+        var text: String {
+            var parts = ["certificates: [\(certificates.map(\.text).joined(separator: ", "))]"]
+            if minimum != .tls12 { parts.append("min: \(minimum.rawValue)") }
+            if let client { parts.append("client: \(client.text)") }
+            return "{\(parts.joined(separator: ", "))}"
+        }
+    }
+}
+
+extension Configuration.TLS {
+    /// The files of a certificate and its key. They are read again when they change.
+    public struct Certificate: Sendable, Hashable {
+        /// `name`: its name in metrics and messages.
+        public var name: String
+        /// `chain`: the path of a PEM file, relative to the configuration file: the certificate,
+        /// then those that lead to its root.
+        public var chain: String
+        /// `key`: the path of a PEM file with its private key.
+        public var key: String
+
+        /// A certificate.
+        public init(name: String, chain: String, key: String) {
+            self.name = name
+            self.chain = chain
+            self.key = key
+        }
+
+        var text: String { "{name: \(name), chain: \(chain), key: \(key)}" }
+    }
+
+    /// A version of TLS.
+    public enum Version: String, Sendable, Hashable, CaseIterable {
+        /// RFC 5246
+        case tls12 = "1.2"
+        /// RFC 8446
+        case tls13 = "1.3"
+    }
+
+    /// Certificates of clients.
+    public struct Client: Sendable, Hashable {
+        /// `ca`: the path of a PEM file with the roots of clients' certificates.
+        public var roots: String
+        /// `certificate`: whether clients without one may connect.
+        public var demand: Demand
+
+        /// Certificates under these roots.
+        public init(roots: String, demand: Demand = .required) {
+            self.roots = roots
+            self.demand = demand
+        }
+
+        var text: String { "{ca: \(roots), certificate: \(demand.rawValue)}" }
+    }
+
+    /// Whether a client must have a certificate.
+    public enum Demand: String, Sendable, Hashable, CaseIterable {
+        /// It must.
+        case required
+        /// It may have none. One that is not valid is rejected.
+        case optional
+    }
+
+    /// The most certificates of a listener.
+    public static let certificateLimit = 64
+
+    /// The same with other paths.
+    func mapPaths(_ path: (String) -> String) -> Self {
+        var result = self
+        result.certificates = certificates.map {
+            Certificate(name: $0.name, chain: path($0.chain), key: path($0.key))
+        }
+        result.client = client.map { Client(roots: path($0.roots), demand: $0.demand) }
+        return result
+    }
+}
+
+/// Reads the settings of TLS. Each refusal names its own line.
+enum TLSReader {
+    private static let keys = ["certificates", "min", "client"]
+    private static let certificateKeys = ["name", "chain", "key"]
+    private static let clientKeys = ["ca", "certificate"]
+
+    static func settings(_ value: FileValue) throws(Refusal) -> Configuration.TLS {
+        var tls = Configuration.TLS(certificates: [])
+        for entry in try value.entries("settings of TLS (\(keys.joined(separator: ", ")))") {
+            switch entry.key {
+            case "certificates": tls.certificates = try certificates(entry.value)
+            case "min": tls.minimum = try word(entry.value)
+            case "client": tls.client = try client(entry.value)
+            default: throw Readers.unknown(entry, of: keys)
+            }
+        }
+        guard !tls.certificates.isEmpty else {
+            throw Refusal("TLS needs 'certificates': a list of '{name, chain, key}'.", line: value.line)
+        }
+        return tls
+    }
+
+    private static func certificates(_ value: FileValue) throws(Refusal) -> [Configuration.TLS.Certificate] {
+        guard case .list(let values, _) = value, !values.isEmpty else {
+            throw Refusal("Expected a list of '{name, chain, key}', not \(value.shown).", line: value.line)
+        }
+        let limit = Configuration.TLS.certificateLimit
+        guard values.count <= limit else {
+            throw Refusal("There are \(values.count) certificates. The limit is \(limit).", line: value.line)
+        }
+        var result: [Configuration.TLS.Certificate] = []
+        for value in values {
+            let certificate = try certificate(value)
+            guard !result.contains(where: { $0.name == certificate.name }) else {
+                throw Refusal("Two certificates are named \(shown(certificate.name)).", line: value.line)
+            }
+            result.append(certificate)
+        }
+        return result
+    }
+
+    private static func certificate(_ value: FileValue) throws(Refusal) -> Configuration.TLS.Certificate {
+        var parts: [String: String] = [:]
+        for entry in try value.entries("'{name, chain, key}'") {
+            guard certificateKeys.contains(entry.key) else { throw Readers.unknown(entry, of: certificateKeys) }
+            parts[entry.key] = try entry.value.text(entry.key == "name" ? "a name" : "the path of a PEM file")
+        }
+        guard let name = parts["name"], let chain = parts["chain"], let key = parts["key"] else {
+            let missing = certificateKeys.filter { parts[$0] == nil }.map { "'\($0)'" }
+            throw Refusal("A certificate needs \(missing.joined(separator: " and ")).", line: value.line)
+        }
+        // It is a label of metrics.
+        guard name.utf8.count <= 64, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"\"\\,{}".utf8.contains($0) })
+        else {
+            throw Refusal(
+                "\(shown(name)) is no name of a certificate: it has at most 64 characters of ASCII, without spaces, quotes, commas and braces.",
+                line: value.line
+            )
+        }
+        return Configuration.TLS.Certificate(name: name, chain: chain, key: key)
+    }
+
+    private static func client(_ value: FileValue) throws(Refusal) -> Configuration.TLS.Client {
+        var roots: String?
+        var demand = Configuration.TLS.Demand.required
+        for entry in try value.entries("'{ca: PATH, certificate: required}'") {
+            switch entry.key {
+            case "ca": roots = try entry.value.text("the path of a PEM file")
+            case "certificate": demand = try word(entry.value)
+            default: throw Readers.unknown(entry, of: clientKeys)
+            }
+        }
+        guard let roots else {
+            throw Refusal("Certificates of clients need 'ca': the PEM file of their roots.", line: value.line)
+        }
+        return Configuration.TLS.Client(roots: roots, demand: demand)
+    }
+
+    private static func word<Word: CaseIterable & RawRepresentable<String>>(
+        _ value: FileValue
+    ) throws(Refusal) -> Word {
+        do throws(Refusal) {
+            return try value.word(Word.allCases.map { ($0.rawValue, $0) })
+        } catch {
+            throw Refusal(error.message, line: error.line ?? value.line)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import HoldfastConfiguration
+import NIOSSL
+
+/// A certificate with its chain and its key, as clients get them.
+struct CertificatePair: Sendable {
+    /// The most certificates of a chain. A client rejects longer ones.
+    static let chainLimit = 10
+
+    let name: String
+    let chain: [NIOSSLCertificate]
+    let key: NIOSSLPrivateKey
+    /// The same key as handshakes use it: no loop waits for a signature of RSA.
+    private let signingKey: NIOSSLPrivateKey
+    /// The names of hosts for which it is valid, in lower case. `*.example.com` stands for all with
+    /// one more label.
+    let names: [String]
+    /// When it expires, in seconds since 1970.
+    let expiry: Int64
+
+    /// Reads both files. They belong together if this returns.
+    ///
+    /// - Throws: ``CertificateRefusal``
+    init(_ files: Configuration.TLS.Certificate) throws(CertificateRefusal) {
+        name = files.name
+        let chain = try Self.certificates(in: CertificateFile(files.chain))
+        guard chain.count <= Self.chainLimit else {
+            throw CertificateRefusal(
+                files.chain,
+                "holds \(chain.count) certificates. A chain has at most \(Self.chainLimit)."
+            )
+        }
+        let key = try Self.key(in: CertificateFile(files.key))
+        try Self.check(chain, key, files)
+        self.chain = chain
+        self.key = key
+        signingKey = RSAKey(key).map { NIOSSLPrivateKey(customPrivateKey: $0) } ?? key
+        names = chain[0].dnsNames
+        expiry = Int64(chain[0].notValidAfter)
+    }
+
+    /// The certificates of a PEM file; at least one.
+    static func certificates(in file: CertificateFile) throws(CertificateRefusal) -> [NIOSSLCertificate] {
+        guard let found = try? NIOSSLCertificate.fromPEMBytes(file.bytes), !found.isEmpty else {
+            throw CertificateRefusal(file.path, "holds no certificate in the format PEM.")
+        }
+        return found
+    }
+
+    private static func key(in file: CertificateFile) throws(CertificateRefusal) -> NIOSSLPrivateKey {
+        if let key = try? NIOSSLPrivateKey(bytes: file.bytes, format: .pem) { return key }
+        let isEncrypted = String(decoding: file.bytes, as: UTF8.self).contains("ENCRYPTED")
+        throw CertificateRefusal(
+            file.path,
+            isEncrypted
+                ? "holds a key that is encrypted. Decrypt it, for example with 'openssl pkey'."
+                : "holds no private key in the format PEM."
+        )
+    }
+
+    /// Has the library take both, as each handshake does.
+    private static func check(
+        _ chain: [NIOSSLCertificate],
+        _ key: NIOSSLPrivateKey,
+        _ files: Configuration.TLS.Certificate
+    ) throws(CertificateRefusal) {
+        let configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) },
+            privateKey: .privateKey(key)
+        )
+        do {
+            _ = try NIOSSLContext(configuration: configuration)
+        } catch NIOSSLError.failedToLoadPrivateKey {
+            throw CertificateRefusal(
+                files.key,
+                "holds another key than that of the first certificate in '\(files.chain)'."
+            )
+        } catch {
+            throw CertificateRefusal(files.chain, "holds a certificate that cannot be used for TLS.")
+        }
+    }
+
+    /// The settings of a handshake with this certificate.
+    var override: NIOSSLContextConfigurationOverride {
+        var result = NIOSSLContextConfigurationOverride()
+        result.certificateChain = chain.map { .certificate($0) }
+        result.privateKey = .privateKey(signingKey)
+        return result
+    }
+}
+
+extension NIOSSLCertificate {
+    /// The names of hosts for which it is valid, in lower case. RFC 9525 takes no others.
+    var dnsNames: [String] {
+        _subjectAlternativeNames().compactMap { name in
+            guard name.nameType == .dnsName else { return nil }
+            return name.contents.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }.lowercased()
+        }
+    }
+
+    /// Whether its key is one for RSA.
+    var hasRSAKey: Bool {
+        // The object identifier 1.2.840.113549.1.1.1 of the key's algorithm.
+        let identifier: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
+        guard let bytes = try? extractPublicKey().toSPKIBytes() else { return false }
+        return (0...8).contains { bytes.dropFirst($0).starts(with: identifier) }
+    }
+}

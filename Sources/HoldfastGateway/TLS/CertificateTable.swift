@@ -1,0 +1,52 @@
+import NIOSSL
+import Synchronization
+
+/// The certificates of a listener, by the names of hosts.
+struct CertificateTable: Sendable {
+    private(set) var pairs: [CertificatePair]
+    /// The number of the pair for a name, and for the names with one more label.
+    private var exact: [String: Int] = [:]
+    private var wildcards: [String: Int] = [:]
+
+    /// - Parameter pairs: at least one. The first is for clients that name no host, or an unknown
+    ///   one; of those with the same name the first is used.
+    init(_ pairs: [CertificatePair]) {
+        self.pairs = pairs
+        for (index, pair) in pairs.enumerated() {
+            for name in pair.names {
+                if name.hasPrefix("*.") {
+                    let parent = String(name.dropFirst(2))
+                    if wildcards[parent] == nil { wildcards[parent] = index }
+                } else if exact[name] == nil {
+                    exact[name] = index
+                }
+            }
+        }
+    }
+
+    /// The pair for the name that a client sends. RFC 6066 §3
+    func pair(for name: String?) -> CertificatePair {
+        pairs[name.flatMap { index(of: $0.lowercased()) } ?? 0]
+    }
+
+    /// Whether a certificate is for a host; `*.example.com` for all with one more label.
+    func has(_ host: String) -> Bool { index(of: host) != nil }
+
+    /// - Parameter name: in lower case.
+    private func index(of name: String) -> Int? {
+        if let index = exact[name] { return index }
+        // RFC 9525 §6.3: the star stands for one whole label.
+        return name.firstIndex(of: ".").flatMap { wildcards[String(name[name.index(after: $0)...])] }
+    }
+}
+
+/// The table of a listener at this moment. All event loops read it.
+final class CurrentCertificates: Sendable {
+    private let table: Mutex<CertificateTable>
+
+    init(_ table: CertificateTable) { self.table = Mutex(table) }
+
+    var value: CertificateTable { table.withLock { $0 } }
+
+    func replace(with new: CertificateTable) { table.withLock { $0 = new } }
+}

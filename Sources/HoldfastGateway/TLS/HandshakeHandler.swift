@@ -1,0 +1,130 @@
+import Logging
+import NIOCore
+import NIOTLS
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Waits for a client's handshake behind the handler of TLS, and then gives its place to the
+/// connection's handler. A client that does not complete it in time is disconnected.
+///
+/// It runs on the channel's event loop.
+final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let time: TimeAmount
+    private let lateTime: TimeAmount
+    private let telemetry: LoopTelemetry
+    private let logger: Logger
+    private let makeConnection: () -> ConnectionHandler
+    private let deadline = Deadline()
+    private var end = NIODeadline.distantFuture
+    private var isDraining = false
+    private var isOver = false
+
+    /// - Parameters:
+    ///   - timeouts: a handshake has the time for the first byte of a request, which has it once
+    ///     more.
+    ///   - makeConnection: makes the handler for what follows.
+    init(
+        _ timeouts: GatewayConfiguration.Timeouts,
+        _ telemetry: LoopTelemetry,
+        _ logger: Logger,
+        _ makeConnection: @escaping () -> ConnectionHandler
+    ) {
+        time = timeouts.request.timeAmount
+        lateTime = timeouts.lateRequest.timeAmount
+        self.telemetry = telemetry
+        self.logger = logger
+        self.makeConnection = makeConnection
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        deadline.whenPassed { [unowned self] in fail(.timeout, context) }
+        if context.channel.isActive { begin(context) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { deadline.release() }
+
+    func channelActive(context: ChannelHandlerContext) {
+        begin(context)
+        context.fireChannelActive()
+    }
+
+    private func begin(_ context: ChannelHandlerContext) {
+        allow(isDraining ? min(time, lateTime) : time, context)
+        // The handler of TLS reads on until it has bytes for others.
+        context.read()
+    }
+
+    private func allow(_ time: TimeAmount, _ context: ChannelHandlerContext) {
+        end = min(end, .now() + time)
+        deadline.set(end, on: context.eventLoop)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case is TLSUserEvent: if case .handshakeCompleted? = event as? TLSUserEvent { complete(context) }
+        case is DrainEvent:
+            isDraining = true
+            // A channel that is not active yet begins later.
+            if context.channel.isActive { allow(lateTime, context) }
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    private func complete(_ context: ChannelHandlerContext) {
+        guard !isOver else { return }
+        isOver = true
+        deadline.release()
+        acknowledge(context.channel)
+        let pipeline = context.pipeline.syncOperations
+        do {
+            try pipeline.addHandler(makeConnection(), position: .after(self))
+        } catch {
+            return context.close(promise: nil)
+        }
+        if isDraining { context.fireUserInboundEventTriggered(DrainEvent()) }
+        pipeline.removeHandler(context: context, promise: nil)
+    }
+
+    /// Has the system acknowledge the client's last message at once.
+    ///
+    /// The server has nothing to send now, and its acknowledgement would wait for 40 ms. So long
+    /// does a client wait with its request whose system collects short segments (Nagle).
+    private func acknowledge(_ channel: any Channel) {
+        #if canImport(Glibc) || canImport(Musl)
+            let option = ChannelOptions.tcpOption(NIOBSDSocket.Option(rawValue: TCP_QUICKACK))
+            try? channel.syncOptions?.setOption(option, value: 1)
+        #endif
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        fail(HandshakeFailure(error), context, error)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        deadline.release()
+        context.fireChannelInactive()
+    }
+
+    private func fail(
+        _ failure: HandshakeFailure,
+        _ context: ChannelHandlerContext,
+        _ error: (any Error)? = nil
+    ) {
+        // Closing is an error for the handler of TLS.
+        guard !isOver else { return }
+        isOver = true
+        deadline.release()
+        telemetry.count(failure)
+        logger.debug(
+            "Handshake of TLS failed",
+            metadata: ["tls.reason": "\(failure.rawValue)", "error": "\(error.map { "\($0)" } ?? "")"]
+        )
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,202 @@
+import HoldfastConfiguration
+import NIOCore
+import NIOSSL
+import Synchronization
+
+/// TLS on one listener. Its files can be read again while it is used.
+final class ListenerTLS: Sendable {
+    /// The protocols over TLS, by their names in RFC 7301.
+    static let protocols = ["h2", "http/1.1"]
+    /// Forward secrecy and authenticated encryption. Those of TLS 1.3 are always on.
+    static let ciphers: [NIOTLSCipher] = [
+        .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+        .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+    ]
+    /// The most bytes that are read from a socket at once. 16 KiB
+    private static let readLimit = 16 << 10
+
+    /// The result of reading the files of a certificate, or the roots of clients, again.
+    struct Reading: Sendable {
+        /// The name of the certificate; `nil` for the roots of clients.
+        var certificate: String?
+        var file: String
+        /// When the new certificate expires, in seconds since 1970.
+        var expiry: Int64?
+        /// `nil` if the files are in use.
+        var refusal: CertificateRefusal?
+    }
+
+    private struct Files {
+        /// For each certificate the stamps of its files, and whether they could not be used.
+        var certificates: [(stamps: [CertificateFile.Stamp], isRejected: Bool)] = []
+        var roots: CertificateFile.Stamp?
+        var rootBytes: [UInt8] = []
+    }
+
+    let settings: Configuration.TLS
+    private let certificates: CurrentCertificates
+    private let context: Mutex<NIOSSLContext>
+    /// Held while files are read.
+    private let files: Mutex<Files>
+
+    /// Reads all files.
+    ///
+    /// - Throws: ``CertificateRefusal``
+    init(_ settings: Configuration.TLS) throws(CertificateRefusal) {
+        var files = Files()
+        var pairs: [CertificatePair] = []
+        for certificate in settings.certificates {
+            files.certificates.append((certificate.stamps, false))
+            pairs.append(try CertificatePair(certificate))
+        }
+        var roots: [NIOSSLCertificate] = []
+        if let client = settings.client {
+            files.roots = CertificateFile.Stamp(client.roots)
+            let file = try CertificateFile(client.roots)
+            roots = try CertificatePair.certificates(in: file)
+            files.rootBytes = file.bytes
+        }
+        let certificates = CurrentCertificates(CertificateTable(pairs))
+        self.settings = settings
+        self.certificates = certificates
+        self.files = Mutex(files)
+        context = Mutex(try Self.makeContext(settings, pairs[0], certificates, roots))
+    }
+
+    private static func makeContext(
+        _ settings: Configuration.TLS,
+        _ pair: CertificatePair,
+        _ certificates: CurrentCertificates,
+        _ roots: [NIOSSLCertificate]
+    ) throws(CertificateRefusal) -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: pair.chain.map { .certificate($0) },
+            privateKey: .privateKey(pair.key)
+        )
+        configuration.minimumTLSVersion = settings.minimum == .tls13 ? .tlsv13 : .tlsv12
+        configuration.cipherSuiteValues = ciphers
+        configuration.applicationProtocols = protocols
+        configuration.renegotiationSupport = .none
+        // The connection is closed when the alert is written. Waiting for the client's alert would
+        // keep the connections of silent clients.
+        configuration.shutdownTimeout = .zero
+        configuration.sslContextCallback = { values, promise in
+            promise.succeed(certificates.value.pair(for: values.serverHostname).override)
+        }
+        if let client = settings.client {
+            configuration.trustRoots = .certificates(roots)
+            configuration.sendCANameList = true
+            configuration.certificateVerification =
+                client.demand == .required ? .noHostnameVerification : .optionalVerification
+        }
+        do {
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            let file = settings.client?.roots ?? settings.certificates[0].chain
+            throw CertificateRefusal(file, "cannot be used for TLS: \(error)")
+        }
+    }
+
+    /// The handler of a new connection.
+    func makeHandler() -> NIOSSLServerHandler {
+        NIOSSLServerHandler(context: context.withLock { $0 })
+    }
+
+    /// Makes a connection read one record at a time.
+    ///
+    /// NIOSSL decrypts all that is read at once into one buffer, and the connection keeps that as
+    /// large as it has become. ``SocketWriter`` does the same for what is written.
+    static func limitReads(of channel: any Channel) throws {
+        let allocator = AdaptiveRecvByteBufferAllocator(minimum: 1 << 10, initial: 2 << 10, maximum: readLimit)
+        try channel.syncOptions?.setOption(.recvAllocator, value: allocator)
+        try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+    }
+
+    // MARK: Reading again
+
+    /// Reads the files again. Those that cannot be used change nothing.
+    ///
+    /// - Returns: a result for each certificate whose files were read, and for the roots.
+    func reload(_ selection: CertificateSelection) -> [Reading] {
+        files.withLock { files in
+            var pairs = certificates.value.pairs
+            var readings: [Reading] = []
+            for (index, certificate) in settings.certificates.enumerated() {
+                // They are taken first: what is written meanwhile is read the next time.
+                let stamps = certificate.stamps
+                guard selection == .all || stamps != files.certificates[index].stamps else { continue }
+                var reading = Reading(certificate: certificate.name, file: certificate.chain)
+                do throws(CertificateRefusal) {
+                    pairs[index] = try CertificatePair(certificate)
+                    reading.expiry = pairs[index].expiry
+                } catch {
+                    reading.file = error.file
+                    reading.refusal = error
+                }
+                files.certificates[index] = (stamps, reading.refusal != nil)
+                readings.append(reading)
+            }
+            if !readings.isEmpty { certificates.replace(with: CertificateTable(pairs)) }
+            return readings + reloadRoots(selection, pairs[0], &files)
+        }
+    }
+
+    /// Reads the roots of clients' certificates again. Others make a new context, so that sessions
+    /// of clients that are no longer trusted are not resumed.
+    private func reloadRoots(
+        _ selection: CertificateSelection,
+        _ pair: CertificatePair,
+        _ files: inout Files
+    ) -> [Reading] {
+        guard let client = settings.client else { return [] }
+        let stamp = CertificateFile.Stamp(client.roots)
+        guard selection == .all || stamp != files.roots else { return [] }
+        files.roots = stamp
+        var reading = Reading(file: client.roots)
+        do throws(CertificateRefusal) {
+            let file = try CertificateFile(client.roots)
+            if file.bytes != files.rootBytes {
+                let roots = try CertificatePair.certificates(in: file)
+                let new = try Self.makeContext(settings, pair, certificates, roots)
+                context.withLock { $0 = new }
+                files.rootBytes = file.bytes
+            }
+        } catch {
+            reading.refusal = error
+        }
+        return [reading]
+    }
+
+    /// For each certificate when it expires, and whether its files were in order when they were
+    /// read last.
+    var state: [(name: String, expiry: Int64, isCurrent: Bool)] {
+        let rejected = files.withLock { $0.certificates.map(\.isRejected) }
+        return zip(certificates.value.pairs, rejected).map { ($0.name, $0.expiry, !$1) }
+    }
+}
+
+/// The files of certificates that are read again.
+public enum CertificateSelection: Sendable, Hashable {
+    /// All of them.
+    case all
+    /// Those that have changed since they were read.
+    case changed
+}
+
+extension Configuration.TLS.Certificate {
+    fileprivate var stamps: [CertificateFile.Stamp] { [CertificateFile.Stamp(chain), CertificateFile.Stamp(key)] }
+}
+
+extension NIOSSLServerHandler {
+    /// The version as it is logged; `nil` before the handshake is completed.
+    var versionName: String? {
+        switch tlsVersion {
+        case .tlsv13: "1.3"
+        case .tlsv12: "1.2"
+        case .tlsv11: "1.1"
+        case .tlsv1: "1.0"
+        case nil: nil
+        }
+    }
+}

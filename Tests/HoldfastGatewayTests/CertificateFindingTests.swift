@@ -1,0 +1,139 @@
+import Foundation
+import HTTPCacheSemantics
+import HoldfastConfiguration
+import NIOSSL
+import Testing
+
+@testable import HoldfastGateway
+
+/// The certificates of listeners, examined without serving.
+@Suite("Findings about certificates", .timeLimit(.minutes(20))) struct CertificateFindingTests {
+    private func findings(
+        _ tls: Configuration.TLS,
+        hosts: [String] = [],
+        daysFromNow days: Int64 = 0
+    ) throws -> [CertificateFinding] {
+        let origin = try GatewayOrigin("http://o.example")
+        return CertificateFinding.findings(
+            of: [.address(ListenAddress(host: "127.0.0.1", port: 443), tls: tls)],
+            routes: try hosts.map { try GatewayRoute(host: $0, origin: origin) },
+            at: Timestamp(milliseconds: (Int64(Date().timeIntervalSince1970) + days * 86_400 + 43_200) * 1000)
+        )
+    }
+
+    private func close(_ folder: CertificateFolder, _ names: String...) throws {
+        for name in names {
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.file("\(name).key"))
+        }
+    }
+
+    @Test func aGoodCertificateHasNone() async throws {
+        try await CertificateFolder.with { folder in
+            let tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example,DNS:*.b.example")])
+            try close(folder, "a")
+            #expect(try findings(tls, hosts: ["a.example", "A.example:443", "x.b.example", "*.b.example"]) == [])
+        }
+    }
+
+    /// The certificates are valid for 90 days.
+    @Test(
+        arguments: [
+            (75, nil, ""), (77, false, "expires in 12 days"), (89, false, "expires in less than a day"),
+            (92, true, "has expired 2 days ago"), (-2, true, "is not valid yet"),
+        ] as [(Int64, Bool?, String)]
+    )
+    func expiryIsReported(days: Int64, isError: Bool?, message: String) async throws {
+        try await CertificateFolder.with { folder in
+            let tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
+            try close(folder, "a")
+            let found = try findings(tls, daysFromNow: days)
+            #expect(found.map(\.isError) == (isError.map { [$0] } ?? []))
+            #expect(found.allSatisfy { $0.message.contains(message) && $0.certificate == "a" }, "\(found)")
+        }
+    }
+
+    @Test func theOrderOfTheChainIsReported() async throws {
+        try await CertificateFolder.with { folder in
+            try folder.make("root", "DNS:root.example")
+            let files = try folder.sign("a", by: "root")
+            try close(folder, "a")
+            let leaf = try folder.text("a.pem")
+            let tls = Configuration.TLS(certificates: [files])
+            func messages() throws -> [String] { try findings(tls).map { "\($0.isError) \($0.message)" } }
+            #expect(try messages().contains { $0.hasPrefix("false") && $0.contains("fullchain.pem") })
+            try folder.write(leaf + folder.text("root.pem"), to: "a.pem")
+            #expect(try messages().count == 1, "it names no host")
+            try folder.make("other", "DNS:other.example")
+            try folder.write(leaf + folder.text("other.pem"), to: "a.pem")
+            #expect(
+                try messages().contains {
+                    $0.hasPrefix("true") && $0.contains("certificate 2 has not issued certificate 1")
+                }
+            )
+            // The other way round, the key belongs to none.
+            try folder.write(folder.text("root.pem") + leaf, to: "a.pem")
+            #expect(try messages().contains { $0.hasPrefix("true") && $0.contains("holds another key") })
+        }
+    }
+
+    @Test func hostsKeysAndRightsAreReported() async throws {
+        try await CertificateFolder.with { folder in
+            var tls = Configuration.TLS(certificates: [try folder.make("r", "DNS:r.example", rsa: true)])
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("r.key"))
+            tls.client = .init(roots: folder.file("r.key"))
+            let found = try findings(tls, hosts: ["r.example", "s.example", "*.r.example"])
+            let expected = [
+                (false, "is a key for RSA"), (false, "can be read by all users"), (true, "holds no certificate"),
+                (false, "is for the host 's.example'"), (false, "is for the host 'r.example'"),
+            ]
+            for (isError, message) in expected.dropLast() {
+                #expect(
+                    found.contains { $0.isError == isError && $0.message.contains(message) },
+                    "\(message): \(found)"
+                )
+            }
+            let key = try folder.text("r.key")
+            #expect(found.allSatisfy { !$0.message.contains(key.split(separator: "\n")[1]) })
+        }
+    }
+
+    /// RFC 5280 §4.1
+    @Test func namesOfCertificatesAreRead() async throws {
+        try await CertificateFolder.with { folder in
+            try folder.make("root", "DNS:root.example")
+            try folder.sign("a", by: "root")
+            func names(_ name: String) throws -> CertificateNames {
+                let bytes = try folder.certificate(name).toDERBytes()
+                return try #require(CertificateNames(bytes))
+            }
+            let (root, leaf) = (try names("root"), try names("a"))
+            #expect(root.isSelfSigned && !leaf.isSelfSigned)
+            #expect(leaf.issuer.elementsEqual(root.subject))
+            // Whatever is cut off or changed, it is read or not, and nothing ends the process.
+            let bytes = try folder.certificate("a").toDERBytes()
+            for count in 0..<min(bytes.count, 200) { _ = CertificateNames(Array(bytes[..<count])) }
+            for index in 0..<min(bytes.count, 200) {
+                for value: UInt8 in [0, 0x7F, 0x80, 0x84, 0xFF] {
+                    var changed = bytes
+                    changed[index] = value
+                    _ = CertificateNames(changed)
+                }
+            }
+        }
+    }
+
+    /// The files of an interrupted tool may be anything.
+    @Test func filesAreJudgedBeforeTheyAreRead() async throws {
+        try await CertificateFolder.with { folder in
+            try folder.write(String(repeating: "a", count: CertificateFile.limit + 1), to: "long")
+            try #require(mkfifo(folder.file("pipe"), 0o600) == 0)
+            for (name, reason) in [
+                (".", "is not a file"), ("pipe", "is not a file"), ("long", "is too large"),
+                ("none", "cannot be opened"),
+            ] {
+                let refusal = #expect(throws: CertificateRefusal.self) { try CertificateFile(folder.file(name)) }
+                #expect(refusal?.reason.hasPrefix(reason) == true)
+            }
+        }
+    }
+}

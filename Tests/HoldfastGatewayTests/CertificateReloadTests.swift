@@ -1,0 +1,237 @@
+import Foundation
+import HTTPCacheSemantics
+import HoldfastConfiguration
+import HoldfastMetrics
+import Logging
+import NIOCore
+import NIOSSL
+import Synchronization
+import Testing
+
+@testable import HoldfastGateway
+
+/// Certificates that are replaced while a gateway runs.
+@Suite("Reloading certificates", .timeLimit(.minutes(20))) struct CertificateReloadTests {
+    private static let request = "GET /a HTTP/1.1\r\nHost: a.example\r\n\r\n"
+
+    private func withGateway(
+        _ tls: Configuration.TLS,
+        _ body: (RunningGateway) async throws -> Void
+    ) async throws {
+        let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { _ in
+            .ok("v1", fields: "Cache-Control: max-age=60\r\n")
+        }
+        try await RawOrigin.with([], respond: respond) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { $0.listeners = [.address(ListenAddress(host: "127.0.0.1", port: 0), tls: tls)] },
+                body
+            )
+        }
+    }
+
+    /// The certificate that a new client gets.
+    private func served(_ gateway: RunningGateway, _ context: NIOSSLContext) async throws -> NIOSSLCertificate? {
+        try await RawClient.with(port: gateway.port, tls: .init(context)) { client in
+            try await client.send(Self.request)
+            #expect(try await client.response().status == 200)
+            return try await client.peerCertificate()
+        }
+    }
+
+    /// Puts the files of one certificate in the place of another one's.
+    private func replace(_ name: String, by other: String, in folder: CertificateFolder) throws {
+        for ending in ["key", "pem"] { try folder.write(folder.text("\(other).\(ending)"), to: "\(name).\(ending)") }
+    }
+
+    /// Mutant: a listener keeps the certificates with which it began.
+    @Test("Under load no connection and no request is lost, and later clients get the new certificate")
+    func losesNoConnection() async throws {
+        try await CertificateFolder.with { folder in
+            try folder.make("one", "DNS:a.example")
+            try folder.make("two", "DNS:a.example")
+            let tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
+            let (one, two) = (try folder.certificate("one"), try folder.certificate("two"))
+            try replace("a", by: "one", in: folder)
+            let context = try folder.client(trusting: "one", "two")
+            try await withGateway(tls) { gateway in
+                let (ends, kept, new) = (Counter(), Counter(), Counter())
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<15 {
+                        group.addTask {
+                            try await RawClient.with(port: gateway.port, tls: .init(context)) { client in
+                                while ends.value == 0 {
+                                    try await client.send(Self.request)
+                                    #expect(try await client.response().text == "v1")
+                                    kept.add(1)
+                                }
+                            }
+                        }
+                        group.addTask {
+                            while ends.value == 0 {
+                                try await RawClient.with(port: gateway.port, tls: .init(context)) { client in
+                                    try await client.send(Self.request)
+                                    #expect(try await client.response().text == "v1")
+                                }
+                                new.add(1)
+                            }
+                        }
+                    }
+                    for round in 1...20 {
+                        try replace("a", by: round.isMultiple(of: 2) ? "one" : "two", in: folder)
+                        gateway.server.reloadCertificates(round.isMultiple(of: 3) ? .all : .changed)
+                        let certificate = try await self.served(gateway, context)
+                        #expect(certificate == (round.isMultiple(of: 2) ? one : two), "round \(round)")
+                    }
+                    ends.add(1)
+                    try await group.waitForAll()
+                }
+                #expect(kept.value > 0 && new.value > 0)
+            }
+        }
+    }
+
+    /// Mutant: the certificate is replaced before its key is compared.
+    @Test("Files that cannot be used change nothing, and are an event and a metric") func keepsTheOldPair() async throws
+    {
+        try await CertificateFolder.with { folder in
+            let log = RecordedLog()
+            let desk = CertificateDesk(logger: log.logger)
+            let files = try folder.make("a", "DNS:a.example")
+            try folder.make("other", "DNS:other.example")
+            let listener = try desk.open(Configuration.TLS(certificates: [files]))
+            func isCurrent() -> Bool { listener.state[0].isCurrent }
+            let (chain, key, expiry) = (try folder.text("a.pem"), try folder.text("a.key"), listener.state[0].expiry)
+            desk.reload(.changed)
+            #expect(log.lines.isEmpty && isCurrent())
+
+            let otherKey = try folder.text("other.key")
+            let faults: [(String, String, String)] = [
+                ("a.key", otherKey, "holds another key"), ("a.key", "", "holds no private key"),
+                ("a.pem", "", "holds no certificate"), ("a.pem", String(chain.prefix(200)), "holds no certificate"),
+                (
+                    "a.key", "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIGH\n-----END ENCRYPTED PRIVATE KEY-----\n",
+                    "is encrypted"
+                ),
+            ]
+            for (file, text, reason) in faults {
+                try folder.write(text, to: file)
+                desk.reload(.changed)
+                let line = try #require(log.take().last)
+                #expect(line.hasPrefix("error Certificate rejected") && line.contains(reason), "\(line)")
+                #expect(line.contains(folder.file(file)) && line.contains("tls.certificate=a"), "\(line)")
+                #expect(!line.contains(otherKey.split(separator: "\n")[1]))
+                #expect(!isCurrent() && listener.state[0].expiry == expiry)
+                // Said once for each change.
+                desk.reload(.changed)
+                #expect(log.take().isEmpty)
+                try folder.write(chain, to: "a.pem")
+                try folder.write(key, to: "a.key")
+                desk.reload(.all)
+                #expect(isCurrent() && log.take().count == 1)
+            }
+            try FileManager.default.removeItem(atPath: files.key)
+            desk.reload(.all)
+            #expect(log.take().last?.contains("cannot be opened: No such file") == true && !isCurrent())
+            let family = try #require(
+                desk.families().first { $0.description.name == "holdfast_tls_certificate_last_reload_successful" }
+            )
+            #expect(family.series.count == 1)
+        }
+    }
+
+    @Test("Clients are judged by new roots, also those with an earlier session") func reloadsRoots() async throws {
+        try await CertificateFolder.with { folder in
+            var tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
+            try folder.make("one", "DNS:one.example")
+            try folder.make("two", "DNS:two.example")
+            try folder.make("ca", "DNS:ca.example")
+            try folder.sign("c", by: "one")
+            try folder.write(folder.text("one.pem"), to: "ca.pem")
+            tls.client = .init(roots: folder.file("ca.pem"))
+            let context = try folder.client(trusting: "a", as: "c")
+            try await withGateway(tls) { gateway in
+                _ = try await served(gateway, context)
+                try folder.write("", to: "ca.pem")
+                gateway.server.reloadCertificates(.changed)
+                _ = try await served(gateway, context)
+                try folder.write(folder.text("two.pem"), to: "ca.pem")
+                gateway.server.reloadCertificates(.changed)
+                try await RawClient.with(port: gateway.port, tls: .init(context)) { client in
+                    try? await client.send(Self.request)
+                    let status = try? await client.response().status
+                    #expect(status == nil)
+                }
+            }
+        }
+    }
+
+    @Test("Files that change are seen at the next look") func watches() async throws {
+        try await CertificateFolder.with { folder in
+            try folder.make("two", "DNS:a.example")
+            let tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
+            let context = try folder.client(trusting: "a", "two")
+            let two = try folder.certificate("two")
+            try await withGateway(tls) { gateway in
+                let watch = CertificateWatch(gateway.server, every: .milliseconds(1))
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { await watch.run() }
+                    try replace("a", by: "two", in: folder)
+                    while try await served(gateway, context) != two { try Task.checkCancellation() }
+                    group.cancelAll()
+                }
+            }
+        }
+    }
+
+    @Test("A gateway whose certificates cannot be used does not start, and names the file") func needsCertificates()
+        async throws
+    {
+        try await CertificateFolder.with { folder in
+            let missing = Configuration.TLS.Certificate(
+                name: "m",
+                chain: folder.file("m.pem"),
+                key: folder.file("m.key")
+            )
+            await #expect {
+                try await withGateway(Configuration.TLS(certificates: [missing])) { _ in }
+            } throws: { error in
+                "\(error)" == "'\(folder.file("m.pem"))' cannot be opened: No such file or directory."
+            }
+        }
+    }
+}
+
+/// The lines of a log.
+final class RecordedLog: Sendable {
+    private let recorded = Mutex<[String]>([])
+
+    var lines: [String] { recorded.withLock { $0 } }
+
+    /// The lines since the last call.
+    func take() -> [String] {
+        recorded.withLock { lines in
+            defer { lines = [] }
+            return lines
+        }
+    }
+
+    var logger: Logger { Logger(label: "recorded") { _ in Handler(log: self) } }
+
+    private struct Handler: LogHandler {
+        let log: RecordedLog
+        var metadata = Logger.Metadata()
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let words = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            let line = "\(event.level) \(event.message) \(words.joined(separator: " "))"
+            log.recorded.withLock { $0.append(line) }
+        }
+    }
+}
