@@ -176,7 +176,8 @@ let package = Package(
             name: "HoldfastGateway",
             dependencies: [
                 "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration",
-                "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore, nioPosix,
+                "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore,
+                nioPosix,
                 nioSSL, nioTLS, logging, serviceLifecycle, tracing,
             ],
             swiftSettings: settings
@@ -352,7 +353,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "CNGHTTP2", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache",
+                "CNGHTTP2", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration", "HTTPCacheSemantics",
+                "HTTPCache",
                 "OfflineStore",
                 "HoldfastTesting", "HoldfastTracing", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],

@@ -71,7 +71,8 @@ let package = Package(
             name: "HoldfastGateway",
             dependencies: [
                 "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration",
-                "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore, nioPosix,
+                "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore,
+                nioPosix,
                 nioSSL, nioTLS, logging, serviceLifecycle, tracing,
             ],
             swiftSettings: settings

@@ -77,8 +77,9 @@ final class GatewayService: Sendable {
     /// The value of `Date` for a response that has none. RFC 9110 §6.6.1
     var date: String { HTTPDate.format(clock.now()) }
 
-    /// Whether every client that sends an equal request gets this response. If clients see different
-    /// details, or the response varies by the client's address, the bytes must not be reused.
+    /// Whether every client that sends an equal request gets this response. If clients see
+    /// different details, or the response varies by the client's address, the bytes must not be
+    /// reused.
     func suitsEveryClient(_ hit: ResidentHit, _ head: GatewayResponseHead) -> Bool {
         guard hit.conditions != nil, !head.isForOneClient, !configuration.hidesCacheStatusDetails else { return false }
         guard let fields = hit.response.stored?.head.fields, fields.contains(.vary) else { return true }

@@ -4,11 +4,11 @@ import HTTPTypes
 import NIOCore
 import NIOSSL
 
-/// One client's HTTP/2 connection. ``HTTP2Session`` reads and writes its frames; this class begins a
-/// ``ClientExchange`` for each request, and watches over the client. RFC 9113
+/// One client's HTTP/2 connection. ``HTTP2Session`` reads and writes its frames; this class begins
+/// a ``ClientExchange`` for each request, and watches over the client. RFC 9113
 ///
-/// All of it runs on the channel's event loop. What is to be sent is sent once for each round of
-/// the loop, and never from within a call of nghttp2.
+/// All of it runs on the channel's event loop. Frames are sent once for each round of the loop, and
+/// never from within a call of nghttp2.
 final class HTTP2Connection: ChannelInboundHandler, Flushing {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -82,7 +82,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     private var hotMovedAt = NIODeadline.now()
     /// Bytes to send that are not in ``output`` yet.
     private var pending = ByteBuffer()
-    /// What was sent in this turn, and since the system was last asked.
+    /// The bytes sent in this turn, and since the system was last asked.
     private var (turnCount, pieceCount) = (0, 0)
 
     /// - Parameters:
@@ -154,7 +154,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
             isBusy = true
             let isUnderstood = frames.receive(bytes)
             isBusy = false
-            // What was decoded of it is ended too.
+            // Requests that were decoded are ended too.
             if !isUnderstood { frames.terminate(NGHTTP2_ENHANCE_YOUR_CALM) }
         case .lingering(let rest):
             state = .lingering(rest: rest - bytes.readableBytes)
@@ -294,7 +294,9 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     }
 
     /// The same for a response from memory.
-    func sendContent(_ head: UnsafeBufferPointer<UInt8>, _ count: Int, of response: HotResponse, from place: Int) -> Bool {
+    func sendContent(_ head: UnsafeBufferPointer<UInt8>, _ count: Int, of response: HotResponse, from place: Int)
+        -> Bool
+    {
         guard pieceCount < Self.piece else { return false }
         self.count(head.count + count)
         pending.writeBytes(head)
@@ -320,7 +322,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         pieceCount += bytes
     }
 
-    // MARK: What streams ask for
+    // MARK: Wishes of streams
 
     func respond(_ stream: HTTP2Stream, _ list: HTTP2FieldList, hasContent: Bool) {
         let fields = HTTP2Fields(list)
@@ -427,7 +429,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     private func close() { context?.close(promise: nil) }
 }
 
-// MARK: What the frames mean
+// MARK: The meaning of frames
 
 extension HTTP2Connection {
     /// A frame begins, of which only the first nine bytes have come.

@@ -63,7 +63,9 @@ struct HTTP2FieldSection {
             var place = 0
             while place < bytes.count {
                 let nameLength = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)))
-                let valueLength = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self)))
+                let valueLength = Int(
+                    UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self))
+                )
                 let value = place + 8 + nameLength
                 try parts.take(bytes.part(place + 8..<value), bytes.part(value..<value + valueLength))
                 place = value + valueLength
@@ -83,7 +85,9 @@ private struct Parts {
     private var fields = HTTPFields()
 
     /// Fields of a connection of HTTP/1: here they are malformed. RFC 9113 §8.2.2
-    private static let connectionFields = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]
+    private static let connectionFields = [
+        "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade",
+    ]
 
     mutating func take(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(MessageRefusal) {
         guard name.first == UInt8(ascii: ":") else { return try take(FieldBlock.field(name, value)) }

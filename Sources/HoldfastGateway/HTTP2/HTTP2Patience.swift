@@ -3,8 +3,8 @@ import NIOCore
 /// The patience with a client whose frames cost work and bring no request further: pings, settings,
 /// empty DATA, resets, windows that open byte by byte. Time is a parameter.
 ///
-/// A connection has a stock of points. Such frames use it up, time and content that the client reads
-/// fill it again. RFC 9113 §10.5
+/// A connection has a stock of points. Such frames use it up, time and content that the client
+/// reads fill it again. RFC 9113 §10.5
 struct HTTP2Patience {
     /// The most points.
     static let limit = 1000
@@ -16,7 +16,7 @@ struct HTTP2Patience {
 
     init(at now: NIODeadline) { filled = now }
 
-    /// What a client does, and its points.
+    /// The deeds of a client, and their points.
     enum Cost: Int {
         case frame = 1
         /// A request that was begun and is not finished: its work is done for nothing.

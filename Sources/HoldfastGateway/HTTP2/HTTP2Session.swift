@@ -4,10 +4,10 @@ import NIOCore
 /// The frames and the header compression of one connection, by nghttp2. RFC 9113 and RFC 7541
 ///
 /// It tells its ``HTTP2Connection`` what a client's frames mean, and gives it the bytes to send. It
-/// is used on the connection's event loop. The connection must not call ``send()`` while it is being
-/// told something, because nghttp2 does not allow that.
+/// is used on the connection's event loop. The connection must not call ``send()`` while it is
+/// being told something, because nghttp2 does not allow that.
 final class HTTP2Session {
-    /// What a connection announces to its client. RFC 9113 §6.5.2
+    /// The settings that a client is told. RFC 9113 §6.5.2
     struct Settings {
         /// Requests at a time.
         var concurrentStreams = 100
@@ -211,7 +211,15 @@ extension HTTP2Session {
             HTTP2Session.user(data)?.beginFields()
             return HTTP2Session.goesOn
         }
-        nghttp2_session_callbacks_set_on_header_callback(callbacks) { _, _, name, nameLength, value, valueLength, _, data in
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _,
+            _,
+            name,
+            nameLength,
+            value,
+            valueLength,
+            _,
+            data in
             let name = UnsafeBufferPointer(start: name, count: nameLength)
             let value = UnsafeBufferPointer(start: value, count: valueLength)
             return HTTP2Session.user(data)?.take(name, value) == true ? HTTP2Session.goesOn : HTTP2Session.fails

@@ -51,7 +51,13 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     /// - Parameters:
     ///   - head: `nil` for a request that is not valid.
-    init(_ id: Int32, on connection: HTTP2Connection, _ head: RequestHead?, _ place: HTTP2Places.Place?, _ pace: UploadPace) {
+    init(
+        _ id: Int32,
+        on connection: HTTP2Connection,
+        _ head: RequestHead?,
+        _ place: HTTP2Places.Place?,
+        _ pace: UploadPace
+    ) {
         self.id = id
         self.connection = connection
         self.place = place
@@ -278,7 +284,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     ///
     /// - Returns: whether its exchange was not.
     func close() -> Bool {
-        // What was not read must not keep the window of the connection closed.
+        // Content that was not read must not keep the window of the connection closed.
         connection?.consume(received.readableBytes)
         connection = nil
         let exchange = exchange.take()

@@ -69,7 +69,11 @@ final class HotResponse {
         if case .http2(let list) = form, !list.isTimed { return nil }
         self.form = form
         content = hit.content
-        if case .http1 = form { isContentInline = content.readableBytes <= Self.inlineLimit } else { isContentInline = false }
+        if case .http1 = form {
+            isContentInline = content.readableBytes <= Self.inlineLimit
+        } else {
+            isContentInline = false
+        }
         bytes = ByteBuffer()
         ages = 0..<0
     }

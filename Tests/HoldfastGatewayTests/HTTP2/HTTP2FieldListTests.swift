@@ -9,7 +9,9 @@ import Testing
 /// Mutants: an `age` that is replaced one byte further, fields that may be indexed.
 @Suite("Fields of HTTP/2 responses")
 struct HTTP2FieldListTests {
-    private func list(_ fields: HTTPFields, age: Int64, rest: Int64, method: HTTPRequest.Method = .get) -> HTTP2FieldList {
+    private func list(_ fields: HTTPFields, age: Int64, rest: Int64, method: HTTPRequest.Method = .get)
+        -> HTTP2FieldList
+    {
         var fields = fields
         fields[.age] = String(age)
         let member = CacheOutcome(isHit: true, timeToLive: rest).cacheStatusMember(cache: "b; ttl=7")
@@ -59,7 +61,10 @@ struct HTTP2FieldListTests {
     }
 
     @Test func interimResponsesHaveNoLength() {
-        let head = HTTPResponse(status: .init(code: 103), headerFields: [.literal("Link"): "</a>", .contentLength: "3"])
+        let head = HTTPResponse(
+            status: .init(code: 103),
+            headerFields: [.literal("Link"): "</a>", .contentLength: "3"]
+        )
         #expect(lines(HTTP2FieldList(interim: head)) == [":status: 103", "link: </a>"])
     }
 }

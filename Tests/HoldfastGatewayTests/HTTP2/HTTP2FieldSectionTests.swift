@@ -4,8 +4,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Mutants: a `:path` without a slash, a `Host` beside another `:authority`, lengths that are judged
-/// by the stream alone.
+/// Mutants: a `:path` without a slash, a `Host` beside another `:authority`, lengths that are
+/// judged by the stream alone.
 @Suite("Fields of HTTP/2 requests")
 struct HTTP2FieldSectionTests {
     private static let plain = [
@@ -51,7 +51,9 @@ struct HTTP2FieldSectionTests {
         #expect(head.request.authority == "a.example")
         #expect(head.request.receivedProtocol == .http2)
         #expect(head.request.content == .none)
-        #expect(head.request.fields.map { "\($0.name.rawName): \($0.value)" } == ["accept: text/html", "x-a: 1", "x-a: 2"])
+        #expect(
+            head.request.fields.map { "\($0.name.rawName): \($0.value)" } == ["accept: text/html", "x-a: 1", "x-a: 2"]
+        )
     }
 
     @Test("A cookie in crumbs is one field. RFC 9113 §8.2.3") func joinsCookies() throws {
@@ -108,16 +110,22 @@ struct HTTP2FieldSectionTests {
 
     @Test func comparesLengthsWithTheEnd() throws {
         #expect(reason(Self.plain + [("content-length", "6")]) == .contentLength)
-        #expect(reason(Self.plain + [("content-length", "6"), ("content-length", "6")], endsStream: false) == .contentLength)
+        #expect(
+            reason(Self.plain + [("content-length", "6"), ("content-length", "6")], endsStream: false) == .contentLength
+        )
         #expect(try head(Self.plain + [("content-length", "0")]).request.content == .length(0))
         #expect(try head(Self.plain + [("content-length", "6")], endsStream: false).request.content == .length(6))
         #expect(try head(Self.plain, endsStream: false).request.content == .unknownLength)
     }
 
-    @Test("Fields", arguments: [
-        ("connection", "close"), ("keep-alive", "1"), ("proxy-connection", "close"), ("transfer-encoding", "chunked"),
-        ("upgrade", "h2c"), ("a b", "c"), ("", "c"), (":protocol", "websocket"), ("a", "b\r\nc: d"), ("a", "b\0"),
-    ])
+    @Test(
+        "Fields",
+        arguments: [
+            ("connection", "close"), ("keep-alive", "1"), ("proxy-connection", "close"),
+            ("transfer-encoding", "chunked"),
+            ("upgrade", "h2c"), ("a b", "c"), ("", "c"), (":protocol", "websocket"), ("a", "b\r\nc: d"), ("a", "b\0"),
+        ]
+    )
     func judgesFields(name: String, value: String) {
         #expect(reason(Self.plain + [(name, value)]) != nil)
     }

@@ -1,0 +1,225 @@
+import NIOCore
+import Testing
+
+@testable import HoldfastGateway
+
+@Suite("HTTP/2 over real sockets", .timeLimit(.minutes(20)))
+struct HTTP2ConnectionTests {
+    private func connect(
+        _ gateway: RunningGateway,
+        _ settings: [(UInt16, UInt32)] = [],
+        _ body: (FrameClient) async throws -> Void
+    ) async throws {
+        try await RawClient.with(port: gateway.port) { client in
+            let frames = FrameClient(client)
+            try await frames.send(FrameClient.beginning(settings))
+            try await body(frames)
+        }
+    }
+
+    private static let cacheable = "Cache-Control: max-age=60\r\n"
+
+    @Test("A miss, a hit, and a hit of the hot table have the same content") func servesAllWays() async throws {
+        try await RawOrigin.with([.ok("feed", fields: Self.cacheable)]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await connect(gateway) { client in
+                    for stream: UInt32 in [1, 3, 5, 7, 9] {
+                        try await client.send(FrameClient.get("/feed", on: stream))
+                        let response = try #require(try await client.responses([stream])[stream])
+                        #expect(response.status == 200)
+                        #expect(response.text == "feed")
+                        #expect(response["content-length"] == "4")
+                        #expect(response["cache-status"]?.contains(stream == 1 ? "fwd=uri-miss" : "; hit") == true)
+                    }
+                }
+                #expect(await gateway.server.hotResponseCount() > 0)
+                #expect(origin.requests.count == 1)
+            }
+        }
+    }
+
+    @Test("The head at every cut") func readsCutHeads() async throws {
+        try await RawOrigin.with([.ok("feed", fields: Self.cacheable)]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.get("/feed", fields: "")
+                let bytes = FrameClient.beginning() + FrameClient.get("/feed", on: 1).bytes
+                for cut in 1..<bytes.count {
+                    try await RawClient.with(port: gateway.port) { raw in
+                        let client = FrameClient(raw)
+                        try await client.send(Array(bytes[..<cut]))
+                        try await client.send(Array(bytes[cut...]))
+                        let response = try await client.responses([1])[1]
+                        #expect(response?.text == "feed", "cut at \(cut)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("Thirty connections of both protocols, thirty requests at a time") func servesMany() async throws {
+        let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
+            let path = request.text.split(separator: " ")[1]
+            return .ok(String(path) + String(repeating: "x", count: path.utf8.count * 700), fields: Self.cacheable)
+        }
+        try await RawOrigin.with(respond: respond) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for connection in 0..<30 {
+                        group.addTask {
+                            if connection % 3 == 0 {
+                                for number in 0..<30 {
+                                    let response = try await gateway.get("/\(number % 20)", fields: "")
+                                    #expect(response.text.hasPrefix("/\(number % 20)x"))
+                                }
+                                return
+                            }
+                            try await connect(gateway) { client in
+                                let streams = (0..<30).map { UInt32($0 * 2 + 1) }
+                                for stream in streams {
+                                    try await client.send(FrameClient.get("/\(stream % 20)", on: stream))
+                                }
+                                let responses = try await client.responses(Set(streams))
+                                for stream in streams {
+                                    let path = "/\(stream % 20)"
+                                    let expected = path + String(repeating: "x", count: path.utf8.count * 700)
+                                    #expect(responses[stream]?.text == expected)
+                                }
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        }
+    }
+
+    @Test("Content of requests, in frames of one byte too") func takesContent() async throws {
+        let step = RawOrigin.Step.reflect { request in
+            let content = String(decoding: request.content, as: UTF8.self)
+            return Array("HTTP/1.1 200 OK\r\nContent-Length: \(content.utf8.count)\r\n\r\n\(content)".utf8)
+        }
+        try await RawOrigin.with([step, step]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await connect(gateway) { client in
+                    let length = [("content-length", "6")]
+                    try await client.send(
+                        FrameClient.request("POST", "/a", on: 1, fields: length, endsStream: false)
+                    )
+                    for (index, byte) in "abcdef".utf8.enumerated() {
+                        try await client.send(.init(type: 0, flags: index == 5 ? 1 : 0, stream: 1, payload: [byte]))
+                    }
+                    #expect(try await client.responses([1])[1]?.text == "abcdef")
+                    let content = [UInt8](repeating: 0x61, count: 10_000)
+                    try await client.send(
+                        FrameClient.request("POST", "/b", on: 3, endsStream: false),
+                        .init(type: 0, stream: 3, payload: content),
+                        .init(type: 0, flags: 1, stream: 3)
+                    )
+                    let text = try await client.responses([3])[3]?.text
+                    #expect(text?.contains(String(repeating: "a", count: 10_000)) == true)
+                }
+                // Content without a length goes on in chunks.
+                #expect(origin.requests.map(\.text)[1].lowercased().contains("transfer-encoding: chunked"))
+            }
+        }
+    }
+
+    @Test("103 and 100 are sent on their stream") func sendsInterimResponses() async throws {
+        let step = RawOrigin.Step.response(
+            "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        )
+        try await RawOrigin.with([step, .ok("ok")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await connect(gateway) { client in
+                    try await client.send(FrameClient.get("/a", on: 1))
+                    let response = try #require(try await client.responses([1])[1])
+                    #expect(response.interims == [103])
+                    #expect(response.text == "ok")
+                    let fields = [("content-length", "2"), ("expect", "100-continue")]
+                    try await client.send(FrameClient.request("POST", "/b", on: 3, fields: fields, endsStream: false))
+                    // The content comes when the gateway has asked for it.
+                    let interim = try #require(await client.frame { $0.type == FrameClient.Frame.headers })
+                    #expect(interim.stream == 3)
+                    #expect(!interim.endsStream)
+                    try await client.send(.init(type: 0, flags: 1, stream: 3, payload: Array("hi".utf8)))
+                    #expect(try await client.responses([3])[3]?.status == 200)
+                }
+            }
+        }
+    }
+
+    @Test("A large response passes small windows, and is held back by closed ones") func keepsToWindows() async throws {
+        let content = String(repeating: "0123456789", count: 40_000)
+        try await RawOrigin.with([.ok(content, fields: Self.cacheable)]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                // INITIAL_WINDOW_SIZE
+                try await connect(gateway, [(4, 2000)]) { client in
+                    for stream: UInt32 in [1, 3, 5, 7] {
+                        try await client.send(FrameClient.get("/large", on: stream))
+                        let response = try await client.responses([stream])[stream]
+                        #expect(response?.text == content)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("A response that breaks off resets its stream alone") func resetsBrokenResponses() async throws {
+        let broken = RawOrigin.Step.respondAndClose(
+            Array("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n".utf8) + [UInt8](repeating: 0x61, count: 90_000)
+        )
+        try await RawOrigin.with([broken, .ok("fine")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await connect(gateway) { client in
+                    try await client.send(FrameClient.get("/broken", on: 1))
+                    #expect(try await client.responses([1])[1]?.reset == 2)
+                    try await client.send(FrameClient.get("/fine", on: 3))
+                    #expect(try await client.responses([3])[3]?.text == "fine")
+                }
+            }
+        }
+    }
+
+    @Test("Invalid requests get their status, and the connection goes on") func refusesInvalidRequests() async throws {
+        try await RawOrigin.with([.ok("fine")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await connect(gateway) { client in
+                    try await client.send(FrameClient.get("/a", on: 1, fields: [("host", "b.example")]))
+                    #expect(try await client.responses([1])[1]?.status == 400)
+                    try await client.send(FrameClient.get("/" + String(repeating: "a", count: 9000), on: 3))
+                    #expect(try await client.responses([3])[3]?.status == 414)
+                    try await client.send(FrameClient.get("/fine", on: 5))
+                    #expect(try await client.responses([5])[5]?.text == "fine")
+                }
+            }
+        }
+    }
+
+    @Test("The gateway stops: requests under way are finished, and the client learns of the end")
+    func drains() async throws {
+        let gates = Gates()
+        let step = RawOrigin.Step.stream { writer in
+            await gates.pass("origin")
+            try await writer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }
+        try await RawOrigin.with([step]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await connect(gateway) { client in
+                    try await client.send(FrameClient.get("/slow", on: 1))
+                    await gates.arrival(at: "origin")
+                    let stop = Task { await gateway.server.stop() }
+                    let end = await client.frame { $0.type == FrameClient.Frame.goAway }
+                    #expect(end?.code == 0)
+                    let ping = try #require(await client.frame { $0.type == FrameClient.Frame.ping })
+                    try await client.send(.init(type: FrameClient.Frame.ping, flags: 1, payload: ping.payload))
+                    let last = await client.frame { $0.type == FrameClient.Frame.goAway }
+                    #expect(last.map { FrameClient.number($0.payload) } == 1)
+                    gates.open("origin")
+                    #expect(try await client.responses([1])[1]?.text == "ok")
+                    #expect(await client.frame() == nil)
+                    await stop.value
+                }
+            }
+        }
+    }
+}
