@@ -105,6 +105,7 @@ package final class PreparedRequest: Sendable {
         if !CachePolicy.forwardsRange(of: head.headerFields) {
             for name in [HTTPField.Name.range, .ifRange] { head.headerFields[fields: name] = [] }
         }
+        if let id = request.requestID { head.headerFields[.xRequestID] = id }
         if let edits = settings?.requestFields, !edits.isEmpty { edits.apply(to: &head.headerFields) }
         var sending = request.sending(head)
         sending.target = target
@@ -323,6 +324,10 @@ extension CacheEngine {
 }
 
 extension OfflineMode {
+extension HTTPField.Name {
+    fileprivate static let xRequestID = literal("X-Request-Id")
+}
+
     /// Of two modes, the one that uses less of the network. A rule narrows the engine's mode and
     /// never widens it.
     static func leastNetwork(_ mode: OfflineMode, _ other: OfflineMode?) -> OfflineMode {

@@ -65,7 +65,7 @@ extension GatewayService {
             known = KnownRequest(inForce: inForce, route: choice.route, method: head.method, request: request)
         }
         // After 'known': these belong to this request alone.
-        if let id = exchange.record.requestID { request.head.headerFields[.xRequestID] = id }
+        request.requestID = exchange.record.requestID
         if exchange.session.telemetry.log?.wantsOrigins == true {
             let report = OriginReport()
             exchange.record.originReport = report
@@ -145,6 +145,8 @@ extension GatewayService {
         var fields = try decrementMaxForwards(head, passing.fields)
         if dropsTrace {
             fields[.traceparent] = nil
+        // The ID is sent beside the fields of the request, in place of what the client sent.
+        if inForce.configuration.identifiesRequests { fields[.xRequestID] = nil }
             fields[.tracestate] = nil
         }
         fields.append(inForce.via(of: head.receivedProtocol))
