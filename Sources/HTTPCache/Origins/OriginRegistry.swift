@@ -192,6 +192,7 @@ package final class OriginRegistry: Sendable {
             if action != .none, record.probing == nil { record.probing = startProbing() }
             return action == .open
         }
+                probe.originReport = nil
     }
 
     /// The time to wait before the next probe; `nil` if the origin is reachable.

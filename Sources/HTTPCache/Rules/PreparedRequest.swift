@@ -122,6 +122,7 @@ package final class PreparedRequest: Sendable {
         var original = original
         original?.head.headerFields.removeAll { $0.name.asksForPartOrNothing }
         original?.onInformational = nil
+        original?.originReport = nil
         return PreparedRequest(self, request: request, original: original)
     }
 
@@ -323,11 +324,11 @@ extension CacheEngine {
     }
 }
 
-extension OfflineMode {
 extension HTTPField.Name {
     fileprivate static let xRequestID = literal("X-Request-Id")
 }
 
+extension OfflineMode {
     /// Of two modes, the one that uses less of the network. A rule narrows the engine's mode and
     /// never widens it.
     static func leastNetwork(_ mode: OfflineMode, _ other: OfflineMode?) -> OfflineMode {
