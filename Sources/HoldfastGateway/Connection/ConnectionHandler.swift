@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastTracing
 import NIOCore
 
 /// One client's HTTP/1 connection. It performs what ``ConnectionMachine`` decides: it reads, begins
@@ -170,26 +171,26 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         isProceeding = true
         while mustProceed, !output.isHeldBack {
             mustProceed = false
-            if let head = machine.wholeHead, !session.drawsTrace(),
-                writer.respondHot(to: head, since: readAt ?? .now())
-            {
-                session.forgetDrawnTrace()
+            let trace = session.drawTrace()
+            // A request that is not compared with earlier ones must not pass for one of them.
+            writer.releaseRequestBytes()
+            if trace == nil, let head = machine.wholeHead, writer.respondHot(to: head, since: readAt ?? .now()) {
                 deadline.stop()
                 requestCount += 1
                 machine.skipRequest(head)
                 mustProceed = true
             } else {
-                beginRequest()
+                beginRequest(in: trace)
             }
         }
         isProceeding = false
         output.flushSoon()
     }
 
-    private func beginRequest() {
+    private func beginRequest(in trace: TraceID?) {
         switch machine.beginRequest() {
         case .none: break
-        case .begin(let head): begin(head)
+        case .begin(let head): begin(head, in: trace)
         case .refuse(let refusal): refuse(refusal)
         case .waitForRequest: read(.request)
         case .waitForHead: read(.head)
@@ -197,7 +198,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
         }
     }
 
-    private func begin(_ head: RequestHead) {
+    private func begin(_ head: RequestHead, in trace: TraceID?) {
         deadline.stop()
         if head.hasContent { pace.restart(rate: service.configuration.uploadRate) }
         writer.begin(head)
@@ -208,6 +209,7 @@ final class ConnectionHandler: ChannelInboundHandler, RequestContent {
             of: session,
             content: self,
             to: writer,
+            in: trace,
             since: readAt ?? .now(),
             at: place
         )

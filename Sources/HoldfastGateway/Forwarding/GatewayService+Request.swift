@@ -74,10 +74,8 @@ extension GatewayService {
         if routes.areAmbiguous, let target = TargetURI(request: request.head) {
             try refuseMisdirected(target, head, routes, choice)
         }
-        if let span = exchange.trace.span {
-            exchange.trace.take(routes.routes[choice.route], of: head.method)
-            request.context = span.context
-        }
+        exchange.trace.take(routes.routes[choice.route], of: head.method)
+        if let context = exchange.trace.context { request.context = context }
         request.onInformational = { exchange.inform($0) }
         return request
     }
@@ -145,10 +143,10 @@ extension GatewayService {
         var fields = try decrementMaxForwards(head, passing.fields)
         if dropsTrace {
             fields[.traceparent] = nil
-        // The ID is sent beside the fields of the request, in place of what the client sent.
-        if inForce.configuration.identifiesRequests { fields[.xRequestID] = nil }
             fields[.tracestate] = nil
         }
+        // The ID is sent beside the fields of the request, in place of what the client sent.
+        if inForce.configuration.identifiesRequests { fields[.xRequestID] = nil }
         fields.append(inForce.via(of: head.receivedProtocol))
         ForwardedFields.appendClient(client, to: &fields, behind: isTrusted ? head.fields : [:])
         let isPreserving = routes.routes[choice.route].preservesHost && head.authority != nil
