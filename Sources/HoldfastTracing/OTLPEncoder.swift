@@ -11,9 +11,6 @@ struct OTLPEncoder: Sendable {
     let scope: String
     let version: String
 
-    /// The most bytes of an attribute's text, and of a name.
-    static let textLimit = 1024
-
     func encode(_ spans: [FinishedSpan]) -> ByteBuffer {
         var request = ProtobufMessage()
         request.message(1) { resourceSpans in
@@ -38,7 +35,7 @@ extension ProtobufMessage {
         id(2, [span.place.spanID])
         text(3, span.place.state)
         if let parent = span.parent { id(4, [parent.spanID]) }
-        text(5, span.name.limited(to: OTLPEncoder.textLimit))
+        text(5, span.name)
         number(6, span.kind.number)
         fixed64(7, span.start)
         fixed64(8, span.end)
@@ -57,14 +54,13 @@ extension ProtobufMessage {
         message(2) { message in
             switch value {
             // Even an empty or zero value is written: a value without one is no value.
-            case .string(let text): message.bytes(1, Array(text.limited(to: OTLPEncoder.textLimit).utf8))
+            case .string(let text): message.bytes(1, Array(text.utf8))
             case .bool(let bool): message.number(2, bool ? 1 : 0)
             case .int32(let number): message.number(3, UInt64(bitPattern: Int64(number)))
             case .int64(let number): message.number(3, UInt64(bitPattern: number))
             case .double(let number): message.fixed64(4, number.bitPattern)
-            case .stringConvertible(let value):
-                message.bytes(1, Array(value.description.limited(to: OTLPEncoder.textLimit).utf8))
-            default: message.bytes(1, Array("\(value)".limited(to: OTLPEncoder.textLimit).utf8))
+            // A span has no others.
+            default: message.bytes(1, Array("\(value)".utf8))
             }
         }
     }
@@ -83,16 +79,5 @@ extension SpanKind {
         case .producer: 4
         case .consumer: 5
         }
-    }
-}
-
-extension String {
-    /// Its beginning, of so many bytes at most.
-    fileprivate func limited(to limit: Int) -> String {
-        guard utf8.count > limit else { return self }
-        var text = Substring(self)
-        text = text.prefix(limit)
-        while text.utf8.count > limit { text = text.dropLast() }
-        return String(text)
     }
 }

@@ -11,6 +11,10 @@ public final class RecordedSpan: Span {
         var isOver = false
     }
 
+    /// The most bytes of an attribute's text, and of a name. They are cut before they are kept, so
+    /// that no client fills the queue with long targets.
+    package static let textLimit = 1024
+
     /// The context for what the span causes.
     public let context: InstrumentationContext
     let place: TraceContext
@@ -38,7 +42,7 @@ public final class RecordedSpan: Span {
         self.kind = kind
         self.start = start
         self.exporter = exporter
-        state = Mutex(State(name: name))
+        state = Mutex(State(name: name.limited(to: Self.textLimit)))
     }
 
     /// The ids of its trace and of itself, in hexadecimal digits, for logs.
@@ -51,24 +55,28 @@ public final class RecordedSpan: Span {
     /// The name; it should have few values.
     public var operationName: String {
         get { state.withLock { $0.name } }
-        set { state.withLock { $0.name = newValue } }
+        set { state.withLock { $0.name = newValue.limited(to: Self.textLimit) } }
     }
 
     /// The attributes.
     public var attributes: SpanAttributes {
         get { state.withLock { $0.attributes } }
-        set { state.withLock { $0.attributes = newValue } }
+        set {
+            var attributes: SpanAttributes = [:]
+            newValue.forEach { attributes.set($0, value: $1.limited) }
+            state.withLock { [attributes] in $0.attributes = attributes }
+        }
     }
 
     /// Sets one attribute.
     package func set(_ name: String, _ value: SpanAttribute) {
-        state.withLock { $0.attributes.set(name, value: value) }
+        state.withLock { $0.attributes.set(name, value: value.limited) }
     }
 
     /// Marks it as failed, for a reason that has few values.
     package func fail(_ reason: String) {
         state.withLock {
-            $0.attributes.set("error.type", value: .string(reason))
+            $0.attributes.set("error.type", value: .string(reason.limited(to: Self.textLimit)))
             $0.isError = true
         }
     }
@@ -123,4 +131,28 @@ struct FinishedSpan: Sendable {
     var end: UInt64
     var attributes: SpanAttributes
     var isError = false
+}
+
+extension SpanAttribute {
+    /// The value as it is kept and sent: numbers as they are, and all others as a text that is not
+    /// too long.
+    fileprivate var limited: SpanAttribute {
+        switch self {
+        case .bool, .int32, .int64, .double: self
+        case .string(let text): .string(text.limited(to: RecordedSpan.textLimit))
+        case .stringConvertible(let value): .string(value.description.limited(to: RecordedSpan.textLimit))
+        default: .string("\(self)".limited(to: RecordedSpan.textLimit))
+        }
+    }
+}
+
+extension String {
+    /// Its beginning, of so many bytes at most.
+    fileprivate func limited(to limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var text = Substring(self)
+        text = text.prefix(limit)
+        while text.utf8.count > limit { text = text.dropLast() }
+        return String(text)
+    }
 }

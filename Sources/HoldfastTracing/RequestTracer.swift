@@ -58,6 +58,18 @@ public final class RequestTracer: Tracer {
         TraceContext(traceID: .random(), spanID: .random(in: 1 ... .max), isSampled: false).traceparent
     }
 
+    /// The context for what belongs to this trace and is not recorded.
+    package static func unsampledContext(below parent: TraceContext) -> InstrumentationContext {
+        var context = InstrumentationContext.topLevel
+        context.trace = TraceContext(
+            traceID: parent.traceID,
+            spanID: parent.spanID,
+            isSampled: false,
+            state: parent.state
+        )
+        return context
+    }
+
     /// Begins the first span of a trace in this process.
     package func startSpan(_ name: String, of kind: SpanKind, in trace: TraceID, below parent: TraceContext?) -> Span {
         let place = TraceContext(

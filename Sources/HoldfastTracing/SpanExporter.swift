@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import Synchronization
+import Tracing
 
 /// Sends spans to a collector, in batches: OTLP over HTTP, in protobuf.
 ///
@@ -18,6 +19,8 @@ final class SpanExporter: Sendable {
         var ticker: Task<Void, Never>?
         /// Whether the last batch could not be sent.
         var isFailing = false
+        /// When the collector wants to be asked again, if it has said so.
+        var notBefore: ContinuousClock.Instant?
     }
 
     /// Why a batch was not taken.
@@ -30,7 +33,7 @@ final class SpanExporter: Sendable {
 
     /// The most times that a batch is sent.
     static let tryLimit = 5
-    /// The longest wait before a batch is sent again.
+    /// The longest wait before a batch is sent again, unless the collector asks for more.
     private static let longestWait = Duration.seconds(30)
     /// The time for what waits at the end, and then for closing connections.
     static let endLimit = Duration.seconds(5)
@@ -94,13 +97,15 @@ final class SpanExporter: Sendable {
 
     /// Sends what waits, within a time, and ends.
     func shutDown() async {
-        let (task, ticker) = state.withLock { state in
+        let (task, ticker, notBefore) = state.withLock { state in
             state.isClosed = true
-            return (state.task.take(), state.ticker.take())
+            return (state.task.take(), state.ticker.take(), state.notBefore)
         }
         guard let task else { return }
         ticker?.cancel()
         bell.finish()
+        // A collector that wants to be left alone for longer gets no more.
+        if let notBefore, notBefore > .now + Self.endLimit { task.cancel() }
         let limit = Task {
             try? await Task.sleep(for: Self.endLimit)
             if !Task.isCancelled { task.cancel() }
@@ -137,7 +142,9 @@ final class SpanExporter: Sendable {
 
     /// Sends batches until nothing waits.
     private func sendAll() async {
-        while !Task.isCancelled {
+        while true {
+            await waitForCollector()
+            guard !Task.isCancelled else { return }
             let batch = state.withLock { state in
                 let batch = Array(state.queue.prefix(configuration.batchLimit))
                 state.queue.removeFirst(batch.count)
@@ -154,6 +161,12 @@ final class SpanExporter: Sendable {
         }
     }
 
+    /// Waits for as long as the collector has asked for. Meanwhile spans wait in the queue.
+    private func waitForCollector() async {
+        guard let notBefore = state.withLock({ $0.notBefore }), notBefore > .now else { return }
+        try? await Task.sleep(until: notBefore)
+    }
+
     /// Sends a batch, several times if that may help.
     private func send(_ content: ByteBuffer) async throws(Failure) {
         let end = ContinuousClock.now + configuration.batchTimeout
@@ -165,7 +178,7 @@ final class SpanExporter: Sendable {
                 return try await sendOnce(content, by: end)
             } catch {
                 // A part of it is random, so that many processes do not come back at once.
-                let pause = min(error.after ?? wait * Double.random(in: 0.5...1), Self.longestWait)
+                let pause = error.after ?? min(wait * Double.random(in: 0.5...1), Self.longestWait)
                 guard error.mayRetry, tries < Self.tryLimit, ContinuousClock.now + pause < end, !Task.isCancelled
                 else { throw error }
                 wait *= 2
@@ -192,7 +205,9 @@ final class SpanExporter: Sendable {
         switch response.status.code {
         case 200...299: return
         case 429, 502, 503, 504:
-            let after = response.headers.first(name: "Retry-After").flatMap { UInt32($0) }.map { Duration.seconds($0) }
+            let now = Int64(DefaultTracerClock.now.nanosecondsSinceEpoch / 1_000_000_000)
+            let after = response.headers.first(name: "Retry-After").flatMap { RetryAfter.wait($0, at: now) }
+            state.withLock { state in state.notBefore = after.map { .now + $0 } }
             throw Failure(reason: "status \(response.status.code)", mayRetry: true, after: after)
         default: throw Failure(reason: "status \(response.status.code)")
         }

@@ -1,7 +1,8 @@
 /// Whether and where spans are sent, by the environment variables of OpenTelemetry.
 public struct TracingConfiguration: Sendable {
-    /// A variable has a value that is not allowed. The description has the variable, the value
-    /// unless it may be a secret, and what is allowed.
+    /// The variable that names the collector, or the one with fields for it, has a value that is
+    /// not allowed. The description has the variable, the value unless it may be a secret, and what
+    /// is allowed.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
         /// The sentence.
         public let description: String
@@ -31,45 +32,46 @@ public struct TracingConfiguration: Sendable {
     /// Reads the variables.
     ///
     /// They are shared by all programs that know OpenTelemetry, so none of them is looked at unless
-    /// an endpoint is set.
+    /// an endpoint is set. For the same reason a value that this one does not know is no error: it
+    /// is ignored with a warning, or nothing is sent if the way to send it is not known.
     ///
+    /// - Parameter warn: takes a sentence for each value that is ignored.
     /// - Returns: `nil` if nothing is to be sent.
     /// - Throws: ``Refusal``
-    public init?(environment: [String: String]) throws(Refusal) {
-        let variables = Variables(environment)
+    public init?(environment: [String: String], warn: @escaping (String) -> Void) throws(Refusal) {
+        let variables = Variables(environment, warn: warn)
         let own = variables["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
         guard let base = own ?? variables["OTEL_EXPORTER_OTLP_ENDPOINT"],
-            try !variables.bool("OTEL_SDK_DISABLED"),
-            try variables.choice("OTEL_TRACES_EXPORTER", ["otlp", "none"]) != "none"
+            !variables.bool("OTEL_SDK_DISABLED"), variables.exportsTraces
         else { return nil }
         let name = own == nil ? "OTEL_EXPORTER_OTLP_ENDPOINT" : "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
         try Self.check(endpoint: base, of: name)
         endpoint = own ?? base + (base.hasSuffix("/") ? "v1/traces" : "/v1/traces")
-        for part in ["", "TRACES_"] {
-            _ = try variables.choice("OTEL_EXPORTER_OTLP_\(part)PROTOCOL", ["http/protobuf"])
-            _ = try variables.choice("OTEL_EXPORTER_OTLP_\(part)COMPRESSION", ["none"])
+        fields = try variables.pairs(variables.nameForTraces("HEADERS"), areFields: true)
+        let transfer = variables.nameForTraces("PROTOCOL")
+        guard variables.choice(transfer, ["http/protobuf"], otherwise: Variables.noTraces) != .unknown else {
+            return nil
         }
-        let headers = variables["OTEL_EXPORTER_OTLP_TRACES_HEADERS"] == nil ? "" : "TRACES_"
-        fields = try variables.pairs("OTEL_EXPORTER_OTLP_\(headers)HEADERS", areFields: true)
-        let time = variables["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"] == nil ? "" : "TRACES_"
-        timeout = .milliseconds(
-            try variables.number("OTEL_EXPORTER_OTLP_\(time)TIMEOUT", 1...600_000, or: 10_000)
-        )
-        let pairs = try variables.pairs("OTEL_RESOURCE_ATTRIBUTES", areFields: false)
+        _ = variables.choice(variables.nameForTraces("COMPRESSION"), ["none"])
+        timeout = .milliseconds(variables.number(variables.nameForTraces("TIMEOUT"), 1...600_000, or: 10_000))
+        let pairs = variables.pairs("OTEL_RESOURCE_ATTRIBUTES")
         let named = pairs.last { $0.name == "service.name" && !$0.value.isEmpty }?.value
         serviceName = variables["OTEL_SERVICE_NAME"] ?? named ?? "holdfast"
         attributes = pairs.filter { $0.name != "service.name" }
-        let choice = try variables.choice("OTEL_TRACES_SAMPLER", Sampler.names) ?? "parentbased_always_on"
-        let ratio = choice.hasSuffix("traceidratio") ? try variables.ratio("OTEL_TRACES_SAMPLER_ARG") : 1
-        sampler = Sampler(name: choice, ratio: ratio) ?? .standard
-        queueLimit = try variables.number("OTEL_BSP_MAX_QUEUE_SIZE", 1...65_536, or: Self.standardQueueLimit)
-        batchLimit = try variables.number(
+        if case .known(let name) = variables.choice("OTEL_TRACES_SAMPLER", Sampler.names) {
+            let ratio = name.hasSuffix("traceidratio") ? variables.ratio("OTEL_TRACES_SAMPLER_ARG") : 1
+            sampler = Sampler(name: name, ratio: ratio) ?? .standard
+        } else {
+            sampler = .standard
+        }
+        queueLimit = variables.number("OTEL_BSP_MAX_QUEUE_SIZE", 1...65_536, or: Self.standardQueueLimit)
+        batchLimit = variables.number(
             "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
             1...queueLimit,
             or: min(512, queueLimit)
         )
-        interval = .milliseconds(try variables.number("OTEL_BSP_SCHEDULE_DELAY", 1...600_000, or: 5000))
-        batchTimeout = .milliseconds(try variables.number("OTEL_BSP_EXPORT_TIMEOUT", 1...600_000, or: 30_000))
+        interval = .milliseconds(variables.number("OTEL_BSP_SCHEDULE_DELAY", 1...600_000, or: 5000))
+        batchTimeout = .milliseconds(variables.number("OTEL_BSP_EXPORT_TIMEOUT", 1...600_000, or: 30_000))
     }
 
     /// An endpoint is logged, so it has no secrets in it.

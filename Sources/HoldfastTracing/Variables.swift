@@ -1,10 +1,19 @@
-/// Reads environment variables.
+/// Reads environment variables. A value that is not known is ignored with a warning, as
+/// OpenTelemetry has it.
 struct Variables {
     typealias Refusal = TracingConfiguration.Refusal
 
-    private let environment: [String: String]
+    /// The ends of warnings.
+    static let ignored = "It is ignored."
+    static let noTraces = "So no traces are sent."
 
-    init(_ environment: [String: String]) { self.environment = environment }
+    private let environment: [String: String]
+    private let warn: (String) -> Void
+
+    init(_ environment: [String: String], warn: @escaping (String) -> Void) {
+        self.environment = environment
+        self.warn = warn
+    }
 
     /// `nil` if it is not set. OpenTelemetry treats an empty variable as not set.
     subscript(name: String) -> String? {
@@ -12,42 +21,80 @@ struct Variables {
         return value
     }
 
-    private func refusal(_ name: String, _ value: String, takes allowed: String) -> Refusal {
-        Refusal(description: "'\(name)' in the environment takes \(allowed), not '\(value)'.")
+    /// The variable for traces alone if it is set, else the one for all that is sent.
+    func nameForTraces(_ setting: String) -> String {
+        let own = "OTEL_EXPORTER_OTLP_TRACES_\(setting)"
+        return self[own] == nil ? "OTEL_EXPORTER_OTLP_\(setting)" : own
     }
 
-    func bool(_ name: String) throws(Refusal) -> Bool {
+    private func warn(
+        _ name: String,
+        _ value: String,
+        takes allowed: String,
+        _ consequence: String = Variables.ignored
+    ) {
+        warn("'\(name)' in the environment takes \(allowed), not '\(value)'. \(consequence)")
+    }
+
+    /// Whether traces are among what is to be sent by OTLP.
+    var exportsTraces: Bool {
+        guard let value = self["OTEL_TRACES_EXPORTER"], value != "none" else {
+            return self["OTEL_TRACES_EXPORTER"] == nil
+        }
+        // A program may have several.
+        if value.split(separator: ",").contains(where: { $0.filter { $0 != " " } == "otlp" }) { return true }
+        warn("OTEL_TRACES_EXPORTER", value, takes: "one of otlp, none", Self.noTraces)
+        return false
+    }
+
+    func bool(_ name: String) -> Bool {
         guard let value = self[name] else { return false }
         switch value.lowercased() {
         case "true": return true
         case "false": return false
-        default: throw refusal(name, value, takes: "'true' or 'false'")
+        default:
+            warn(name, value, takes: "'true' or 'false'")
+            return false
         }
     }
 
-    func choice(_ name: String, _ allowed: [String]) throws(Refusal) -> String? {
-        guard let value = self[name] else { return nil }
-        guard allowed.contains(value) else {
-            let list = allowed.count == 1 ? "'\(allowed[0])' alone" : "one of \(allowed.joined(separator: ", "))"
-            throw refusal(name, value, takes: list)
-        }
-        return value
+    /// One of several words.
+    enum Choice: Equatable {
+        case unset
+        case known(String)
+        case unknown
     }
 
-    func number(_ name: String, _ range: ClosedRange<Int>, or standard: Int) throws(Refusal) -> Int {
+    func choice(_ name: String, _ allowed: [String], otherwise consequence: String = Variables.ignored) -> Choice {
+        guard let value = self[name] else { return .unset }
+        if allowed.contains(value) { return .known(value) }
+        let list = allowed.count == 1 ? "'\(allowed[0])' alone" : "one of \(allowed.joined(separator: ", "))"
+        warn(name, value, takes: list, consequence)
+        return .unknown
+    }
+
+    func number(_ name: String, _ range: ClosedRange<Int>, or standard: Int) -> Int {
         guard let value = self[name] else { return standard }
-        guard let number = Int(value), range.contains(number) else {
-            throw refusal(name, value, takes: "a number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
+        if let number = Int(value), range.contains(number) { return number }
+        warn(name, value, takes: "a number from \(range.lowerBound) to \(range.upperBound)")
+        return standard
     }
 
-    func ratio(_ name: String) throws(Refusal) -> Double {
+    func ratio(_ name: String) -> Double {
         guard let value = self[name] else { return 1 }
-        guard let ratio = Double(value), (0...1).contains(ratio) else {
-            throw refusal(name, value, takes: "a number from 0 to 1")
+        if let ratio = Double(value), (0...1).contains(ratio) { return ratio }
+        warn(name, value, takes: "a number from 0 to 1")
+        return 1
+    }
+
+    /// Pairs that are no fields; none if one of them cannot be read.
+    func pairs(_ name: String) -> [(name: String, value: String)] {
+        do {
+            return try pairs(name, areFields: false)
+        } catch {
+            warn("\(error.description) \(Self.ignored)")
+            return []
         }
-        return ratio
     }
 
     /// Pairs as in `baggage`: `name=value,name=value`, with percent escapes in the values.

@@ -14,17 +14,20 @@ import Testing
     /// Runs a gateway with a collector until the body has ended, then ends it: what it has is sent
     /// then at the latest.
     ///
+    /// - Parameter isTrusted: whether clients may decide what is recorded.
     /// - Returns: its access log.
     @discardableResult
     private func withGateway(
         _ collector: FakeCollector?,
         _ environment: [String: String] = [:],
+        isTrusted: Bool = true,
         _ body: (RunningServer, RunningOrigin) async throws -> Void
     ) async throws -> String {
         var log = ""
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in
-                try folder.write(origin, "log: {to: access.log, format: json, access: all}")
+                let trusted = isTrusted ? "\nclients: {trusted: [127.0.0.0/8]}" : ""
+                try folder.write(origin, "log: {to: access.log, format: json, access: all}\(trusted)")
                 origin.respond("v1")
                 var all = environment
                 all["OTEL_EXPORTER_OTLP_ENDPOINT"] = environment["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? collector?.endpoint
@@ -132,6 +135,38 @@ import Testing
         #expect(collector.spans.count == 4 && collector.spans.allSatisfy { $0.parentID == "0000000000000003" })
     }
 
+    @Test("Clients that are not trusted do not decide what is recorded", arguments: [false, true])
+    func theOwnSamplerDecidesForOthers(isOn: Bool) async throws {
+        let collector = try FakeCollector()
+        defer { collector.stop() }
+        var passed: [String] = []
+        let sampler = ["OTEL_TRACES_SAMPLER": isOn ? "parentbased_always_on" : "parentbased_always_off"]
+        let log = try await withGateway(collector, sampler, isTrusted: false) { server, origin in
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for client in 0..<30 {
+                    tasks.addTask {
+                        // The client says the opposite.
+                        let parent = traceparent(client, flags: isOn ? "00" : "01")
+                        let fields = "traceparent: \(parent)\r\ntracestate: v=\(client)\r\n"
+                        let response = try await get("/item/\(client)", server, fields)
+                        #expect(response.hasPrefix("HTTP/1.1 200"), "\(response)")
+                    }
+                }
+                try await tasks.waitForAll()
+            }
+            passed = origin.requests.map { "\($0["traceparent"] ?? "-") \($0["tracestate"] ?? "-")" }
+        }
+        let ids = collector.spans.map(\.traceID)
+        #expect(ids == Array(repeating: Self.trace, count: isOn ? 60 : 0))
+        #expect(passed.count == 30 && log.contains("\"trace_id\"") == isOn)
+        for client in 0..<30 {
+            // The trace is that of the client, and its parent is a span of the gateway.
+            let found = try #require(passed.first { $0.hasSuffix(" v=\(client)") })
+            #expect(found.hasPrefix("00-\(Self.trace)-") && found.contains(isOn ? "-01 " : "-00 "), "\(found)")
+            #expect(!found.hasPrefix(traceparent(client).dropLast(2)))
+        }
+    }
+
     @Test func anInvalidContextBeginsANewTrace() async throws {
         let collector = try FakeCollector()
         defer { collector.stop() }
@@ -208,16 +243,41 @@ import Testing
         }
     }
 
-    @Test func aWrongVariableIsAnErrorAtTheStart() async throws {
+    @Test func anUnknownProtocolIsWarnedAboutAndNothingIsSent() async throws {
+        let collector = try FakeCollector()
+        defer { collector.stop() }
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try folder.write(origin)
+                origin.respond("v1")
+                let expected =
+                    "'OTEL_EXPORTER_OTLP_PROTOCOL' in the environment takes 'http/protobuf' alone, not 'grpc'."
+                let environment = [
+                    "OTEL_EXPORTER_OTLP_ENDPOINT": collector.endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+                ]
+                let ending = try await RunningServer.with(["--config", folder.file], environment: environment) {
+                    server in
+                    let response = try await get("/a", server, "traceparent: Any\r\n")
+                    #expect(response.hasPrefix("HTTP/1.1 200"), "\(response)")
+                    #expect(origin.requests.map { $0["traceparent"] } == ["Any"])
+                    let log = await server.log.line(containing: "traces.variable")
+                    #expect(log.contains(expected), "\(log)")
+                    server.signal(SIGTERM)
+                }
+                #expect(ending.status == 0, "\(ending)")
+            }
+        }
+        #expect(collector.heads.isEmpty)
+    }
+
+    @Test func aWrongEndpointIsAnErrorAtTheStart() async throws {
         try await PurgedGateway.Folder.with { folder in
             let outcome = try await Tool("holdfast").run(
                 arguments: ["serve", "--origin", "http://localhost:1", "--store", folder.store],
-                environment: [
-                    "OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
-                ]
+                environment: ["OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4318"]
             )
             #expect(outcome.status == 1, "\(outcome)")
-            let expected = "'OTEL_EXPORTER_OTLP_PROTOCOL' in the environment takes 'http/protobuf' alone, not 'grpc'."
+            let expected = "'OTEL_EXPORTER_OTLP_ENDPOINT' in the environment takes a URL like 'http://localhost:4318'"
             #expect(outcome.error.contains(expected), "\(outcome.error)")
         }
     }

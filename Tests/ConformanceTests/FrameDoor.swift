@@ -66,7 +66,7 @@ final class FrameDoor: CaseDoor {
         let frames = try await eventLoop.flatSubmit { [session, service, eventLoop] in
             let writer = FrameWriter(to: method, service: service, eventLoop: eventLoop)
             let content = PieceContent(content.map { ByteBuffer(bytes: $0.bytes) }, eventLoop: eventLoop)
-            ClientExchange(request, of: session.value, content: content, to: writer).begin()
+            ClientExchange(request, of: session.value, content: content, to: writer, in: nil).begin()
             return writer.frames
         }.get()
         return try DoorResponse(frames)

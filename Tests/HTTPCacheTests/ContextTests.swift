@@ -14,6 +14,14 @@ import Testing
     private final class NotingTransport: Transport {
         let base: ScriptedTransport
         private let noted = Mutex<[String?]>([])
+        /// Facts about one request.
+        struct Note: Equatable {
+            var isReported: Bool
+            var isProbe = false
+            var id: String?
+        }
+        private let all = Mutex<[Note]>([])
+        var notes: [Note] { all.withLock { $0 } }
 
         init(_ base: ScriptedTransport) { self.base = base }
 
@@ -21,11 +29,14 @@ import Testing
 
         func send(_ request: TransportRequest) async throws -> TransportResponse {
             noted.withLock { $0.append(request.context as? String) }
+            let id = request.head.headerFields[values: .requestID].joined(separator: ",")
+            let note = Note(isReported: request.originReport != nil, isProbe: request.isProbe, id: id)
+            all.withLock { $0.append(note) }
             return try await base.send(request)
         }
     }
 
-    private func fixture() -> (EngineFixture, NotingTransport, CacheEngine) {
+    private func fixture(_ rules: (any ExchangeRules)? = nil) -> (EngineFixture, NotingTransport, CacheEngine) {
         let fixture = EngineFixture()
         let transport = NotingTransport(fixture.transport)
         var options = EngineOptions()
@@ -35,6 +46,7 @@ import Testing
             transport: transport,
             credentialSecret: [UInt8](repeating: 7, count: 32),
             options: options,
+            rules: rules,
             clock: fixture.clock,
             sleeper: fixture.sleeper,
             jitter: { 1 },
@@ -96,4 +108,66 @@ import Testing
         #expect(transport.contexts == ["mine", "mine"])
         await engine.shutDown()
     }
+
+    /// A probe's outcome is not that of the request whose failure it repeats.
+    @Test(arguments: [false, true]) func probeReportsToNoRequest(hasRules: Bool) async throws {
+        let (fixture, transport, engine) = fixture(hasRules ? TestRules { $0.requestFields = FieldEdits() } : nil)
+        fixture.transport.script(url, .failure(.connect), .fresh("back"))
+        var request = try fixture.request()
+        request.originReport = OriginReport()
+        await #expect(throws: ExchangeError.self) { try await text(engine, request) }
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.sleeper.advance(by: .seconds(1))
+        await fixture.transport.waitForRequests(2)
+        #expect(transport.notes.map(\.isReported) == [true, false])
+        #expect(transport.notes.map(\.isProbe) == [false, true])
+        await engine.shutDown()
+    }
+
+    /// The first failure of a fetch in the background is repeated as a probe.
+    @Test func probeAfterABackgroundFetchReportsToNoRequest() async throws {
+        let (fixture, transport, engine) = fixture(TestRules { $0.requestFields = FieldEdits() })
+        let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=600"]
+        fixture.transport.script(url, .ok("old", fields: fields), .failure(.connect), .fresh("back"))
+        var request = try fixture.request()
+        request.originReport = OriginReport()
+        _ = try await text(engine, request)
+        fixture.clock.advance(by: .seconds(61))
+        #expect(try await text(engine, request) == "old")
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.sleeper.advance(by: .seconds(1))
+        await fixture.transport.waitForRequests(3)
+        #expect(transport.notes.map(\.isReported) == [true, false, false])
+        await engine.shutDown()
+    }
+
+    /// An ID is sent, and nothing else depends on it.
+    @Test func requestIDsTellNoRequestsApart() async throws {
+        let (fixture, transport, engine) = fixture()
+        let fields: HTTPFields = [.cacheControl: "max-age=60", .vary: "X-Request-Id"]
+        fixture.transport.script(url, .ok("stored", fields: fields))
+        for id in ["one", "two"] {
+            var request = try fixture.request()
+            request.requestID = id
+            #expect(try await text(engine, request) == "stored")
+            let prepared = try #require(engine.prepare(request))
+            let another = try #require(engine.prepare(try fixture.request()))
+            #expect(prepared.asked == another.asked)
+        }
+        #expect(transport.notes.map(\.id) == ["one"])
+    }
+
+    /// Rules change what is sent, the ID included.
+    @Test func rulesMayReplaceTheRequestID() async throws {
+        let (fixture, transport, engine) = fixture(TestRules { $0.requestFields.set = [.requestID: "ours"] })
+        fixture.transport.script(url, .fresh("a"))
+        var request = try fixture.request()
+        request.requestID = "one"
+        _ = try await text(engine, request)
+        #expect(transport.notes.map(\.id) == ["ours"])
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let requestID = HTTPField.Name("X-Request-Id") ?? .userAgent
 }

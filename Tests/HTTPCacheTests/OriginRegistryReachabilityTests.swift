@@ -166,6 +166,30 @@ import Testing
         #expect(numbers(at: -100)[0].outageMilliseconds == 5000)
     }
 
+    @Test func sumOfOutagesNeverFalls() throws {
+        let labels = OriginLabels(configured: ["http://o"], aliases: ["https://a.example": "http://o"])
+        let registry = OriginRegistry(options: EngineOptions(), labels: labels)
+        func sums(at seconds: Int64) -> [String: Int64] {
+            let numbers = registry.numbers(with: ["http://o"], at: start.adding(.seconds(seconds)))
+            return Dictionary(uniqueKeysWithValues: numbers.map { ($0.label, $0.outageMilliseconds) })
+        }
+        _ = registry.failed(origin, Self.target(1), .connection, probe: nil, at: start) { Task {} }
+        #expect(sums(at: 10) == ["http://o": 10_000])
+        // The clock is set back.
+        #expect(sums(at: 4) == ["http://o": 10_000])
+        #expect(sums(at: 6) == ["http://o": 12_000])
+        // A reload removes the name.
+        labels.configure(["http://o"])
+        #expect(sums(at: 9) == ["http://o": 12_000, "other": 3000])
+        let end = start.adding(.seconds(11))
+        let hasEnded = registry.answered(origin, { Self.target(1) }, at: { end })
+        #expect(hasEnded)
+        #expect(sums(at: 20) == ["http://o": 12_000, "other": 5000])
+        // The next outage begins anew.
+        _ = registry.failed(origin, Self.target(1), .connection, probe: nil, at: start.adding(.seconds(30))) { Task {} }
+        #expect(sums(at: 31) == ["http://o": 12_000, "other": 6000])
+    }
+
     /// Several names of clients lead to one configured origin.
     @Test func namesWithOneLabelAreSummed() throws {
         let labels = OriginLabels(configured: ["http://o"], standard: "http://o")

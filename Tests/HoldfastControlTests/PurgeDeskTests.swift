@@ -221,6 +221,24 @@ import Testing
         store.open()
     }
 
+    /// The store may be asked how it is when the time for the end is over.
+    @Test func failedPurgeThatIsAbandonedIsRecordedOnce() async throws {
+        store.fail(.usable)
+        store.closeCondition()
+        let (desk, purge) = (desk, purge("a"))
+        let task = Task { try await desk.purge(purge, by: "c") }
+        while store.asking == 0 { await Task.yield() }
+        await desk.end(within: .zero)
+        let problem = await #expect(throws: ControlProblem.self) { try await task.value }
+        #expect(problem?.code == "ending")
+        store.open()
+        while store.asking > 0 { await Task.yield() }
+        let counts = await desk.tally.family.series.filter { $0.value != .integer(0) }
+        #expect(counts.map(\.value) == [.integer(1)])
+        #expect(await desk.purges(after: 0, atMost: 10).failed.map(\.problem) == ["ending"])
+        #expect(log.count(.error, "Purge failed") == 0)
+    }
+
     @Test func purgeThatGetsItsTurnAtTheEndChangesNothing() async throws {
         let desk = desk
         _ = try await desk.purge(purge("before"), by: "c")
@@ -265,6 +283,8 @@ private final class ScriptedStore: StoreOperations {
         var sequence: Int64 = 0
         var isClosed = false
         var areCountsClosed = false
+        var isConditionClosed = false
+        var asking = 0
         var failure: StoreCondition?
         var running = 0
         var most = 0
@@ -282,10 +302,15 @@ private final class ScriptedStore: StoreOperations {
     func close() { state.withLock { $0.isClosed = true } }
     /// Lets dry runs wait, which examine more than purges do.
     func closeCounts() { state.withLock { $0.areCountsClosed = true } }
+    /// Lets those wait that ask for the store's condition.
+    func closeCondition() { state.withLock { $0.isConditionClosed = true } }
+    /// How many ask for it.
+    var asking: Int { state.withLock { $0.asking } }
     /// Lets every operation go on.
     func open() {
         state.withLock { state in
             (state.isClosed, state.areCountsClosed, state.failure) = (false, false, nil)
+            state.isConditionClosed = false
         }
     }
     func fail(_ condition: StoreCondition) { state.withLock { $0.failure = condition } }
@@ -312,7 +337,14 @@ private final class ScriptedStore: StoreOperations {
         }
     }
 
-    func storeCondition() async -> StoreCondition { state.withLock { $0.failure ?? .usable } }
+    func storeCondition() async -> StoreCondition {
+        state.withLock { $0.asking += 1 }
+        while state.withLock({ $0.isConditionClosed }) { await Task.yield() }
+        return state.withLock { state in
+            state.asking -= 1
+            return state.failure ?? .usable
+        }
+    }
 
     func invalidated(_ scopes: [InvalidationScope], from cursor: RefreshCursor) async throws -> RefreshPage {
         throw Failure()

@@ -84,7 +84,7 @@ struct ClientExchangeTests {
                 receivedProtocol: .http11,
                 content: .none
             )
-            try test(ClientExchange(request, of: session, content: NoContent(), to: writer), writer)
+            try test(ClientExchange(request, of: session, content: NoContent(), to: writer, in: nil), writer)
         }.get()
     }
 

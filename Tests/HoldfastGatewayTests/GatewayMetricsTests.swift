@@ -278,9 +278,50 @@ import Testing
                 }
             }
             let scrape = await Scrape(gateway)
-            #expect(scrape.count("http_client_request_duration_seconds") == 200)
-            #expect(scrape.series("http_client_request_duration_seconds", [:]).count == OriginTelemetry.limit + 2)
-            #expect(scrape.count("http_client_request_duration_seconds", ["server_address": "other"]) > 0)
+            let name = "http_client_request_duration_seconds"
+            #expect(scrape.count(name) == 200)
+            #expect(scrape.series(name, [:]).count == OriginTelemetry.share + 2)
+            #expect(scrape.count(name, ["http_response_status_code": "4xx"]) == 100 - OriginTelemetry.share)
+            #expect(scrape.count(name, ["http_response_status_code": "5xx", "http_request_method": "GET"]) == 100)
+        }
+    }
+
+    @Test("An origin that invents statuses takes no other one's series") func originsHaveShares() async throws {
+        let name = "http_client_request_duration_seconds"
+        try await RawOrigin.with(respond: { _ in .ok("a", fields: "Cache-Control: no-store\r\n") }) { quiet in
+            try await withGateway { request in
+                let status = Int(request.target.dropFirst()) ?? 0
+                let length =
+                    request.line.hasPrefix("HEAD") || status == 204 || status == 304 ? "" : "Content-Length: 0\r\n"
+                return .response("HTTP/1.1 \(status) A\r\nCache-Control: no-store\r\n\(length)\r\n")
+            } configure: { configuration in
+                let origin = configuration.routes.routes[0].origin
+                if let quiet = try? GatewayRoute(host: "q.example", origin: try GatewayOrigin(quiet.url)),
+                    let routes = try? GatewayRoutes([quiet, try GatewayRoute(origin: origin)])
+                {
+                    configuration.routes = routes
+                }
+            } _: { gateway, _ in
+                try await RawClient.with(port: gateway.port) { client in
+                    for method in ["GET", "PUT", "POST", "DELETE", "PATCH", "OPTIONS"] {
+                        for status in 200..<600 where status != 304 && status != 204 && status != 205 {
+                            let length = method == "GET" ? "" : "Content-Length: 0\r\n"
+                            try await client.send("\(method) /\(status) HTTP/1.1\r\nHost: g\r\n\(length)\r\n")
+                            #expect(try await client.response().status == status)
+                        }
+                    }
+                    try await client.send("GET /a HTTP/1.1\r\nHost: q.example\r\n\r\n")
+                    #expect(try await client.response().text == "a")
+                }
+                let scrape = await Scrape(gateway)
+                let port = try #require(quiet.url.split(separator: ":").last)
+                let labels = ["http_request_method": "GET", "http_response_status_code": "200"]
+                #expect(scrape.count(name, labels.merging(["server_port": "\(port)"]) { $1 }) == 1)
+                #expect(scrape.count(name, ["server_address": "other"]) == 0)
+                // The other one has its classes without methods in the end.
+                #expect(scrape.series(name, [:]).count <= OriginTelemetry.shareWithClasses + 5)
+                #expect(scrape.count(name) == 1 + 6 * 397)
+            }
         }
     }
 

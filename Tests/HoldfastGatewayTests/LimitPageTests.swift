@@ -36,6 +36,7 @@ struct LimitPageTests {
             "lines of the access log that wait": AccessLog.bufferLimit,
             "line of the access log": AccessLogFormat.lineLimit,
             "spans that wait to be sent": TracingConfiguration.standardQueueLimit,
+            "text in a span": RecordedSpan.textLimit, "series of an origin's durations": OriginTelemetry.share,
             "disk": Int(store.budget), "pending writes": store.maximumPendingBytes,
         ]
         let stated = StatedLimit.all.compactMap { limit in limit.value.map { (limit.name, $0) } }

@@ -185,6 +185,39 @@ struct RequestIDTests {
         }
     }
 
+    /// Each request has another ID, and yet it is the same request that fails.
+    @Test("A target for which the origin hangs up is refused") func failingTarget() async throws {
+        try await RawOrigin.with(respond: { request in
+            request.target == "/bad" ? .hangUp : .ok("fine", fields: "Cache-Control: no-store\r\n")
+        }) { origin in
+            try await RunningGateway.with(origin: origin.url, configure: { $0.identifiesRequests = true }) { gateway in
+                for _ in 0..<10 { _ = try await gateway.get("/bad") }
+                let before = origin.requests.count { $0.target == "/bad" }
+                #expect(before < 10)
+                for _ in 0..<30 {
+                    let refused = try await gateway.get("/bad")
+                    #expect(refused.status == 504 && refused.text.contains("again and again"))
+                }
+                #expect(origin.requests.count { $0.target == "/bad" } == before)
+                #expect(try await gateway.get("/fine").status == 200)
+            }
+        }
+    }
+
+    @Test("It selects no variant") func variants() async throws {
+        try await RawOrigin.with(respond: { _ in
+            .ok("a", fields: "Cache-Control: max-age=60\r\nVary: X-Request-Id\r\n")
+        }) { origin in
+            try await RunningGateway.with(origin: origin.url, configure: { $0.identifiesRequests = true }) { gateway in
+                for _ in 0..<30 {
+                    let response = try await gateway.get("/a")
+                    #expect(response.text == "a")
+                }
+                #expect(origin.requests.count == 1)
+            }
+        }
+    }
+
     @Test("A connection too many gets one") func busyConnection() async throws {
         try await withGateway(configure: { $0.maximumConnections = 1 }) { gateway, _ in
             try await RawClient.with(port: gateway.port) { first in

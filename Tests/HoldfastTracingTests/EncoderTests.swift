@@ -88,12 +88,24 @@ import Tracing
         #expect(written == recorded, "\(written.base64EncodedString())")
     }
 
+    /// They are cut before they wait in the queue.
     @Test func longTextsAreCut() throws {
-        var span = try spans()[0]
-        span.name = String(repeating: "ä", count: 5000)
-        span.attributes.set("url.path", value: .string(span.name))
-        let decoded = try #require(DecodedSpan.decode(Array(encoder.encode([span]).readableBytesView)))
-        #expect(decoded[0].name.utf8.count == OTLPEncoder.textLimit)
-        #expect(decoded[0].attributes["url.path"]?.utf8.count == OTLPEncoder.textLimit)
+        let long = String(repeating: "ä", count: 5000)
+        let place = try spans()[0].place
+        let span = RecordedSpan(long, place, below: nil, .server, start: 0, in: .topLevel, to: nil)
+        #expect(span.operationName.utf8.count == RecordedSpan.textLimit)
+        span.operationName = long + "b"
+        #expect(span.operationName.utf8.count == RecordedSpan.textLimit)
+        func length(_ name: String) -> Int? {
+            if case .string(let text)? = span.attributes.get(name) { text.utf8.count } else { nil }
+        }
+        span.set("url.path", .string(long))
+        #expect(length("url.path") == RecordedSpan.textLimit)
+        span.attributes.set("others", value: .stringArray(Array(repeating: "a", count: 5000)))
+        span.attributes.set("count", value: .int(5))
+        #expect(length("url.path") == RecordedSpan.textLimit && length("others") == RecordedSpan.textLimit)
+        #expect(span.attributes.get("count") == .int(5))
+        span.fail(long)
+        #expect(length("error.type") == RecordedSpan.textLimit)
     }
 }

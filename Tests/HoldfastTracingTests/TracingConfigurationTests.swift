@@ -7,12 +7,21 @@ import Testing
     private let base = ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318"]
 
     private func read(_ more: [String: String]) throws -> TracingConfiguration? {
-        try TracingConfiguration(environment: base.merging(more) { $1 })
+        let (configuration, warnings) = try readWarning(more)
+        #expect(warnings.isEmpty)
+        return configuration
+    }
+
+    private func readWarning(_ more: [String: String]) throws -> (TracingConfiguration?, warnings: [String]) {
+        var warnings: [String] = []
+        let configuration = try TracingConfiguration(environment: base.merging(more) { $1 }) { warnings.append($0) }
+        return (configuration, warnings)
     }
 
     @Test func withoutAnEndpointNothingIsRead() throws {
         let environment = ["OTEL_TRACES_SAMPLER": "nonsense", "OTEL_EXPORTER_OTLP_ENDPOINT": ""]
-        #expect(try TracingConfiguration(environment: environment) == nil)
+        let configuration = try TracingConfiguration(environment: environment) { Issue.record("\($0)") }
+        #expect(configuration == nil)
         #expect(try read(["OTEL_SDK_DISABLED": "TRUE"]) == nil)
         #expect(try read(["OTEL_TRACES_EXPORTER": "none"]) == nil)
     }
@@ -49,21 +58,56 @@ import Testing
 
     @Test(arguments: [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318"), ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"),
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:x"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
-        ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"), ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
-        ("OTEL_EXPORTER_OTLP_TIMEOUT", "0"), ("OTEL_SDK_DISABLED", "yes"), ("OTEL_TRACES_EXPORTER", "zipkin"),
-        ("OTEL_TRACES_SAMPLER", "sometimes"), ("OTEL_BSP_MAX_QUEUE_SIZE", "70000"),
-        ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4096"), ("OTEL_BSP_SCHEDULE_DELAY", "-1"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:x"),
     ])
-    func aWrongValueIsNamed(_ name: String, _ value: String) {
+    func aWrongEndpointIsNamed(_ name: String, _ value: String) {
         let error = #expect(throws: TracingConfiguration.Refusal.self) { try read([name: value]) }
         #expect(error?.description.contains("'\(name)' in the environment takes ") == true)
         #expect(error?.description.contains("'\(value)'") == true)
     }
 
+    /// The variables are meant for other programs, too.
+    @Test(arguments: [
+        ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"), ("OTEL_EXPORTER_OTLP_TIMEOUT", "0"), ("OTEL_SDK_DISABLED", "yes"),
+        ("OTEL_TRACES_SAMPLER", "sometimes"), ("OTEL_BSP_MAX_QUEUE_SIZE", "70000"),
+        ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4096"), ("OTEL_BSP_SCHEDULE_DELAY", "-1"),
+    ])
+    func anUnknownValueIsIgnoredWithAWarning(_ name: String, _ value: String) throws {
+        let (configuration, warnings) = try readWarning([name: value])
+        let read = try #require(configuration)
+        #expect(read.sampler == .standard && read.timeout == .seconds(10) && read.interval == .seconds(5))
+        #expect(read.queueLimit == 2048 && read.batchLimit == 512)
+        #expect(warnings.count == 1 && warnings[0].hasPrefix("'\(name)' in the environment takes "))
+        #expect(warnings[0].hasSuffix(", not '\(value)'. It is ignored."))
+    }
+
+    @Test(arguments: [
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"), ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),
+        ("OTEL_TRACES_EXPORTER", "zipkin"),
+    ])
+    func withoutAKnownWayNothingIsSent(_ name: String, _ value: String) throws {
+        let (configuration, warnings) = try readWarning([name: value])
+        #expect(configuration == nil)
+        #expect(warnings.count == 1 && warnings[0].hasPrefix("'\(name)' in the environment takes "))
+        #expect(warnings[0].hasSuffix(", not '\(value)'. So no traces are sent."))
+    }
+
+    @Test func theVariableForTracesGoesBeforeTheOther() throws {
+        let both = ["OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf"]
+        #expect(try read(both) != nil)
+        #expect(try read(["OTEL_TRACES_EXPORTER": "console, otlp"]) != nil)
+    }
+
+    @Test func attributesThatCannotBeReadAreLeftOut() throws {
+        let (configuration, warnings) = try readWarning(["OTEL_RESOURCE_ATTRIBUTES": "zone=a,=s3cret"])
+        let resource = try #require(configuration).resource(version: "1")
+        #expect(!resource.contains { $0.name == "zone" } && resource.first?.value == "holdfast")
+        #expect(warnings.count == 1 && warnings[0].hasSuffix("It is ignored.") && !warnings[0].contains("s3cret"))
+    }
+
     @Test(arguments: [
         ("OTEL_EXPORTER_OTLP_HEADERS", "a=1,s3cret"), ("OTEL_EXPORTER_OTLP_HEADERS", "a=s3cret%0a"),
-        ("OTEL_RESOURCE_ATTRIBUTES", "=s3cret"), ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://u:s3cret@h"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://u:s3cret@h"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h?key=s3cret"),
     ])
     func secretsAreNotShown(_ name: String, _ value: String) {

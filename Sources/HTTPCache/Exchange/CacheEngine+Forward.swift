@@ -167,6 +167,7 @@ extension CacheRequest {
             context: context
         )
         sending.originReport = originReport
+        sending.isProbe = isProbe
         return sending
     }
 }

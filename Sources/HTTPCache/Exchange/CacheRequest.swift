@@ -72,6 +72,10 @@ public struct CacheRequest: Sendable {
     package var client = RequestClient.none
     /// Gets what the last request that was sent for this one came to; `nil` if no caller wants it.
     package var originReport: OriginReport?
+    /// The ID by which it is found in logs. It is sent as `X-Request-Id`, before the rules change
+    /// what is sent. No other request has it, so it is neither in ``head`` nor a part of what tells
+    /// requests apart.
+    package var requestID: String?
     /// It probes for the return of an origin that counts as unreachable.
     package var isProbe = false
     /// Parts that few requests have; see ``rare``.

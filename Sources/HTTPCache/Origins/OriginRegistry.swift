@@ -19,6 +19,8 @@ package final class OriginRegistry: Sendable {
         var probe: CacheRequest?
         var probing: Task<Void, Never>?
         var nextProbe: Timestamp?
+        /// Up to when the present outage is in the sums; `nil` if nothing of it is.
+        var countedUntil: Timestamp?
 
         var isIdle: Bool { breaker.isIdle && places.isEmpty && unread.isEmpty && probing == nil }
     }
@@ -28,8 +30,8 @@ package final class OriginRegistry: Sendable {
         var records: [Origin: Record] = [:]
         var nextWaiter: UInt64 = 0
         var isClosed = false
-        /// Milliseconds for which origins were unreachable, by the origins' labels. Outages that go
-        /// on are not in it.
+        /// Milliseconds for which origins were unreachable, by the origins' labels: also of outages
+        /// that go on, as far as they have been counted.
         var outages: [String: Int64] = [:]
     }
 
@@ -81,24 +83,31 @@ package final class OriginRegistry: Sendable {
     }
 
     /// The numbers of the origins in it, and of others, by their labels.
+    ///
+    /// The part of an outage that has been counted stays under the label that the origin had. So no
+    /// sum ever falls, whether the clock is set back or another configuration names origins
+    /// differently.
     func numbers(with others: [String], at now: Timestamp) -> [OriginNumbers] {
         var all: [String: OriginNumbers] = [:]
         func change(_ label: String, _ change: (inout OriginNumbers) -> Void) {
             change(&all[label, default: OriginNumbers(label: label)])
         }
         for origin in others { change(labels.label(of: origin)) { _ in } }
-        let (conditions, ended) = state.withLock { (Self.conditions($0), $0.outages) }
+        let (conditions, outages) = state.withLock { state in
+            for (origin, record) in state.records {
+                guard let since = record.breaker.openSince else { continue }
+                state.countOutage(of: record, since: since, labels.label(of: "\(origin)"), at: now)
+            }
+            return (Self.conditions(state), state.outages)
+        }
         for condition in conditions {
             change(labels.label(of: condition.origin)) { numbers in
                 numbers.inFlight += condition.inFlight
                 numbers.waiting += condition.waiting
-                guard condition.reachability == .unreachable else { return }
-                numbers.isUp = false
-                // A clock that was set back shortens no outage below zero.
-                numbers.outageMilliseconds += max(0, condition.since.map { now.milliseconds(since: $0) } ?? 0)
+                if condition.reachability == .unreachable { numbers.isUp = false }
             }
         }
-        for (label, milliseconds) in ended { change(label) { $0.outageMilliseconds += milliseconds } }
+        for (label, milliseconds) in outages { change(label) { $0.outageMilliseconds += milliseconds } }
         return all.values.sorted { $0.label < $1.label }
     }
 
@@ -149,8 +158,8 @@ package final class OriginRegistry: Sendable {
             let since = record.breaker.openSince
             guard let wasOpen = change(&record.breaker) else { return (false, nil) }
             if let since, !record.breaker.isOpen {
-                let label = labels.label(of: "\(origin)")
-                state.outages[label, default: 0] += max(0, now().milliseconds(since: since))
+                state.countOutage(of: record, since: since, labels.label(of: "\(origin)"), at: now())
+                record.countedUntil = nil
             }
             if record.probe != nil { record.probe = nil }
             let probing = record.probing.take()
@@ -181,8 +190,9 @@ package final class OriginRegistry: Sendable {
             }
             let record = state.record(of: origin)
             if failure == .connection, var probe {
-                // No client receives the interim responses to a probe.
+                // No client receives the interim responses to a probe, and none logs its outcome.
                 probe.onInformational = nil
+                probe.originReport = nil
                 probe.place = .system
                 probe.client = .none
                 record.probe = probe
@@ -383,6 +393,18 @@ extension OriginRegistry.State {
         let record = OriginRegistry.Record()
         records[origin] = record
         return record
+    }
+
+    /// Adds the time of an origin's outage that is not counted yet.
+    fileprivate mutating func countOutage(
+        of record: OriginRegistry.Record,
+        since: Timestamp,
+        _ label: String,
+        at now: Timestamp
+    ) {
+        // After a clock was set back, the outage is counted from there on.
+        outages[label, default: 0] += max(0, now.milliseconds(since: record.countedUntil ?? since))
+        record.countedUntil = now
     }
 
     fileprivate mutating func forgetIfIdle(_ record: OriginRegistry.Record, _ origin: Origin) {

@@ -105,6 +105,7 @@ package final class PreparedRequest: Sendable {
         if !CachePolicy.forwardsRange(of: head.headerFields) {
             for name in [HTTPField.Name.range, .ifRange] { head.headerFields[fields: name] = [] }
         }
+        if let id = request.requestID { head.headerFields[.xRequestID] = id }
         if let edits = settings?.requestFields, !edits.isEmpty { edits.apply(to: &head.headerFields) }
         var sending = request.sending(head)
         sending.target = target
@@ -121,6 +122,7 @@ package final class PreparedRequest: Sendable {
         var original = original
         original?.head.headerFields.removeAll { $0.name.asksForPartOrNothing }
         original?.onInformational = nil
+        original?.originReport = nil
         return PreparedRequest(self, request: request, original: original)
     }
 
@@ -320,6 +322,10 @@ extension CacheEngine {
         }
         return result
     }
+}
+
+extension HTTPField.Name {
+    fileprivate static let xRequestID = literal("X-Request-Id")
 }
 
 extension OfflineMode {

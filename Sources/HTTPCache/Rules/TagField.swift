@@ -61,11 +61,12 @@ extension [TagField] {
 }
 
 extension HTTPField.Name {
-    fileprivate static let surrogateKey = tagField("Surrogate-Key")
-    fileprivate static let cacheTag = tagField("Cache-Tag")
-    fileprivate static let xkey = tagField("xkey")
+    fileprivate static let surrogateKey = literal("Surrogate-Key")
+    fileprivate static let cacheTag = literal("Cache-Tag")
+    fileprivate static let xkey = literal("xkey")
 
-    private static func tagField(_ name: StaticString) -> HTTPField.Name {
+    /// A field name from a literal, which must be a token.
+    static func literal(_ name: StaticString) -> HTTPField.Name {
         guard let name = HTTPField.Name("\(name)") else { preconditionFailure("'\(name)' is not a field name.") }
         return name
     }

@@ -28,6 +28,8 @@ public struct TransportRequest: Sendable {
     package var onWaiting: (@Sendable () -> Void)?
     /// Where a transport notes how the origin responded; `nil` if no caller wants that.
     package var originReport: OriginReport?
+    /// Whether it probes for the return of an origin that counts as unreachable.
+    package var isProbe = false
     /// Whether the response may be a ``RelayedResponse``, if no cache may store it.
     package var mayBeRelayed = false
     /// A request, by default without a body.

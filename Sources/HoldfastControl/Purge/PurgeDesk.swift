@@ -170,19 +170,21 @@ actor PurgeDesk {
     }
 
     private func finish(_ result: Result<PurgeResult, any Error>) async {
-        // It may have been abandoned.
-        guard let (purge, client) = underWay.map({ ($0.purge, $0.client) }) else { return }
-        let outcome: Result<PurgeResult, any Error>
         switch result {
         case .success(let result):
-            tally.add(purge, .ok)
-            record(purge, result, by: client)
-            outcome = .success(result)
-        case .failure(let error): outcome = .failure(await record(purge, error, by: client))
+            // It may have been abandoned.
+            guard let purged = underWay.take() else { return }
+            tally.add(purged.purge, .ok)
+            record(purged.purge, result, by: purged.client)
+            purged.continuation.resume(returning: result)
+        case .failure(let error):
+            // The store may be slow to say how it is. Nothing is recorded before that, because the
+            // purge may be abandoned meanwhile, which records it too.
+            let problem = await problem(of: error)
+            guard let purged = underWay.take() else { return }
+            record(purged.purge, problem, error, by: purged.client)
+            purged.continuation.resume(throwing: problem)
         }
-        let continuation = underWay?.continuation
-        underWay = nil
-        continuation?.resume(with: outcome)
         whenIdle?.resume()
         whenIdle = nil
     }
@@ -207,29 +209,28 @@ actor PurgeDesk {
         )
     }
 
-    /// - Returns: the problem for the client.
-    private func record(_ purge: PurgeRequest, _ error: any Error, by client: String) async -> ControlProblem {
-        tally.add(purge, .failed)
-        let problem: ControlProblem
-        if let known = error as? ControlProblem {
-            problem = known
-        } else if await operations.storeCondition() == .readOnly {
-            problem = ControlProblem(
+    /// The problem for the client.
+    private func problem(of error: any Error) async -> ControlProblem {
+        if let known = error as? ControlProblem { return known }
+        if await operations.storeCondition() == .readOnly {
+            return ControlProblem(
                 .storeReadOnly,
                 "The store is read-only, so nothing was purged: \(error) Purge through the process that writes it."
             )
-        } else {
-            problem = ControlProblem(
-                .storeFailed,
-                "The purge is not acknowledged, and a part of it may be in force: \(error) Repeat it; purging twice does no harm."
-            )
         }
+        return ControlProblem(
+            .storeFailed,
+            "The purge is not acknowledged, and a part of it may be in force: \(error) Repeat it; purging twice does no harm."
+        )
+    }
+
+    private func record(_ purge: PurgeRequest, _ problem: ControlProblem, _ error: any Error, by client: String) {
+        tally.add(purge, .failed)
         history.append(failed(purge, problem, by: client))
         logger.error(
             "Purge failed",
             metadata: ["control.client": "\(client)", "control.problem": "\(problem.code)", "error": "\(error)"]
         )
-        return problem
     }
 
     private func failed(_ purge: PurgeRequest, _ problem: ControlProblem, by client: String) -> PurgeHistory.Record {

@@ -6,7 +6,7 @@ final class ConfigurationInForce: Sendable {
     let configuration: GatewayConfiguration
     /// The label of each route, in metrics.
     let routeLabels: [RouteLabel]
-    /// The origin of each route, as the log names it.
+    /// The origin of each route, as logs and metrics name it.
     let originNames: [String]
     /// The `Via` fields that are added to requests: of HTTP/1.0, and of HTTP/1.1. RFC 9110 §7.6.3
     private let vias: [HTTPField]
@@ -22,7 +22,7 @@ final class ConfigurationInForce: Sendable {
     init(_ configuration: GatewayConfiguration, instance: UInt32, labels: RouteLabels) {
         self.configuration = configuration
         routeLabels = labels.labels(of: configuration.routes.routes)
-        originNames = configuration.routes.routes.map(\.endpoint.description)
+        originNames = configuration.routes.routes.map(\.origin.name)
         let digits = String(instance, radix: 16)
         let ownName = configuration.pseudonym + "-" + String(repeating: "0", count: 8 - digits.count) + digits
         self.ownName = ownName

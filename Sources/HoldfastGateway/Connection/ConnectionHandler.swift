@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastTracing
 import NIOCore
 import NIOSSL
 
@@ -187,26 +188,26 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         isProceeding = true
         while mustProceed, !output.isHeldBack {
             mustProceed = false
-            if let head = machine.wholeHead, !session.drawsTrace(),
-                writer.respondHot(to: head, since: readAt ?? .now())
-            {
-                session.forgetDrawnTrace()
+            let trace = session.drawTrace()
+            // A request that is not compared with earlier ones must not pass for one of them.
+            writer.releaseRequestBytes()
+            if trace == nil, let head = machine.wholeHead, writer.respondHot(to: head, since: readAt ?? .now()) {
                 deadline.stop()
                 requestCount += 1
                 machine.skipRequest(head)
                 mustProceed = true
             } else {
-                beginRequest()
+                beginRequest(in: trace)
             }
         }
         isProceeding = false
         output.flushSoon()
     }
 
-    private func beginRequest() {
+    private func beginRequest(in trace: TraceID?) {
         switch machine.beginRequest() {
         case .none: break
-        case .begin(let head): begin(head)
+        case .begin(let head): begin(head, in: trace)
         case .refuse(let refusal): refuse(refusal)
         case .waitForRequest: read(.request)
         case .waitForHead: read(.head)
@@ -234,7 +235,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         if !isReading { connection.endReading() }
     }
 
-    private func begin(_ head: RequestHead) {
+    private func begin(_ head: RequestHead, in trace: TraceID?) {
         deadline.stop()
         if head.hasContent { pace.restart(rate: service.configuration.uploadRate) }
         writer.begin(head)
@@ -245,6 +246,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
             of: session,
             content: self,
             to: writer,
+            in: trace,
             since: readAt ?? .now(),
             at: place
         )

@@ -107,7 +107,8 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         case .stream(let head, let length):
             output.put(beginContent(head.response.status.code, length: length).bytes(of: head))
         case .relayed(let response, let context):
-            // The engine knows no HTTP/1: the type says whether there are bytes to pass on.
+            // The engine knows no HTTP/1: the type says whether there are bytes to pass on. They
+            // have the origin's fields, not this request's name.
             if context.requestID == nil, let message = response as? RelayedMessage {
                 relay(message, context)
             } else {

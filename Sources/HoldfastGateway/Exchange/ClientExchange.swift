@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastTracing
 import NIOCore
 import Synchronization
 
@@ -45,6 +46,8 @@ final class ClientExchange: @unchecked Sendable {
     private var streamLength: Int64?
 
     /// - Parameters:
+    ///   - trace: the trace that it begins, unless it belongs to one already; see
+    ///     ``ClientSession/drawTrace()``.
     ///   - start: when the request's head had arrived.
     ///   - place: the request's place on its connection.
     init(
@@ -52,6 +55,7 @@ final class ClientExchange: @unchecked Sendable {
         of session: ClientSession,
         content: any RequestContent,
         to writer: any ClientResponseWriter,
+        in trace: TraceID?,
         since start: NIODeadline = .now(),
         at place: ExchangeRecord.Place? = nil
     ) {
@@ -59,7 +63,7 @@ final class ClientExchange: @unchecked Sendable {
         self.session = session
         self.content = content
         self.writer = writer
-        trace = session.service.tracer.map { RequestTrace(request, of: session, $0) } ?? .none
+        self.trace = session.service.tracer.map { RequestTrace(request, of: session, $0, drawn: trace) } ?? .none
         record = ExchangeRecord(
             request: request,
             client: session.client,
@@ -68,7 +72,7 @@ final class ClientExchange: @unchecked Sendable {
             end: start
         )
         record.place = place
-        record.span = trace.span
+        record.span = self.trace.span
     }
 
     var eventLoop: any EventLoop { session.executor.eventLoop }
@@ -144,9 +148,7 @@ final class ClientExchange: @unchecked Sendable {
     private func fetch(_ attempt: ExchangeAttempt) {
         guard !isOver else { return }
         let inTurn: ExchangeAttempt.InTurn = { [executor = session.executor] in executor.perform($0) }
-        // A response that is relayed as it came has the origin's fields, not this request's name.
-        let mayRelay = record.requestID == nil
-        let isBegun = attempt.fetch(mayRelay: mayRelay, inTurn: inTurn) { self.receive($0, of: attempt) }
+        let isBegun = attempt.fetch(mayRelay: true, inTurn: inTurn) { self.receive($0, of: attempt) }
         if !isBegun { startTask(for: .attempt(attempt)) }
     }
 

@@ -14,8 +14,6 @@ final class ClientSession {
     /// The last request, prepared for the cache. The next request reuses it if it has the same
     /// fields.
     var known: GatewayService.KnownRequest?
-    /// Whether the next request begins a trace, if that is decided already.
-    private var drawn: TraceDraw?
 
     init(
         service: GatewayService,
@@ -33,32 +31,13 @@ final class ClientSession {
         self.hot = hot
     }
 
-    /// Decides whether the next request begins a trace that is recorded, unless its client says so.
+    /// Decides for the next request whether it begins a trace that is recorded.
     ///
-    /// - Returns: whether it does. Then it is served by an exchange, which makes the span.
-    func drawsTrace() -> Bool {
-        guard let tracer = service.tracer else { return false }
-        let draw = TraceDraw(trace: tracer.drawTrace())
-        drawn = draw
-        return draw.trace != nil
-    }
-
-    /// The request for which ``drawsTrace()`` decided has been served without an exchange.
-    func forgetDrawnTrace() { drawn = nil }
-
-    /// The new trace of the current request; `nil` if it gets none.
-    func takeDrawnTrace(_ tracer: RequestTracer) -> TraceID? {
-        (drawn.take() ?? TraceDraw(trace: tracer.drawTrace())).trace
-    }
+    /// - Returns: the trace. Then the request is served by an exchange, which makes the span.
+    func drawTrace() -> TraceID? { service.tracer?.drawTrace() }
 
     /// The current configuration, and what this client may see.
     var responseContext: GatewayService.ResponseContext {
         GatewayService.ResponseContext(service.inForce, client)
     }
-}
-
-/// A decision of the sampler.
-private struct TraceDraw {
-    /// The new trace; `nil` if there is to be none.
-    var trace: TraceID?
 }

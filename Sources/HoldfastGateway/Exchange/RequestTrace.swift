@@ -11,29 +11,41 @@ import Tracing
 struct RequestTrace: Sendable {
     /// `nil` if the request is not recorded.
     let span: RecordedSpan?
-    /// Whether the client's fields end here: there is a span to put in their place, or they are not
-    /// valid. It depends on the fields alone, for requests that have some.
+    /// The context of what is sent for the request; `nil` if it belongs to no trace, or passes as
+    /// it came.
+    let context: InstrumentationContext?
+    /// Whether the client's fields end here: there is a context to put in their place, or they are
+    /// not valid. It depends on the client and the fields alone, for requests that have some.
     let dropsFields: Bool
 
     /// For a gateway without traces.
-    static var none: RequestTrace { RequestTrace(span: nil, dropsFields: false) }
+    static var none: RequestTrace { RequestTrace(dropsFields: false) }
 
-    private init(span: RecordedSpan?, dropsFields: Bool) {
-        self.span = span
+    private init(dropsFields: Bool) {
+        span = nil
+        context = nil
         self.dropsFields = dropsFields
     }
 
-    init(_ request: GatewayRequest, of session: ClientSession, _ tracer: RequestTracer) {
+    /// - Parameter drawn: the trace that the request begins, unless it belongs to one.
+    init(_ request: GatewayRequest, of session: ClientSession, _ tracer: RequestTracer, drawn: TraceID?) {
         let traceparents = request.fields[values: .traceparent]
         let parent =
             traceparents.isEmpty
             ? nil
             : RequestTracer.context(traceparents: traceparents, states: request.fields[values: .tracestate])
-        var trace = session.takeDrawnTrace(tracer)
-        if let parent { trace = tracer.samples(below: parent) ? parent.traceID : nil }
-        dropsFields = trace != nil || parent == nil
+        var trace = drawn
+        var isTrusted = false
+        if let parent {
+            isTrusted = session.service.configuration.isTrusted(session.client.address)
+            // Others do not decide how much is recorded, here and at the origin. They choose the
+            // ID of the trace, so it is not asked either.
+            trace = (isTrusted ? tracer.samples(below: parent) : drawn != nil) ? parent.traceID : nil
+        }
+        dropsFields = !isTrusted || trace != nil
         guard let trace else {
             span = nil
+            context = isTrusted ? nil : parent.map { RequestTracer.unsampledContext(below: $0) }
             return
         }
         let method = request.method.traced
@@ -50,6 +62,7 @@ struct RequestTrace: Sendable {
             if let port = host.port { span.set("server.port", .int(Int64(port))) }
         }
         self.span = span
+        context = span.context
     }
 
     /// Takes down the route, once it is known.

@@ -65,7 +65,7 @@ extension GatewayService {
             known = KnownRequest(inForce: inForce, route: choice.route, method: head.method, request: request)
         }
         // After 'known': these belong to this request alone.
-        if let id = exchange.record.requestID { request.head.headerFields[.xRequestID] = id }
+        request.requestID = exchange.record.requestID
         if exchange.session.telemetry.log?.wantsOrigins == true {
             let report = OriginReport()
             exchange.record.originReport = report
@@ -74,10 +74,8 @@ extension GatewayService {
         if routes.areAmbiguous, let target = TargetURI(request: request.head) {
             try refuseMisdirected(target, head, routes, choice)
         }
-        if let span = exchange.trace.span {
-            exchange.trace.take(routes.routes[choice.route], of: head.method)
-            request.context = span.context
-        }
+        exchange.trace.take(routes.routes[choice.route], of: head.method)
+        if let context = exchange.trace.context { request.context = context }
         request.onInformational = { exchange.inform($0) }
         return request
     }
@@ -147,6 +145,8 @@ extension GatewayService {
             fields[.traceparent] = nil
             fields[.tracestate] = nil
         }
+        // The ID is sent beside the fields of the request, in place of what the client sent.
+        if inForce.configuration.identifiesRequests { fields[.xRequestID] = nil }
         fields.append(inForce.via(of: head.receivedProtocol))
         ForwardedFields.appendClient(client, to: &fields, behind: isTrusted ? head.fields : [:])
         let isPreserving = routes.routes[choice.route].preservesHost && head.authority != nil

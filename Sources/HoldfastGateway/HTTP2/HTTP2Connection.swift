@@ -463,7 +463,8 @@ extension HTTP2Connection {
     func beginRequest(_ id: Int32, endsStream: Bool) {
         fieldsSince = nil
         guard let frames else { return }
-        let key = endsStream && !session.drawsTrace() ? section.bytes : nil
+        let trace = session.drawTrace()
+        let key = endsStream && trace == nil ? section.bytes : nil
         let hash = key.map { HotTable.hash($0) } ?? 0
         if let key, respondHot(id, key, hash, frames) { return }
         guard let place = places.take() else { return frames.reset(id, NGHTTP2_REFUSED_STREAM) }
@@ -480,6 +481,7 @@ extension HTTP2Connection {
                 of: session,
                 content: stream,
                 to: stream,
+                in: trace,
                 since: now,
                 at: at
             )
@@ -504,7 +506,6 @@ extension HTTP2Connection {
             session.hot.forget(response)
             return false
         }
-        session.forgetDrawnTrace()
         session.hot.responseCount += 1
         session.executor.noteHit()
         let place = ExchangeRecord.Place(connection: number, request: requestCount + 1)

@@ -8,32 +8,38 @@ import Tracing
 extension OriginTransport {
     /// The request with the context of its trace, and its span. It ends with the response's head.
     ///
+    /// A probe has no span: the trace of the request that it repeats is over.
+    ///
     /// The fields are written here, behind the cache: none of them is stored, or selects a variant.
     func traced(_ request: TransportRequest) -> (TransportRequest, RecordedSpan?) {
         guard let tracer else { return (request, nil) }
         var request = request
-        // It does not depend on the fields, and setting the head would forget it.
-        let target = request.target
-        defer { request.target = target }
-        guard let context = request.context as? InstrumentationContext else {
+        guard !request.isProbe, let context = request.context as? InstrumentationContext else {
             // Without a context the origin would decide for itself, and begin a trace of its own.
             if !request.head.headerFields.contains(.traceparent) {
-                request.head.headerFields[.traceparent] = RequestTracer.unsampledTraceparent()
-                request.target = target
+                request.changeFields { $0[.traceparent] = RequestTracer.unsampledTraceparent() }
             }
             return (request, nil)
         }
         let method = request.head.method.traced
         let span = tracer.startSpan(method ?? "HTTP", context: context, ofKind: .client)
         span.set("http.request.method", .string(method ?? "_OTHER"))
-        if let target = target ?? TargetURI(request: request.head) {
+        if let target = request.target ?? TargetURI(request: request.head) {
             span.set("server.address", .string(target.host))
             span.set("server.port", .int(Int64(target.port)))
             span.set("url.scheme", .string(target.scheme))
         }
-        tracer.inject(span.context, into: &request.head.headerFields, using: FieldInjector())
-        request.target = target
+        request.changeFields { tracer.inject(span.context, into: &$0, using: FieldInjector()) }
         return (request, span)
+    }
+}
+
+extension TransportRequest {
+    /// Changes the fields, on which the target does not depend: setting the head would forget it.
+    fileprivate mutating func changeFields(_ change: (inout HTTPFields) -> Void) {
+        let target = target
+        change(&head.headerFields)
+        self.target = target
     }
 }
 

@@ -18,6 +18,8 @@ final class OriginTelemetry: MetricsCollector {
         var method: Int
         /// 0 if there was no response.
         var status: Int
+        /// Whether it stands for all statuses of its class.
+        var isClass = false
         /// Why there was none.
         var error: String?
     }
@@ -29,27 +31,46 @@ final class OriginTelemetry: MetricsCollector {
         var series: [(labels: Labels, durations: Histogram)] = []
         /// Their numbers.
         var numbers: [Labels: Int] = [:]
+        /// How many each origin has.
+        var counts: [OriginEndpoint?: Int] = [:]
 
-        /// The number of a series, which is made the first time.
+        /// The number of a series, which is made the first time. If there are too many, it is one
+        /// with fewer labels.
         mutating func number(of labels: Labels) -> Int {
-            if let number = numbers[labels] { return number }
             var kept = labels
-            if series.count >= OriginTelemetry.limit {
-                kept.origin = nil
-                kept.method = RequestLabels.methods.count - 1
-                kept.status = labels.status / 100 * 100
-                if let number = numbers[kept] { return number }
-            }
-            numbers[kept] = series.count
-            series.append((kept, Histogram(MetricDescription.durationBounds)))
+            if let number = number(of: kept, within: OriginTelemetry.share) { return number }
+            kept.isClass = kept.status > 0
+            kept.status = kept.status / 100 * 100
+            if let number = number(of: kept, within: OriginTelemetry.shareWithClasses) { return number }
+            kept.method = RequestLabels.methods.count - 1
+            if let number = number(of: kept, within: .max) { return number }
+            kept.origin = nil
+            return numbers[kept] ?? add(kept)
+        }
+
+        private mutating func number(of labels: Labels, within share: Int) -> Int? {
+            if let number = numbers[labels] { return number }
+            guard series.count < OriginTelemetry.limit, counts[labels.origin, default: 0] < share else { return nil }
+            return add(labels)
+        }
+
+        private mutating func add(_ labels: Labels) -> Int {
+            numbers[labels] = series.count
+            counts[labels.origin, default: 0] += 1
+            series.append((labels, Histogram(MetricDescription.durationBounds)))
             return series.count - 1
         }
     }
 
-    /// The most combinations with all of their labels. An origin chooses the status, and clients
-    /// the method. Those that come later are counted without origin and method, under the class of
-    /// their status.
-    static let limit = 48
+    /// The most series of one origin with all of their labels. An origin chooses the status, and
+    /// clients the method. Further requests are counted under the class of their status, and when
+    /// there are ``shareWithClasses``, without their method. Then only the classes and the kinds of
+    /// errors make a difference, which are few.
+    static let share = 16
+    static let shareWithClasses = 24
+    /// The most series of all origins. Beyond that, requests that have no series yet are counted
+    /// without their origin.
+    static let limit = 512
 
     /// The values of the label `origin`.
     let labels = OriginLabels(configured: [])
@@ -129,7 +150,7 @@ extension OriginTelemetry.Labels {
     fileprivate var metricLabels: MetricLabels {
         let all = [
             ("http_request_method", RequestLabels.methods[method]),
-            ("http_response_status_code", status == 0 ? "" : "\(status)"),
+            ("http_response_status_code", isClass ? "\(status / 100)xx" : status == 0 ? "" : "\(status)"),
             ("error_type", error ?? ""),
             ("server_address", origin?.connectHost ?? OriginLabels.other),
             ("server_port", origin.map { "\($0.port)" } ?? ""),
@@ -152,8 +173,8 @@ extension TransportError.Code {
 }
 
 extension GatewayOrigin {
-    /// `https://a.example`, as the label `origin` has it.
-    fileprivate var name: String { "\(scheme)://\(authority)" }
+    /// `https://a.example`, as the label `origin` and the log have it.
+    var name: String { "\(scheme)://\(authority)" }
 }
 
 extension GatewayRoutes {

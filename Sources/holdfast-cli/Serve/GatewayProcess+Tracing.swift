@@ -9,7 +9,8 @@ import NIOCore
 extension GatewayProcess {
     /// The way to the origins, and what makes spans for it and for the server.
     ///
-    /// - Throws: ``CommandFailure`` if a variable of OpenTelemetry has a wrong value.
+    /// - Throws: ``CommandFailure`` if a variable of OpenTelemetry names no collector that can be
+    ///   asked.
     static func makeTransport(
         _ settings: ServeSettings,
         _ metrics: MetricsRegistry,
@@ -18,7 +19,9 @@ extension GatewayProcess {
     ) throws -> (OriginTransport, RequestTracer?) {
         let tracing: TracingConfiguration?
         do {
-            tracing = try TracingConfiguration(environment: ProcessInfo.processInfo.environment)
+            tracing = try TracingConfiguration(environment: ProcessInfo.processInfo.environment) { warning in
+                logger.warning("A variable of OpenTelemetry is not known", metadata: ["traces.variable": "\(warning)"])
+            }
         } catch {
             throw CommandFailure(error.description)
         }

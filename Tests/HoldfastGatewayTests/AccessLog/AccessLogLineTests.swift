@@ -43,6 +43,18 @@ struct AccessLogLineTests {
 
     private static let fresh = "Cache-Control: max-age=60\r\n"
 
+    @Test("An origin has one name in the log and in metrics") func namesOfOrigins() throws {
+        let urls = ["https://a.example", "http://b.example:80", "https://c.example:8443/x"]
+        var configuration = GatewayConfiguration(origin: try GatewayOrigin(urls[0]))
+        configuration.routes = try GatewayRoutes(
+            urls.enumerated().map { try GatewayRoute(host: "h\($0).example", origin: try GatewayOrigin($1)) }
+        )
+        let names = ConfigurationInForce(configuration, instance: 1, labels: RouteLabels()).originNames
+        #expect(names == ["https://a.example", "http://b.example", "https://c.example:8443"])
+        let labels = OriginTelemetry(OriginPool(limit: 1), configuration.routes).labels
+        #expect(names.map(labels.label) == names)
+    }
+
     @Test("The origin's part is in the lines of requests that went there, and in no hit's")
     func originsPart() async throws {
         try await RawOrigin.with(respond: { request in

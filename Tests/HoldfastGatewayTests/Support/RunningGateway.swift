@@ -2,6 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HoldfastGateway
 import HoldfastTesting
+import HoldfastTracing
 import Logging
 import NIOCore
 import NIOPosix
@@ -30,6 +31,7 @@ struct RunningGateway: Sendable {
         purging: (any ClientPurging)? = nil,
         health: @escaping @Sendable () async -> HealthStatus = { .ok },
         accessLog: AccessLog? = nil,
+        tracer: RequestTracer? = nil,
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         configureTransport: (inout OriginTransport.Configuration) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Value
@@ -42,7 +44,12 @@ struct RunningGateway: Sendable {
         var transportConfiguration = OriginTransport.Configuration.patient
         transportConfiguration.routes = configuration.routes
         configureTransport(&transportConfiguration)
-        let transport = try OriginTransport(configuration: transportConfiguration, group: group, logger: logger)
+        let transport = try OriginTransport(
+            configuration: transportConfiguration,
+            group: group,
+            logger: logger,
+            tracer: tracer
+        )
         let store = InMemoryResponseStore(hasResidentBodies: hasResidentBodies)
         let clock = ManualClock()
         let engine = CacheEngine(
@@ -65,7 +72,8 @@ struct RunningGateway: Sendable {
             logger: logger,
             purging: purging,
             health: health,
-            accessLog: accessLog
+            accessLog: accessLog,
+            tracer: tracer
         )
         let address = try await server.start()
         let gateway = RunningGateway(
