@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HoldfastMetrics
 import HoldfastTracing
 import OfflineStore
 import Testing
@@ -33,6 +34,7 @@ struct LimitPageTests {
             "memory": store.memoryBudget, "resident body": store.maximumResidentBody,
             "lines of the access log that wait": AccessLog.bufferLimit,
             "line of the access log": AccessLogFormat.lineLimit,
+            "series of /metrics": MetricsRegistry.standardTotalLineLimit,
             "spans that wait to be sent": TracingConfiguration.standardQueueLimit,
             "disk": Int(store.budget), "pending writes": store.maximumPendingBytes,
         ]
