@@ -74,7 +74,7 @@ public final class GatewayServer: Service {
         tracer: RequestTracer? = nil
     ) {
         let labels = RouteLabels()
-        counted = GatewayMetrics(labels, connections, engine)
+        counted = GatewayMetrics(labels, engine)
         self.service = GatewayService(
             configuration: configuration,
             engine: engine,

@@ -13,13 +13,11 @@ final class GatewayMetrics: MetricsCollector {
 
     private let series = RequestSeries()
     private let labels: RouteLabels
-    private let connections: ConnectionRegistry
     private let engine: CacheEngine
     private let loops = Mutex<[Loop]>([])
 
-    init(_ labels: RouteLabels, _ connections: ConnectionRegistry, _ engine: CacheEngine) {
+    init(_ labels: RouteLabels, _ engine: CacheEngine) {
         self.labels = labels
-        self.connections = connections
         self.engine = engine
     }
 
@@ -46,7 +44,6 @@ final class GatewayMetrics: MetricsCollector {
             if let numbers { sum.add(numbers) }
         }
         return sum.families(labels.names) + [
-            gauge("holdfast_client_connections", "Connections of clients that are open.", connections.count),
             gauge("holdfast_fills", "Fetches from origins that are under way.", engine.fillCount),
             gauge(
                 "holdfast_fill_waiters",
@@ -63,7 +60,7 @@ final class GatewayMetrics: MetricsCollector {
 
 extension LoopTelemetry.Numbers {
     /// - Parameter names: the names of the routes, by their labels.
-    fileprivate func families(_ names: [String]) -> [MetricFamily] {
+    func families(_ names: [String]) -> [MetricFamily] {
         let staleness = zip(names, staleness).filter { $1.counts.contains { $0 > 0 } }
         return [
             durations.family(names),
@@ -87,6 +84,16 @@ extension LoopTelemetry.Numbers {
                 // Each from the start, so that a first one shows as an increase.
                 zip(Problem.codes + [Problem.otherCode], problems).map {
                     MetricSeries([.init("problem", $0)], .integer(Int64($1)))
+                }
+            ),
+            MetricFamily(
+                MetricDescription(
+                    "holdfast_client_connections",
+                    .gauge,
+                    "Connections of clients that are open: with a request under way, between requests, or being closed."
+                ),
+                ConnectionState.allCases.map {
+                    MetricSeries([.init("state", "\($0)")], .integer(Int64(open[$0.rawValue])))
                 }
             ),
             single("holdfast_client_connections_total", "Connections of clients that were accepted.", connections),
