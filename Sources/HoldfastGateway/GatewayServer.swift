@@ -76,7 +76,7 @@ public final class GatewayServer: Service {
     ) {
         let labels = RouteLabels()
         certificates = CertificateDesk(logger: logger)
-        counted = GatewayMetrics(labels, connections, engine, certificates)
+        counted = GatewayMetrics(labels, engine, certificates)
         self.service = GatewayService(
             configuration: configuration,
             engine: engine,

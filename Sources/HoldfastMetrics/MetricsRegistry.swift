@@ -6,9 +6,10 @@ import Synchronization
 /// It is a factory for the API of swift-metrics. Beside the series that are made through it, it
 /// asks its collectors, who sum up what is counted elsewhere, for example on each event loop.
 ///
-/// The number of lines is bounded: a series that would exceed ``lineLimit`` is not kept, and
-/// `holdfast_metrics_refused_series` counts it. So nothing that a client sends can fill memory, or
-/// the disk of the Prometheus that scrapes it.
+/// The number of lines is bounded: a series that would exceed ``lineLimit`` is not kept, one that
+/// would exceed ``totalLineLimit`` is not reported, and `holdfast_metrics_refused_series` counts
+/// both. So nothing that a client sends can fill memory, or the disk of the Prometheus that scrapes
+/// it.
 public final class MetricsRegistry: MetricsFactory {
     private struct Key: Hashable {
         var name: String
@@ -28,26 +29,42 @@ public final class MetricsRegistry: MetricsFactory {
 
     /// The most lines that all series made here may take together.
     public let lineLimit: Int
+    /// The most lines of a scrape, those of collectors included; 12,000 by default. Each is a
+    /// series of Prometheus.
+    ///
+    /// It is above what a gateway with as many routes and origins as have names of their own can
+    /// count. A collector that goes beyond it has an error, and must not make Prometheus suffer.
+    public let totalLineLimit: Int
 
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - descriptions: the metrics that may be made. Others are described by their name alone.
     ///   - lineLimit: see ``lineLimit``; 3,000 by default.
-    public init(_ descriptions: [MetricDescription] = [], lineLimit: Int = 3000) {
+    ///   - totalLineLimit: see ``totalLineLimit``.
+    public init(
+        _ descriptions: [MetricDescription] = [],
+        lineLimit: Int = 3000,
+        totalLineLimit: Int = MetricsRegistry.standardTotalLineLimit
+    ) {
         self.lineLimit = lineLimit
+        self.totalLineLimit = totalLineLimit
         var state = State()
         for description in descriptions { state.descriptions[description.name] = description }
         self.state = Mutex(state)
     }
 
+    /// See ``totalLineLimit``.
+    public static let standardTotalLineLimit = 12_000
+
     /// Asks this collector in each scrape from now on.
     public func add(_ collector: any MetricsCollector) { state.withLock { $0.collectors.append(collector) } }
 
     /// All metrics: first those that were made here, in the order in which they were, then those
-    /// of the collectors, in the order in which these were added.
+    /// of the collectors, in the order in which these were added, then the number of those that are
+    /// missing.
     public func families() async -> [MetricFamily] {
-        let (collectors, own) = state.withLock { state in
+        let (collectors, own, refused) = state.withLock { state in
             let families = state.names.compactMap { name -> MetricFamily? in
                 guard let description = state.descriptions[name], let keys = state.keys[name] else { return nil }
                 let series = keys.compactMap { key in
@@ -55,18 +72,36 @@ public final class MetricsRegistry: MetricsFactory {
                 }
                 return MetricFamily(description, series)
             }
-            let refused = MetricFamily(Self.refusedSeries, [MetricSeries(.integer(state.refused))])
-            return (state.collectors, families + [refused])
+            return (state.collectors, families, state.refused)
         }
         var families = own
         for collector in collectors { families += await collector.families() }
-        return families
+        // One line is that of the number itself.
+        let cut = Self.cut(&families, to: totalLineLimit - 1)
+        return families + [MetricFamily(Self.refusedSeries, [MetricSeries(.integer(refused + Int64(cut)))])]
+    }
+
+    /// Removes the last series, so that the others take no more than these lines.
+    ///
+    /// - Returns: how many were removed.
+    private static func cut(_ families: inout [MetricFamily], to lines: Int) -> Int {
+        var room = lines
+        var removed = 0
+        for index in families.indices {
+            let each = families[index].description.lineCount
+            let count = families[index].series.count
+            let kept = min(count, room / each)
+            families[index].series.removeLast(count - kept)
+            room -= kept * each
+            removed += count - kept
+        }
+        return removed
     }
 
     private static let refusedSeries = MetricDescription(
         "holdfast_metrics_refused_series",
         .gauge,
-        "Series that were not kept, because all series together would take too many lines."
+        "Series that are missing, because all series together would take too many lines."
     )
 
     /// The instrument of a series, which is made the first time.

@@ -7,6 +7,9 @@ struct HoldfastCommand: AsyncParsableCommand {
     /// The version in reports, and of the Debian package: scripts/deb reads this line. Nothing has
     /// been released yet.
     static let version = "unreleased"
+    /// The commit. A build does not know it: a plugin would have to ask Git each time, and the
+    /// sources need not come from there. Who builds from a commit may write it here.
+    static let revision = "unknown"
 
     static let configuration = CommandConfiguration(
         commandName: "holdfast",

@@ -16,6 +16,12 @@ struct HoldfastMetricsTests {
         "holdfast_exchanges_total{route=\"2\",outcome=\"\(outcome)\"}"
     }
 
+    private enum Mode: String, CaseIterable { case online, automatic, preferStored, offline }
+
+    private func mode(_ route: String, _ mode: Mode, in text: String) -> Double? {
+        value("holdfast_mode{route=\"\(route)\",mode=\"\(mode)\"}", in: text)
+    }
+
     @Test("Every exchange of thirty clients is counted, hits from memory too") func exchangesAreCounted() async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             for number in 0..<5 { _ = try await gateway.get("/news/\(number)") }
@@ -42,10 +48,7 @@ struct HoldfastMetricsTests {
             try await gateway.warm([.init(path: "/news/1"), .init(path: "/other")])
             let before = try await gateway.curl("/metrics").text
             let up = "holdfast_origin_up{origin=\"\(origin.baseURL)\"}"
-            #expect(
-                value(up, in: before) == 1 && value("holdfast_mode{mode=\"automatic\"}", in: before) == 1,
-                "\(before)"
-            )
+            #expect(value(up, in: before) == 1 && mode("all", .automatic, in: before) == 1, "\(before)")
             #expect(value("holdfast_store_responses", in: before) == 2)
             #expect(value("holdfast_config_last_reload_successful", in: before) == 1)
             #expect((value("holdfast_config_last_reload_success_timestamp_seconds", in: before) ?? 0) > 1e9)
@@ -60,13 +63,55 @@ struct HoldfastMetricsTests {
             #expect(try await gateway.run(["mode", "offline", "--for", "1h"]).status == 0)
             _ = try await gateway.curl("/v1/reload", ["--json", "{}", "-H", "Accept: */*"])
             let after = try await gateway.curl("/metrics").text
-            #expect(value(up, in: after) == 0 && value("holdfast_mode{mode=\"offline\"}", in: after) == 1, "\(after)")
-            #expect(value("holdfast_mode{mode=\"automatic\"}", in: after) == 0)
+            #expect(value(up, in: after) == 0 && mode("all", .offline, in: after) == 1, "\(after)")
+            #expect(mode("all", .automatic, in: after) == 0)
             #expect(value("holdfast_config_last_reload_successful", in: after) == 1)
             #expect(value("holdfast_config_reloads_total{result=\"reloaded\"}", in: after) == 1)
             let outage = "holdfast_origin_outage_seconds_total{origin=\"\(origin.baseURL)\"}"
             #expect(value(outage, in: before) == 0 && (value(outage, in: after) ?? 0) > 0)
             #expect(value("holdfast_origin_outages_total{origin=\"\(origin.baseURL)\"}", in: after) == 1)
+        }
+    }
+
+    @Test("Routes with a mode of their own show the one in force") func modesOfRoutesAreShown() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                let text = """
+                    version: 1
+                    listen: 127.0.0.1:0
+                    store: {path: s}
+                    routes:
+                      - {name: eager, host: eager.test, origin: "\(origin.baseURL)/eager", mode: preferStored}
+                      - {host: away.test, origin: "http://127.0.0.1:9", mode: offline}
+                      - {name: all, host: all.test, origin: "\(origin.baseURL)/all", mode: online}
+                      - {name: api, origin: "\(origin.baseURL)/api"}
+                    """
+                try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+                try await PurgedGateway.with(folder) { gateway in
+                    func expect(_ modes: [String: Mode]) async throws {
+                        let text = try await gateway.curl("/metrics").text
+                        for (route, inForce) in modes {
+                            for each in Mode.allCases {
+                                #expect(mode(route, each, in: text) == (each == inForce ? 1 : 0), "\(route) \(each)")
+                            }
+                        }
+                        let series = text.split(separator: "\n").count { $0.hasPrefix("holdfast_mode{") }
+                        #expect(series == modes.count * Mode.allCases.count)
+                    }
+                    try await expect(["all": .automatic, "eager": .preferStored, "2": .offline])
+                    #expect(try await gateway.run(["mode", "offline", "--for", "1h"]).status == 0)
+                    try await expect(["all": .offline, "eager": .offline, "2": .offline])
+                }
+            }
+        }
+    }
+
+    @Test("The build is named") func buildIsNamed() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            let text = try await gateway.curl("/metrics").text
+            let lines = text.split(separator: "\n").filter { $0.hasPrefix("holdfast_build_info{") }
+            let labels = #/version="unreleased",revision="unknown",swift="6\.[0-9].*",sqlite="3\..+"/#
+            #expect(lines.count == 1 && lines[0].contains(labels) && lines[0].hasSuffix("} 1"), "\(lines)")
         }
     }
 
@@ -175,6 +220,66 @@ struct HoldfastMetricsTests {
             // The budget of a Prometheus for one gateway.
             #expect(after.count < 3000)
             #expect(added.isEmpty, "\(added.sorted().prefix(3))")
+        }
+    }
+
+    /// Requests for a route: hits and fetches, other methods, stored or not, and failures.
+    private static func requests(_ round: Int, _ route: Int) -> [String] {
+        let path = "/respond?body=\(round)"
+        let fresh = "GET \(path)&field=Cache-Control:max-age=60"
+        return [
+            fresh, fresh, fresh, "HEAD \(path)", "GET \(path)", "POST \(path)", "DELETE \(path)",
+            "GET \(path)&field=Cache-Control:no-store", "GET \(path)&status=404",
+            "GET \(path)&status=\(500 + round)", "M\(round)x\(route) \(path)",
+        ]
+    }
+
+    /// Requests all of them on each route, and a host that is not known.
+    private static func flood(_ round: Int, routes: Int, at port: Int) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for route in 0..<routes {
+                tasks.addTask {
+                    let known = requests(round, route).map { ($0, "h\(route).test") }
+                    for (request, host) in known + [("GET /", "x\(round).y\(route)")] {
+                        let connection = try LoopbackConnection(port: port)
+                        let fields = "Host: \(host)\r\nConnection: close\r\nContent-Length: 0\r\n"
+                        connection.send("\(request) HTTP/1.1\r\n\(fields)\r\n")
+                        #expect(await connection.readToEnd().hasPrefix("HTTP/1.1 "))
+                    }
+                }
+            }
+            try await tasks.waitForAll()
+        }
+    }
+
+    @Test("A flood through 70 routes stays within the stated number of series")
+    func seriesOfManyRoutesAreBounded() async throws {
+        let page = try String(contentsOf: Self.root.appendingPathComponent("docs/limits.md"), encoding: .utf8)
+        let stated = page.firstMatch(of: /\| series of `\/metrics` \| ([0-9]+) \|/)
+        let limit = try #require(stated.flatMap { Int($0.1) })
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                let routes = (0..<70).map { "  - {name: r\($0), host: h\($0).test, origin: \"\(origin.baseURL)\"}\n" }
+                let text = "version: 1\nlisten: 127.0.0.1:0\nstore: {path: s}\nroutes:\n" + routes.joined()
+                try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+                try await PurgedGateway.with(folder) { gateway in
+                    func names() async throws -> Set<Substring> {
+                        let lines = try await gateway.curl("/metrics").text.split(separator: "\n")
+                        return Set(lines.filter { $0.first != "#" }.compactMap { $0.split(separator: " ").first })
+                    }
+                    for round in 0..<2 { try await Self.flood(round, routes: 70, at: gateway.server.port) }
+                    let before = try await names()
+                    for round in 2..<6 { try await Self.flood(round, routes: 70, at: gateway.server.port) }
+                    let after = try await names()
+                    #expect(after.count <= limit && before.count > 1000, "\(before.count), then \(after.count)")
+                    #expect(after.contains { $0.hasPrefix("holdfast_exchanges_total{route=\"other\"") })
+                    // Durations have further series for an origin's statuses, until their limit.
+                    let added = after.subtracting(before).filter { !$0.hasPrefix("http_") }
+                    #expect(added.isEmpty, "\(added.sorted().prefix(3))")
+                    let text = try await gateway.curl("/metrics").text
+                    #expect(value("holdfast_metrics_refused_series", in: text) == 0)
+                }
+            }
         }
     }
 }

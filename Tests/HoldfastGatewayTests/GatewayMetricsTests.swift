@@ -245,6 +245,89 @@ import Testing
         }
     }
 
+    @Test("Connections are idle, active or closing", arguments: RawClient.counts)
+    func countsStatesOfConnections(clients: Int) async throws {
+        let (origin, request, end) = (Gate(), Gate(), Gate())
+        try await withGateway { request in
+            if request.target == "/fresh" { return .ok("a", fields: Self.fresh) }
+            return .stream { writer in
+                try await origin.wait()
+                try await writer.write("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 2\r\n\r\nok")
+            }
+        } _: { gateway, _ in
+            /// Waits until this many connections are in each state.
+            func connections(_ idle: Int, _ active: Int, _ closing: Int) async {
+                let wanted = [idle, active, closing]
+                var seen: [Int] = []
+                while seen != wanted {
+                    await Task.yield()
+                    let scrape = await Scrape(gateway)
+                    seen = ["idle", "active", "closing"].map {
+                        scrape.count("holdfast_client_connections", ["state": $0])
+                    }
+                    #expect(seen.reduce(0, +) <= clients && seen.allSatisfy { $0 >= 0 }, "\(seen)")
+                }
+            }
+            await connections(0, 0, 0)
+            async let all: Void = RawClient.onEach(of: clients, port: gateway.port) { client, number in
+                try await request.wait()
+                try await client.send("GET /\(number) HTTP/1.1\r\nHost: g\r\n\r\n")
+                #expect(try await client.response().status == 200)
+                for _ in 0..<3 {
+                    try await client.send("GET /fresh HTTP/1.1\r\nHost: g\r\n\r\n")
+                    #expect(try await client.response().status == 200)
+                }
+                try await end.wait()
+            }
+            await connections(clients, 0, 0)
+            request.open()
+            await connections(0, clients, 0)
+            origin.open()
+            await connections(clients, 0, 0)
+            end.open()
+            try await all
+            await connections(0, 0, 0)
+            var silent = try (0..<clients).map { _ in try SilentClient(port: gateway.port, sending: "none\r\n\r\n") }
+            await connections(0, 0, clients)
+            #expect(silent.count == clients)
+            silent = []
+            await connections(0, 0, 0)
+        }
+    }
+
+    @Test("Everything that can be counted stays within the stated number of series") func seriesHaveALimit() throws {
+        let durations = 3 + MetricDescription.durationBounds.count
+        var numbers = LoopTelemetry.Numbers(RequestSeries())
+        for route in 0..<RouteLabels.count {
+            for section in RouteCounters.all {
+                for value in section.values.indices { numbers.counters.add(section, value, of: route) }
+            }
+            numbers.staleness[route].add(1)
+            for status in 100..<600 {
+                for method in RequestLabels.methods.indices {
+                    let labels = RequestLabels(route: route, method: method, status: status, version: status % 2)
+                    numbers.durations.add(1, to: numbers.durations.number(of: labels))
+                }
+            }
+        }
+        let names = (0..<RouteLabels.count).map { "r\($0)" }
+        let routes = numbers.families(names).reduce(0) { $0 + $1.lineCount }
+        // Classes of statuses, and errors, beyond the limit.
+        let requests = (OriginTelemetry.limit + 40) * durations
+        let origins = 65 * (["active", "idle"].count + ["up", "in flight", "waiting", "seconds"].count)
+        // Outages, and probes by their results.
+        let engine = 65 * 3
+        let modes = 65 * OfflineMode.allCases.count
+        let quotas = 2 * 64
+        // The store, its three histograms, purges, reloads, the process, and what has no labels.
+        let others = 200
+        let sum = routes + requests + origins + engine + modes + quotas + others
+        let stated = try #require(StatedLimit.named("series of /metrics").value)
+        #expect(sum <= stated, "\(sum)")
+        // A statement that is far off says nothing.
+        #expect(sum > stated * 3 / 4, "\(sum)")
+    }
+
     @Test("Hosts and methods of clients are no labels of origins") func originLabelsAreClosed() async throws {
         try await withGateway { _ in
             .ok("a", fields: "Cache-Control: no-store\r\n")

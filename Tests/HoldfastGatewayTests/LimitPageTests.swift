@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HoldfastConfiguration
+import HoldfastMetrics
 import HoldfastTracing
 import OfflineStore
 import Testing
@@ -35,6 +36,7 @@ struct LimitPageTests {
             "memory": store.memoryBudget, "resident body": store.maximumResidentBody,
             "lines of the access log that wait": AccessLog.bufferLimit,
             "line of the access log": AccessLogFormat.lineLimit,
+            "series of /metrics": MetricsRegistry.standardTotalLineLimit,
             "spans that wait to be sent": TracingConfiguration.standardQueueLimit,
             "text in a span": RecordedSpan.textLimit, "series of an origin's durations": OriginTelemetry.share,
             "disk": Int(store.budget), "pending writes": store.maximumPendingBytes,

@@ -82,6 +82,28 @@ import Testing
         #expect(await value("a_total", [.init("host", "3.example")], in: registry) == .integer(2))
     }
 
+    @Test func aScrapeHasNoMoreLinesThanTheLimit() async {
+        struct Many: MetricsCollector {
+            var kind: MetricDescription.Kind
+            func families() async -> [MetricFamily] {
+                let value: MetricSeries.Value =
+                    kind == .gauge ? .integer(1) : .histogram(counts: [0, 0, 0], sum: 0)
+                let series = (0..<10).map { MetricSeries([.init("route", "\($0)")], value) }
+                return [MetricFamily(MetricDescription("m\(kind == .gauge ? 1 : 2)", kind, "M."), series)]
+            }
+        }
+        let registry = MetricsRegistry(totalLineLimit: 30)
+        Counter(label: "a_total", factory: registry).increment()
+        registry.add(Many(kind: .gauge))
+        registry.add(Many(kind: .histogram(bounds: [0.1, 1])))
+        registry.add(Many(kind: .gauge))
+        let families = await registry.families()
+        // 1 and 10 lines, 3 of the histograms with 5 lines each, 3 of the last 10, and the number.
+        #expect(families.map(\.series.count) == [1, 10, 3, 3, 1])
+        #expect(families.reduce(0) { $0 + $1.lineCount } == 30)
+        #expect(await value("holdfast_metrics_refused_series", in: registry) == .integer(14))
+    }
+
     @Test func aHistogramTakesOneLineForEachBucketItsCountAndItsSum() async {
         let registry = MetricsRegistry(Self.described, lineLimit: 9)
         Timer(label: "b_seconds", dimensions: [("route", "a")], factory: registry).recordSeconds(1)

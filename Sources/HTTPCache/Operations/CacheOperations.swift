@@ -117,6 +117,9 @@ public struct EngineOperations: CacheOperations {
     /// The origins of the routes.
     public var routedOrigins: [String] { settings.routedOrigins }
 
+    /// The routes' own modes.
+    public var routeModes: [RouteMode] { settings.routeModes }
+
     /// Reads the file again.
     public func reload(by client: String) async -> ReloadReport { await settings.reload(by: client) }
 

@@ -331,7 +331,7 @@ extension HTTPField.Name {
 extension OfflineMode {
     /// Of two modes, the one that uses less of the network. A rule narrows the engine's mode and
     /// never widens it.
-    static func leastNetwork(_ mode: OfflineMode, _ other: OfflineMode?) -> OfflineMode {
+    package static func leastNetwork(_ mode: OfflineMode, _ other: OfflineMode?) -> OfflineMode {
         guard let other else { return mode }
         return mode.rank >= other.rank ? mode : other
     }

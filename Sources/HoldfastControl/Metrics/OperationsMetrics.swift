@@ -13,15 +13,18 @@ final class OperationsMetrics: MetricsCollector {
 
     private let operations: any CacheOperations
     private let clock: any WallClock
-    private let version: String
+    private let program: ProgramBuild
     private let latest = Mutex<Read?>(nil)
 
     /// How old the store's numbers may be, in milliseconds. They are counted over all rows.
     static let longestAge: Int64 = 30_000
 
-    init(_ operations: any CacheOperations, version: String, clock: any WallClock) {
+    /// The most routes whose modes are shown, as many as have a name in other metrics.
+    static let routeLimit = 64
+
+    init(_ operations: any CacheOperations, _ program: ProgramBuild, clock: any WallClock) {
         self.operations = operations
-        self.version = version
+        self.program = program
         self.clock = clock
     }
 
@@ -57,21 +60,35 @@ final class OperationsMetrics: MetricsCollector {
     // MARK: The process
 
     private var build: MetricFamily {
-        labelled(
-            "holdfast_build_info",
-            "Always 1. Its labels name the program's version.",
-            by: "version",
-            [(version, 1)]
+        var labels = [
+            ("version", program.version), ("revision", program.revision), ("swift", ProgramBuild.swift),
+        ]
+        if let sqlite = program.sqlite { labels.append(("sqlite", sqlite)) }
+        return MetricFamily(
+            MetricDescription("holdfast_build_info", .gauge, "Always 1. Its labels name what the program is made of."),
+            [MetricSeries(MetricLabels(labels), .integer(1))]
         )
     }
 
     private var mode: MetricFamily {
         let present = operations.modeState.value
-        return labelled(
-            "holdfast_mode",
-            "1 for the mode in force, 0 for the others.",
-            by: "mode",
-            OfflineMode.allCases.map { ($0.rawValue, $0 == present ? 1 : 0) }
+        // A name that is taken, also that of the whole, would make a series twice.
+        var seen: Set<String> = ["all"]
+        let own = operations.routeModes.filter { seen.insert($0.route).inserted }.prefix(Self.routeLimit)
+        let modes =
+            [("all", present)] + own.map { ($0.route, OfflineMode.leastNetwork(present, $0.mode)) }
+        return MetricFamily(
+            MetricDescription(
+                "holdfast_mode",
+                .gauge,
+                "1 for the mode in force, 0 for the others: of all routes, and of those that have one of their own."
+            ),
+            modes.flatMap { route, inForce in
+                OfflineMode.allCases.map { mode in
+                    let labels: MetricLabels = [.init("route", route), .init("mode", mode.rawValue)]
+                    return MetricSeries(labels, .integer(mode == inForce ? 1 : 0))
+                }
+            }
         )
     }
 

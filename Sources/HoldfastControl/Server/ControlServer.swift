@@ -16,7 +16,7 @@ import Synchronization
 ///     socket: ControlSocket(store: store.folder, environment: [:]),
 ///     store: store.folder,
 ///     operations: operations,
-///     version: "1.0",
+///     build: ProgramBuild(version: "1.0"),
 ///     loops: Array(group.makeIterator()),
 ///     logger: logger
 /// )
@@ -74,7 +74,7 @@ public final class ControlServer: Service {
     ///     command line finds it.
     ///   - network: the port, beside the socket; `nil` for none.
     ///   - metricsAddress: a port for metrics alone, beside those; `nil` for none.
-    ///   - version: the program's, for `/v1/status`.
+    ///   - build: the program's versions, for `/v1/status` and `/metrics`.
     ///   - loops: the event loops that serve the gateway's clients, for `/livez`.
     ///   - metrics: the metrics of `GET /metrics`. The state of the cache is added to them.
     ///   - whenListening: called for each place when clients can connect there.
@@ -86,7 +86,7 @@ public final class ControlServer: Service {
         metricsAddress: MetricsAddress? = nil,
         store: String,
         operations: any CacheOperations,
-        version: String,
+        build: ProgramBuild,
         loops: [any EventLoop],
         metrics: MetricsRegistry = MetricsRegistry(),
         clock: any WallClock = SystemWallClock(),
@@ -103,7 +103,7 @@ public final class ControlServer: Service {
         self.whenListening = whenListening
         self.phase = phase
         let sequence = operations.invalidationSequence.number
-        metrics.add(OperationsMetrics(operations, version: version, clock: clock))
+        metrics.add(OperationsMetrics(operations, build, clock: clock))
         desk = PurgeDesk(operations, refreshes: operations, since: sequence, clock: clock, logger: logger)
         metrics.add(PurgeMetrics(desk: desk))
         responder = ControlResponder(
@@ -112,7 +112,7 @@ public final class ControlServer: Service {
             loops: LoopWatch(loops),
             phase: { phase.value },
             listening: { phase.address },
-            about: ProgramReport(version: version, startedAt: clock.now()),
+            about: ProgramReport(version: build.version, startedAt: clock.now()),
             registry: metrics,
             clock: clock,
             logger: logger,

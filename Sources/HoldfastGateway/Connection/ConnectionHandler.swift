@@ -35,6 +35,9 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         hot: hot
     )
     private var exchange: ClientExchange?
+    /// As the telemetry counts it; `nil` before the channel is active, and after the end. A
+    /// response that is written at once does not change it.
+    private var state: ConnectionState?
     private let number = ConnectionNumber.next()
     /// The requests that have come, also those that were not valid.
     private var requestCount: Int64 = 0
@@ -99,7 +102,18 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     }
 
     private func connect() {
-        if deadline.awaited == nil { proceed() }
+        guard deadline.awaited == nil else { return }
+        if state == nil {
+            state = .idle
+            telemetry.countConnection(nil, to: .idle)
+        }
+        proceed()
+    }
+
+    private func enter(_ next: ConnectionState?) {
+        guard let state, state != next else { return }
+        telemetry.countConnection(state, to: next)
+        self.state = next
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -169,6 +183,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
 
     /// The client has gone: its exchange ends.
     private func end() {
+        enter(nil)
         machine.close()
         deadline.release()
         exchange.take()?.cancel()
@@ -255,6 +270,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         if exchange.trace.span != nil { writer.releaseRequestBytes() }
         exchange.begin(repeatsFields: machine.isHeadRepeated)
         guard !exchange.isOver else { return }
+        enter(.active)
         writer.releaseRequestBytes()
         // One piece of what comes next is read while this request is served: the system is then not
         // told to watch the connection less, and a moment later more. A client that goes away is
@@ -330,6 +346,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     /// - Parameter keepingAlive: what its head announced.
     func endResponse(keepingAlive: Bool) {
         exchange = nil
+        if state == .active { enter(.idle) }
         content.take()?.fail(CancellationError())
         let action = machine.endResponse(keepingAlive: keepingAlive)
         // One deadline for the rest of the content, which is dropped.
@@ -370,11 +387,13 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     }
 
     private func close() {
+        enter(.closing)
         deadline.stop()
         output.close()
     }
 
     private func linger() {
+        enter(.closing)
         output.closeSending { self.begin(.closing) }
         read()
     }

@@ -55,6 +55,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     private let places: HTTP2Places
     private var context: ChannelHandlerContext?
     private var state = State.open
+    /// Its state as it is counted.
+    private var counted: ConnectionState?
     private var frames: HTTP2Session?
     private var streams: [Int32: HTTP2Stream] = [:]
     private var section: HTTP2FieldSection
@@ -133,6 +135,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     private func begin() {
         guard frames != nil else { return close() }
+        enter(.idle)
         idleSince = .now()
         watch()
         schedule()
@@ -208,10 +211,17 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     /// The client has gone: its exchanges end.
     private func end() {
         state = .closed
+        enter(nil)
         watchdog.release()
         frames = nil
         closeStreams()
         output.release()
+    }
+
+    private func enter(_ next: ConnectionState?) {
+        guard counted != next else { return }
+        session.telemetry.countConnection(counted, to: next)
+        counted = next
     }
 
     private func closeStreams() {
@@ -418,6 +428,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     private func linger() {
         guard case .open = state else { return }
         state = .lingering(rest: service.configuration.discardedContentLimit)
+        enter(.closing)
         closeStreams()
         output.closeSending { [weak self] in
             guard let self else { return }
@@ -476,6 +487,7 @@ extension HTTP2Connection {
             let head = try section.head(endsStream: endsStream)
             let stream = HTTP2Stream(id, on: self, head, place, pace)
             streams[id] = stream
+            enter(.active)
             let exchange = ClientExchange(
                 head.request,
                 of: session,
@@ -566,5 +578,6 @@ extension HTTP2Connection {
             if stream.close(), !isComplete { spend(.reset) }
         }
         if isIdle { idleSince = now }
+        if streams.isEmpty, case .open = state { enter(.idle) }
     }
 }

@@ -13,19 +13,12 @@ final class GatewayMetrics: MetricsCollector {
 
     private let series = RequestSeries()
     private let labels: RouteLabels
-    private let connections: ConnectionRegistry
     private let engine: CacheEngine
     private let certificates: CertificateDesk
     private let loops = Mutex<[Loop]>([])
 
-    init(
-        _ labels: RouteLabels,
-        _ connections: ConnectionRegistry,
-        _ engine: CacheEngine,
-        _ certificates: CertificateDesk
-    ) {
+    init(_ labels: RouteLabels, _ engine: CacheEngine, _ certificates: CertificateDesk) {
         self.labels = labels
-        self.connections = connections
         self.engine = engine
         self.certificates = certificates
     }
@@ -59,7 +52,6 @@ final class GatewayMetrics: MetricsCollector {
 
     private var gauges: [MetricFamily] {
         [
-            gauge("holdfast_client_connections", "Connections of clients that are open.", connections.count),
             gauge("holdfast_fills", "Fetches from origins that are under way.", engine.fillCount),
             gauge(
                 "holdfast_fill_waiters",
@@ -78,7 +70,7 @@ extension LoopTelemetry.Numbers {
     /// - Parameters:
     ///   - names: the names of the routes, by their labels.
     ///   - hasTLS: whether a listener has TLS.
-    fileprivate func families(_ names: [String], hasTLS: Bool) -> [MetricFamily] {
+    func families(_ names: [String], hasTLS: Bool = false) -> [MetricFamily] {
         let staleness = zip(names, staleness).filter { $1.counts.contains { $0 > 0 } }
         return [
             durations.family(names),
@@ -100,6 +92,16 @@ extension LoopTelemetry.Numbers {
                 // Each from the start, so that a first one shows as an increase.
                 zip(Problem.codes + [Problem.otherCode], problems).map {
                     MetricSeries([.init("problem", $0)], .integer(Int64($1)))
+                }
+            ),
+            MetricFamily(
+                MetricDescription(
+                    "holdfast_client_connections",
+                    .gauge,
+                    "Connections of clients that are open: with a request under way, between requests, or being closed."
+                ),
+                ConnectionState.allCases.map {
+                    MetricSeries([.init("state", "\($0)")], .integer(Int64(open[$0.rawValue])))
                 }
             ),
             single("holdfast_client_connections_total", "Connections of clients that were accepted.", connections),

@@ -20,6 +20,8 @@ final class LoopTelemetry {
         var problems = [UInt64](repeating: 0, count: Problem.codes.count + 1)
         /// Connections that were accepted, also those that were one too many.
         var connections: UInt64 = 0
+        /// Connections that are open, by the numbers of their states.
+        var open = [Int](repeating: 0, count: ConnectionState.allCases.count)
         /// Clients that went away before the end of their response.
         var aborts: UInt64 = 0
         var lag = Histogram(MetricDescription.durationBounds)
@@ -34,6 +36,7 @@ final class LoopTelemetry {
             for (code, count) in other.problems.enumerated() { problems[code] += count }
             for (reason, count) in other.failedHandshakes.enumerated() { failedHandshakes[reason] += count }
             connections += other.connections
+            for (state, count) in other.open.enumerated() { open[state] += count }
             aborts += other.aborts
             lag.add(other.lag)
         }
@@ -124,6 +127,16 @@ final class LoopTelemetry {
     func countConnection() { numbers.connections += 1 }
 
     func count(_ failure: HandshakeFailure) { numbers.failedHandshakes[failure.number] += 1 }
+
+    /// Counts a connection in another state.
+    ///
+    /// - Parameters:
+    ///   - old: the state so far; `nil` for one that is new.
+    ///   - new: `nil` for one that has ended.
+    func countConnection(_ old: ConnectionState?, to new: ConnectionState?) {
+        if let old { numbers.open[old.rawValue] -= 1 }
+        if let new { numbers.open[new.rawValue] += 1 }
+    }
 
     /// Counts a problem that answers no request.
     func count(_ problem: Problem) { numbers.problems[Problem.number(ofCode: problem.code)] += 1 }

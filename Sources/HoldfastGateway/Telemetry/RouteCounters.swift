@@ -112,7 +112,7 @@ struct RouteCounters: Sendable {
         after: notStored
     )
 
-    private static let all = [exchanges, hits, forwards, sentBytes, stale, notStored, offlineRefused]
+    static let all = [exchanges, hits, forwards, sentBytes, stale, notStored, offlineRefused]
     private static let width = offlineRefused.end
 
     /// The number of a detail in ``stale``.

@@ -47,7 +47,11 @@ extension GatewayProcess {
                 metricsAddress: metricsAddress,
                 store: store.folder,
                 operations: operations,
-                version: HoldfastCommand.version,
+                build: ProgramBuild(
+                    version: HoldfastCommand.version,
+                    revision: HoldfastCommand.revision,
+                    sqlite: CacheManager.sqliteVersion
+                ),
                 loops: Array(group.makeIterator()),
                 metrics: metrics,
                 logger: logger,

@@ -59,6 +59,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
     /// How long the listeners stay open after the first SIGTERM.
     nonisolated var drainDelay: Duration { current.withLock { $0.settings.drainDelay(start: start) } }
     nonisolated var routedOrigins: [String] { current.withLock { $0.settings.origins } }
+    nonisolated var routeModes: [RouteMode] { current.withLock { $0.settings.routeModes } }
 
     /// Reloads the configuration file. An invalid file is rejected as a whole, and its errors are
     /// logged.

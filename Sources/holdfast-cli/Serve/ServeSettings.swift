@@ -7,6 +7,8 @@ import HoldfastGateway
 struct ServeSettings: Sendable {
     let file: Configuration
     let gateway: GatewayConfiguration
+    /// The routes that have a mode of their own.
+    let routeModes: [RouteMode]
     /// The store's folder.
     let store: String
     /// Neither the command line nor the environment nor the file names the store.
@@ -54,6 +56,10 @@ struct ServeSettings: Sendable {
             routes: named.origin.map { GatewayRoutes(origin: $0) },
             listeners: named.listen.map { .address($0) }
         )
+        let routes = named.origin == nil ? file.routes : []
+        self.routeModes = routes.enumerated().compactMap { index, route in
+            route.mode.map { RouteMode(route: route.name ?? "\(index + 1)", mode: $0) }
+        }
         self.storage = CacheManager.Configuration(file.store)
         self.mode = named.mode ?? file.mode ?? .automatic
         self.threads = named.threads ?? file.threads

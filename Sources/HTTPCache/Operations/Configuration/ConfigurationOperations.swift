@@ -13,6 +13,9 @@ public protocol ConfigurationOperations: Sendable {
     /// The origins that requests can be routed to: `https://a.example`.
     var routedOrigins: [String] { get }
 
+    /// The routes that have a mode of their own, in their order.
+    var routeModes: [RouteMode] { get }
+
     /// Reads the configuration file again and puts it into force, as a whole or not at all.
     ///
     /// - Parameter client: who asked for it, for the log.
@@ -24,6 +27,20 @@ public protocol ConfigurationOperations: Sendable {
     /// - Parameter url: a client's URL, or an origin's.
     /// - Throws: the engine's error if the URL cannot be requested.
     func explain(_ url: TargetURI) async throws -> any Encodable & Sendable
+}
+
+/// A route's own mode. The cache's mode bounds it.
+public struct RouteMode: Sendable, Hashable {
+    /// The route's name, or its number from 1.
+    public var route: String
+    /// The mode of the configuration.
+    public var mode: OfflineMode
+
+    /// A route's mode.
+    public init(route: String, mode: OfflineMode) {
+        self.route = route
+        self.mode = mode
+    }
 }
 
 /// Where a configuration comes from.

@@ -1,0 +1,6 @@
+import GRDBSQLite
+
+extension CacheManager {
+    /// The version of the SQLite library that this process uses: `3.46.1`.
+    public static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
+}
