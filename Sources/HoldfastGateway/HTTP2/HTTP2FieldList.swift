@@ -58,7 +58,8 @@ struct HTTP2FieldList {
     /// The approximate bytes that it takes in memory.
     var cost: Int { bytes.readableBytes + lengths.count * 48 }
 
-    /// The same fields at another time; `nil` if they have no such values.
+    /// The same fields at another time; `nil` if they have no such values. That list has none for a
+    /// third time.
     func at(age: Int64, timeToLive: Int64) -> HTTP2FieldList? {
         guard let oldAge = places.age, let oldTime = places.timeToLive else { return nil }
         var list = self
@@ -67,6 +68,7 @@ struct HTTP2FieldList {
         for (place, text) in changes.sorted(by: { $0.0.lowerBound > $1.0.lowerBound }) {
             list.replace(place, with: text)
         }
+        list.places = TimePlaces()
         return list
     }
 

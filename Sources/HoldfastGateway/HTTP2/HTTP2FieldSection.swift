@@ -122,8 +122,8 @@ private struct Parts {
             host = try Self.authority(field)
         case "cookie":
             // A client may cut it into crumbs. Origins get one field. RFC 9113 §8.2.3
-            if let crumbs = fields[.cookie] {
-                fields[.cookie] = crumbs + "; " + field.value
+            if let place = fields.firstIndex(where: { $0.name == .cookie }) {
+                fields[place] = Self.join(fields[place], field)
                 return
             }
         case let name where Self.connectionFields.contains(name):
@@ -132,6 +132,13 @@ private struct Parts {
             break
         }
         fields.append(field)
+    }
+
+    private static func join(_ cookie: HTTPField, _ crumb: HTTPField) -> HTTPField {
+        let bytes =
+            cookie.withUnsafeBytesOfValue { Array($0) } + Array("; ".utf8)
+            + crumb.withUnsafeBytesOfValue { Array($0) }
+        return HTTPField(name: .cookie, lenientValue: bytes)
     }
 
     func head(endsStream: Bool) throws(MessageRefusal) -> RequestHead {

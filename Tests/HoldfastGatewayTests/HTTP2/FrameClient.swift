@@ -179,7 +179,8 @@ final class FrameClient {
                 response.content += frame.payload
                 if opensWindow, !frame.payload.isEmpty {
                     let count = UInt32(frame.payload.count)
-                    try await send(Self.window(count, on: 0), Self.window(count, on: frame.stream))
+                    // The gateway may have closed behind its last frame.
+                    try? await send(Self.window(count, on: 0), Self.window(count, on: frame.stream))
                 }
             case Frame.reset:
                 response.reset = frame.code

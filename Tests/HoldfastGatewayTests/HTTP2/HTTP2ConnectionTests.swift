@@ -208,12 +208,14 @@ struct HTTP2ConnectionTests {
                     try await client.send(FrameClient.get("/slow", on: 1))
                     await gates.arrival(at: "origin")
                     let stop = Task { await gateway.server.stop() }
-                    let end = await client.frame { $0.type == FrameClient.Frame.goAway }
-                    #expect(end?.code == 0)
                     let ping = try #require(await client.frame { $0.type == FrameClient.Frame.ping })
                     try await client.send(.init(type: FrameClient.Frame.ping, flags: 1, payload: ping.payload))
-                    let last = await client.frame { $0.type == FrameClient.Frame.goAway }
-                    #expect(last.map { FrameClient.number($0.payload) } == 1)
+                    // The first one names no last stream, because more may be on their way.
+                    let ends = [
+                        await client.frame { $0.type == FrameClient.Frame.goAway },
+                        await client.frame { $0.type == FrameClient.Frame.goAway },
+                    ]
+                    #expect(ends.map { $0.map { FrameClient.number($0.payload) } } == [0x7FFF_FFFF, 1])
                     gates.open("origin")
                     #expect(try await client.responses([1])[1]?.text == "ok")
                     #expect(await client.frame() == nil)
