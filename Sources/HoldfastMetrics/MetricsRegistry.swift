@@ -29,7 +29,7 @@ public final class MetricsRegistry: MetricsFactory {
 
     /// The most lines that all series made here may take together.
     public let lineLimit: Int
-    /// The most lines of a scrape, those of collectors included; 12,000 by default. Each is a
+    /// The most lines of a scrape, those of collectors included; 24,000 by default. Each is a
     /// series of Prometheus.
     ///
     /// It is above what a gateway with as many routes and origins as have names of their own can
@@ -55,7 +55,7 @@ public final class MetricsRegistry: MetricsFactory {
     }
 
     /// See ``totalLineLimit``.
-    public static let standardTotalLineLimit = 12_000
+    public static let standardTotalLineLimit = 24_000
 
     /// Asks this collector in each scrape from now on.
     public func add(_ collector: any MetricsCollector) { state.withLock { $0.collectors.append(collector) } }

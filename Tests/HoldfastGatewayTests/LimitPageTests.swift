@@ -39,6 +39,10 @@ struct LimitPageTests {
             "series of /metrics": MetricsRegistry.standardTotalLineLimit,
             "spans that wait to be sent": TracingConfiguration.standardQueueLimit,
             "text in a span": RecordedSpan.textLimit, "series of an origin's durations": OriginTelemetry.share,
+            "requests at a time on a connection of HTTP/2": HTTP2Session.Settings().concurrentStreams,
+            "content of an HTTP/2 request that waits to be read": HTTP2Session.Settings().streamWindow,
+            "patience with a connection of HTTP/2": HTTP2Patience.limit,
+            "least frame of content of HTTP/2": HTTP2Stream.leastFrame,
             "disk": Int(store.budget), "pending writes": store.maximumPendingBytes,
         ]
         let stated = StatedLimit.all.compactMap { limit in limit.value.map { (limit.name, $0) } }

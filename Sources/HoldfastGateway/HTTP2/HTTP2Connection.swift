@@ -262,6 +262,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
             isBusy = true
             goesOn = frames.send()
             isBusy = false
+            if pieceCount == 0 { break }
             putPending()
             output.holdBack()
         }
@@ -452,8 +453,10 @@ extension HTTP2Connection {
             // The fields are complete with the last of these frames.
             if UInt32(frame.type) == NGHTTP2_CONTINUATION.rawValue { spend(.frame) }
         case NGHTTP2_DATA.rawValue:
+            fieldsSince = nil
             if frame.length == 0, flags & NGHTTP2_FLAG_END_STREAM.rawValue == 0 { spend(.frame) }
         default:
+            fieldsSince = nil
             spend(.frame)
         }
     }
@@ -563,6 +566,8 @@ extension HTTP2Connection {
         case NGHTTP2_RST_STREAM.rawValue:
             // A client can make the gateway reset its streams, instead of doing it itself.
             spend(.reset)
+            // The fields of the stream may have been the reason: they are not awaited any more.
+            fieldsSince = nil
         case NGHTTP2_HEADERS.rawValue where endsStream, NGHTTP2_DATA.rawValue where endsStream:
             streams[frame.stream_id]?.discardRest()
         default:

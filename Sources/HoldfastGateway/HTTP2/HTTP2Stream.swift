@@ -180,6 +180,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         if method != .head, bytes.readableBytes > 0 {
             queue.append(bytes)
             queuedCount = bytes.readableBytes
+            movedAt = connection?.now ?? .now()
         }
         begin(head, length: Int64(bytes.readableBytes))
         exchange = nil

@@ -145,7 +145,8 @@ struct AccessLogLineTests {
                 _ = try await gateway.send("\(post)Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
                 _ = try await gateway.send("\(post)Content-Length: 4\r\n\r\nabcd")
             }
-            #expect(lines.map { $0.number("http.request.body.size") } == [5, 4])
+            // Each event loop hands its lines over for itself.
+            #expect(Set(lines.map { $0.number("http.request.body.size") }) == [5, 4])
         }
     }
 

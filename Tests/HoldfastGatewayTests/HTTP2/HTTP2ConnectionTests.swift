@@ -195,6 +195,25 @@ struct HTTP2ConnectionTests {
         }
     }
 
+    @Test("Fields that were refused are not awaited any more") func waitsForNoRefusedFields() async throws {
+        try await RawOrigin.with([.ok("fine")]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { $0.timeouts.head = .milliseconds(40) },
+                { gateway in
+                    try await connect(gateway) { client in
+                        // A name in upper case. RFC 9113 §8.2
+                        try await client.send(FrameClient.get("/a", on: 1, fields: [("A", "b")]))
+                        #expect(try await client.responses([1])[1]?.reset == 1)
+                        try await Task.sleep(for: .milliseconds(200))  // lets time pass
+                        try await client.send(FrameClient.get("/fine", on: 3))
+                        #expect(try await client.responses([3])[3]?.text == "fine")
+                    }
+                }
+            )
+        }
+    }
+
     @Test("The gateway stops: requests under way are finished, and the client learns of the end")
     func drains() async throws {
         let gates = Gates()
