@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-goaccess test-tls test-traces test-switches simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-goaccess test-tls test-traces test-switches h2-cases simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -64,6 +64,9 @@ test-tls: ## Check TLS of a gateway with testssl.sh: no finding above "low"
 
 test-switches: ## Run the gateway's and the layer's tests with the fast parts turned off
 	@scripts/test-switches
+
+h2-cases: ## Play raw frames of HTTP/2 to the built gateway, nginx and HAProxy, and compare
+	@scripts/h2-cases
 
 simulate: ## Run the engine's simulation with SEEDS seeds (200) from FIRST (1) on
 	@scripts/simulate

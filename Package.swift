@@ -342,6 +342,28 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // RFC 9113 and RFC 7541 in raw frames, for the gateway and, by the command, any server:
+        // scripts/h2-cases.
+        .target(
+            name: "HTTP2Cases",
+            dependencies: [nioCore, nioPosix],
+            path: "Tests/HTTP2Cases",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "h2-cases",
+            dependencies: ["HTTP2Cases", nioCore, nioPosix],
+            path: "Tests/HTTP2CasesTool",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTP2ConformanceTests",
+            dependencies: [
+                "HTTP2Cases", "HTTPCacheSemantics", "HTTPCache", "HoldfastGateway", "HoldfastTesting", httpTypes,
+                nioCore, nioPosix, logging,
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HoldfastTestingTests",
             dependencies: [

@@ -205,6 +205,8 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
             abort()
             return connection.eventLoop.makeFailedFuture(CancellationError())
         }
+        // With its last byte, and not with a frame of its own: for that the window may be closed.
+        if content?.rest == 0 { isQueueOver = true }
         if queuedCount == 0 { movedAt = .now() }
         queue.append(piece)
         queuedCount += piece.readableBytes

@@ -109,14 +109,15 @@ struct HTTP2ConnectionTests {
                         try await client.send(.init(type: 0, flags: index == 5 ? 1 : 0, stream: 1, payload: [byte]))
                     }
                     #expect(try await client.responses([1])[1]?.text == "abcdef")
-                    let content = [UInt8](repeating: 0x61, count: 10_000)
+                    let content = [UInt8](repeating: UInt8(ascii: "x"), count: 10_000)
                     try await client.send(
                         FrameClient.request("POST", "/b", on: 3, endsStream: false),
                         .init(type: 0, stream: 3, payload: content),
                         .init(type: 0, flags: 1, stream: 3)
                     )
                     let text = try await client.responses([3])[3]?.text
-                    #expect(text?.contains(String(repeating: "a", count: 10_000)) == true)
+                    // The origin shows its chunks, as many as there were pieces.
+                    #expect(text?.count { $0 == "x" } == 10_000)
                 }
                 // Content without a length goes on in chunks.
                 #expect(origin.requests.map(\.text)[1].lowercased().contains("transfer-encoding: chunked"))
