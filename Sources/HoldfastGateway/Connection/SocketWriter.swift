@@ -21,6 +21,8 @@ final class SocketWriter {
 
     /// `nil` if the channel has no socket, or handlers that change the bytes.
     private var socket: (any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>)?
+    /// Whether bytes pass in parts of the size of a record of TLS.
+    private var isCut = false
     private var pending: [ByteBuffer] = []
     /// The array of the last flush, for its memory.
     private var emptied: [ByteBuffer] = []
@@ -32,6 +34,7 @@ final class SocketWriter {
     /// - Parameter isDirect: whether the bytes are sent as they are put.
     func open(_ channel: any Channel, isDirect: Bool = true) {
         socket = isDirect && EnvironmentSwitch.socketWriter.isOn ? channel.socket : nil
+        isCut = !isDirect
     }
 
     /// Releases everything.
@@ -49,7 +52,7 @@ final class SocketWriter {
 
     func flush(_ context: ChannelHandlerContext) {
         guard !pending.isEmpty else { return }
-        guard socket != nil else { return passAll(to: context) }
+        if isCut { return passAll(to: context) }
         // Moved away before anything is written: a handler that is told of the connection's end may
         // flush again.
         var bytes = emptied
