@@ -243,8 +243,9 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         } catch {
             return context.close(promise: nil)
         }
-        let isReading = readAt != nil
+        let (isReading, isDraining) = (readAt != nil, machine.isDraining)
         pipeline.removeHandler(context: context, promise: nil)
+        if isDraining { connection.drain() }
         connection.receive(bytes)
         // Otherwise the end of the reading comes to it by itself.
         if !isReading { connection.endReading() }

@@ -228,7 +228,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         let open = streams
         streams = [:]
         hotStreams = [:]
-        for stream in open.values { _ = stream.close() }
+        for stream in open.values { stream.close() }
     }
 
     private func read() {
@@ -405,7 +405,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     /// Whether the client may have begun requests that have not come yet.
     private var isAwaitingPing = false
 
-    private func drain() {
+    /// The gateway stops.
+    func drain() {
         guard !isDraining else { return }
         isDraining = true
         isAwaitingPing = true
@@ -452,6 +453,9 @@ extension HTTP2Connection {
             if fieldsSince == nil { fieldsSince = now }
             // The fields are complete with the last of these frames.
             if UInt32(frame.type) == NGHTTP2_CONTINUATION.rawValue { spend(.frame) }
+        case NGHTTP2_RST_STREAM.rawValue:
+            fieldsSince = nil
+            spend(streams[frame.stream_id]?.exchange == nil ? .frame : .reset)
         case NGHTTP2_DATA.rawValue:
             fieldsSince = nil
             if frame.length == 0, flags & NGHTTP2_FLAG_END_STREAM.rawValue == 0 { spend(.frame) }
@@ -516,7 +520,10 @@ extension HTTP2Connection {
     ///
     /// - Returns: whether it did.
     private func respondHot(_ id: Int32, _ key: ByteBuffer, _ hash: Int, _ frames: HTTP2Session) -> Bool {
-        guard let response = session.hot.response(to: key, hash: hash) else { return false }
+        // A stream without an object has no time of its own, so its client must take all of the
+        // content at once.
+        guard let response = session.hot.response(to: key, hash: hash), response.contentLength <= frames.window(of: id)
+        else { return false }
         guard let fields = response.fields(at: service.engine.now, service.engine) else {
             session.hot.forget(response)
             return false
@@ -560,28 +567,28 @@ extension HTTP2Connection {
     }
 
     /// A frame was sent.
-    func sent(_ frame: nghttp2_frame_hd) {
-        let endsStream = UInt32(frame.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
-        switch UInt32(frame.type) {
+    func sent(_ frame: nghttp2_frame) {
+        let endsStream = UInt32(frame.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
+        switch UInt32(frame.hd.type) {
         case NGHTTP2_RST_STREAM.rawValue:
-            // A client can make the gateway reset its streams, instead of doing it itself.
-            spend(.reset)
             // The fields of the stream may have been the reason: they are not awaited any more.
             fieldsSince = nil
+            switch frame.rst_stream.error_code {
+            // A response that broke off, or one that needs no more of its request.
+            case NGHTTP2_INTERNAL_ERROR.rawValue, NGHTTP2_NO_ERROR.rawValue: break
+            // A client can make the gateway reset its streams, instead of doing it itself.
+            default: spend(.reset)
+            }
         case NGHTTP2_HEADERS.rawValue where endsStream, NGHTTP2_DATA.rawValue where endsStream:
-            streams[frame.stream_id]?.discardRest()
+            streams[frame.hd.stream_id]?.discardRest()
         default:
             break
         }
     }
 
     /// A stream is over.
-    ///
-    /// - Parameter isComplete: whether both sides have sent all.
-    func close(_ id: Int32, isComplete: Bool) {
-        if hotStreams.removeValue(forKey: id) == nil, let stream = streams.removeValue(forKey: id) {
-            if stream.close(), !isComplete { spend(.reset) }
-        }
+    func close(_ id: Int32) {
+        if hotStreams.removeValue(forKey: id) == nil { streams.removeValue(forKey: id)?.close() }
         if isIdle { idleSince = now }
         if streams.isEmpty, case .open = state { enter(.idle) }
     }

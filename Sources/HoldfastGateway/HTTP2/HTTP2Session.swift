@@ -109,6 +109,9 @@ final class HTTP2Session {
         }
     }
 
+    /// Bytes of content that the client takes of a stream, whatever it takes of the others.
+    func window(of id: Int32) -> Int { Int(nghttp2_session_get_stream_remote_window_size(session, id)) }
+
     /// How much content of a response from memory was sent; `nil` for any other stream. nghttp2
     /// keeps it in place of a pointer, which is never 0.
     fileprivate func hotPlace(of id: Int32) -> Int? {
@@ -232,8 +235,8 @@ extension HTTP2Session {
             HTTP2Session.user(data)?.takeContent(UnsafeBufferPointer(start: bytes, count: count), of: id)
             return HTTP2Session.goesOn
         }
-        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, code, data in
-            HTTP2Session.user(data)?.close(id, isComplete: code == NGHTTP2_NO_ERROR.rawValue)
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, _, data in
+            HTTP2Session.user(data)?.close(id)
             return HTTP2Session.goesOn
         }
     }
@@ -272,7 +275,7 @@ extension HTTP2Session {
             return isSent ? HTTP2Session.goesOn : HTTP2Session.waits
         }
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, data in
-            if let frame { HTTP2Session.user(data)?.sent(frame.pointee.hd) }
+            if let frame { HTTP2Session.user(data)?.sent(frame.pointee) }
             return HTTP2Session.goesOn
         }
     }

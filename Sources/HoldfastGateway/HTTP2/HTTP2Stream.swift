@@ -284,19 +284,15 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     }
 
     /// The stream is over.
-    ///
-    /// - Returns: whether its exchange was not.
-    func close() -> Bool {
+    func close() {
         // Content that was not read must not keep the window of the connection closed.
         connection?.consume(received.readableBytes)
         connection = nil
-        let exchange = exchange.take()
-        exchange?.cancel()
+        exchange.take()?.cancel()
         wanted.take()?.fail(CancellationError())
         room.take()?.fail(CancellationError())
         queue.removeAll()
         queuedCount = 0
         received = ByteBuffer()
-        return exchange != nil
     }
 }

@@ -181,6 +181,51 @@ struct HTTP2ConnectionTests {
         }
     }
 
+    @Test("Responses that break off are not the client's fault, however many") func blamesNoClientForItsOrigin()
+        async throws
+    {
+        let broken = Array("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345".utf8)
+        let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
+            request.text.hasPrefix("GET /fine") ? .ok("fine") : .respondAndClose(broken)
+        }
+        try await RawOrigin.with(respond: respond) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await connect(gateway) { client in
+                    // More than would use all patience up.
+                    for number in 0..<(HTTP2Patience.limit / HTTP2Patience.Cost.reset.rawValue + 50) {
+                        let stream = UInt32(number * 2 + 1)
+                        try await client.send(FrameClient.get("/\(number)", on: stream))
+                        let response = try #require(try await client.responses([stream])[stream])
+                        #expect(response.reset == 2 || response.status >= 500)
+                    }
+                    try await client.send(FrameClient.get("/fine", on: 9001))
+                    #expect(try await client.responses([9001])[9001]?.text == "fine")
+                }
+            }
+        }
+    }
+
+    @Test("The preface comes when the gateway stops already") func drainsFromTheBeginning() async throws {
+        try await RawOrigin.with([.ok("fine")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { raw in
+                    let client = FrameClient(raw)
+                    // The connection is accepted, and its protocol is not known yet.
+                    try await client.send(Array(FrameClient.preface.prefix(1)))
+                    while gateway.server.connectionCount == 0 { await Task.yield() }
+                    let stop = Task { await gateway.server.stop() }
+                    while !gateway.server.isStopping { await Task.yield() }
+                    let rest = FrameClient.beginning().dropFirst() + FrameClient.get("/fine", on: 1).bytes
+                    try await client.send(Array(rest))
+                    #expect(try await client.responses([1])[1]?.text == "fine")
+                    let end = await client.frame { $0.type == FrameClient.Frame.goAway }
+                    #expect(end?.code == 0)
+                    await stop.value
+                }
+            }
+        }
+    }
+
     @Test("Invalid requests get their status, and the connection goes on") func refusesInvalidRequests() async throws {
         try await RawOrigin.with([.ok("fine")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
