@@ -79,7 +79,10 @@ let package = Package(
         ),
         .target(
             name: "HoldfastTracing",
-            dependencies: [asyncHTTPClient, coreMetrics, instrumentation, logging, nioCore, nioHTTP1, tracing],
+            dependencies: [
+                "HTTPCacheSemantics", asyncHTTPClient, coreMetrics, instrumentation, logging, nioCore, nioHTTP1,
+                tracing,
+            ],
             swiftSettings: settings
         ),
         .target(name: "HoldfastMetrics", dependencies: [coreMetrics], swiftSettings: settings),

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import CoreMetrics
+import HTTPCacheSemantics
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -33,6 +34,8 @@ final class SpanExporter: Sendable {
 
     /// The most times that a batch is sent.
     static let tryLimit = 5
+    /// The longest time for which a collector is left alone because it asks for that.
+    private static let longestRest = Duration.seconds(300)
     /// The longest wait before a batch is sent again, unless the collector asks for more.
     private static let longestWait = Duration.seconds(30)
     /// The time for what waits at the end, and then for closing connections.
@@ -205,8 +208,9 @@ final class SpanExporter: Sendable {
         switch response.status.code {
         case 200...299: return
         case 429, 502, 503, 504:
-            let now = Int64(DefaultTracerClock.now.nanosecondsSinceEpoch / 1_000_000_000)
+            let now = Timestamp(milliseconds: Int64(DefaultTracerClock.now.nanosecondsSinceEpoch / 1_000_000))
             let after = response.headers.first(name: "Retry-After").flatMap { RetryAfter.wait($0, at: now) }
+                .map { min($0, Self.longestRest) }
             state.withLock { state in state.notBefore = after.map { .now + $0 } }
             throw Failure(reason: "status \(response.status.code)", mayRetry: true, after: after)
         default: throw Failure(reason: "status \(response.status.code)")

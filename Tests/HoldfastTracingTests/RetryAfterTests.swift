@@ -7,22 +7,6 @@ import Tracing
 
 /// A collector that wants to be left alone.
 @Suite(.timeLimit(.minutes(20))) struct RetryAfterTests {
-    /// 1994-11-06 08:49:37
-    private static let now: Int64 = 784_111_777
-
-    static let values: [(String, Int64?)] = [
-        ("0", 0), ("7", 7), ("300", 300), ("301", 300), ("99999999999999999999", 300), ("", nil), ("-1", nil),
-        ("1.5", nil),
-        ("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("Sun, 06 Nov 1994 08:50:39 GMT", 62),
-        ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("Mon, 29 Feb 2096 00:00:00 GMT", 300),
-        ("Sun, 06 Nov 1994 08:49:37", nil), ("Sun, 6 Nov 1994 08:49:37 GMT", nil),
-        ("Sun, 06 Nov 1994 24:00:00 GMT", nil), ("Sun, 06 nov 1994 08:49:37 GMT", nil), ("soon", nil),
-    ]
-
-    @Test(arguments: values) func itIsANumberOrADate(_ value: String, _ seconds: Int64?) {
-        #expect(RetryAfter.wait(value, at: Self.now) == seconds.map { .seconds($0) })
-    }
-
     private static func date(inAnHour: Bool) -> String { inAnHour ? "Thu, 01 Jan 2998 00:00:00 GMT" : "3600" }
 
     /// Spans that come after the refused batch wait, too.

@@ -120,7 +120,10 @@ let package = Package(
         .target(name: "LocalSockets", swiftSettings: settings),
         .target(
             name: "HoldfastTracing",
-            dependencies: [asyncHTTPClient, coreMetrics, instrumentation, logging, nioCore, nioHTTP1, tracing],
+            dependencies: [
+                "HTTPCacheSemantics", asyncHTTPClient, coreMetrics, instrumentation, logging, nioCore, nioHTTP1,
+                tracing,
+            ],
             swiftSettings: settings
         ),
         .testTarget(

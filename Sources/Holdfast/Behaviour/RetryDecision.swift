@@ -62,15 +62,8 @@ extension TransportError.Code {
 }
 
 extension HTTPFields {
-    /// How long the origin asks to wait, in seconds or until a date; `nil` if the field is missing
-    /// or malformed. RFC 9110 §10.2.3
+    /// How long the origin asks to wait; `nil` if the field is missing or malformed.
     fileprivate func retryAfter(now: Timestamp) -> Duration? {
-        guard let value = self[values: .retryAfter].first else { return nil }
-        if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-            // A number of more digits than an integer holds is still a long time.
-            return .seconds(Swift.min(Int64(value) ?? .max, 1 << 31))
-        }
-        guard let instant = HTTPDate.parse(value, reference: now) else { return nil }
-        return .milliseconds(Swift.max(0, instant.milliseconds(since: now)))
+        self[values: .retryAfter].first.flatMap { RetryAfter.wait($0, at: now) }
     }
 }

@@ -1,0 +1,13 @@
+/// Reads `Retry-After`. RFC 9110 §10.2.3
+package enum RetryAfter {
+    /// How long a response asks to wait, at most 2³¹ seconds: a number of seconds, or the time up
+    /// to a date; `nil` if the value is neither.
+    package static func wait(_ value: String, at now: Timestamp) -> Duration? {
+        if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+            // A number of more digits than an integer holds is still a long time.
+            return .seconds(min(Int64(value) ?? .max, 1 << 31))
+        }
+        guard let instant = HTTPDate.parse(value, reference: now) else { return nil }
+        return .milliseconds(max(0, instant.milliseconds(since: now)))
+    }
+}
