@@ -7,7 +7,7 @@
 #                  this date
 # --quick          one short round of everything: shows only that it runs
 # --only REGEX     cases by name: hit_1k, hit_100k, hit_disk, miss, collapsing, slow_origin, idle,
-#                  flood, purge, offline
+#                  flood, purge, offline; of TLS and HTTP/2 h1_tls, h2c, h2_tls, handshake, idle_tls
 # --rounds N       runs of each server, in turn: 5 by default
 # --seconds N      length of each run: 3 by default
 # --connections N  connections of wrk: 64 by default
@@ -66,6 +66,8 @@ need() {
 # Servers are in /usr/sbin, which is not in every user's PATH.
 PATH=$PATH:/usr/sbin:/sbin
 need wrk wrk
+need h2load nghttp2-client
+need openssl openssl
 need taskset util-linux
 # The origin is nginx too.
 need nginx nginx-light

@@ -19,7 +19,7 @@ from processes import free_port
 from results import ratio
 from slow_origin import body_of
 
-MIB = 1 << 20
+KIB, MIB = 1 << 10, 1 << 20
 
 
 class Cases:
@@ -49,16 +49,16 @@ class Cases:
         self.running.append(server)
         return server.start()
 
-    def peers(self, origin):
-        names = [name for name in servers.PEERS if name in self.options.peers]
-        return [self.start(servers.MAKERS[name](self.folder, origin.port)) for name in names]
+    def peers(self, origin, names=servers.PEERS, **options):
+        names = [name for name in names if name in self.options.peers]
+        return [self.start(servers.MAKERS[name](self.folder, origin.port, **options)) for name in names]
 
     def ours(self, origin, **options):
         return self.start(servers.holdfast(self.folder, self.options.binary[0], origin.port, **options))
 
     # MARK: Throughput
 
-    def in_turn(self, section, all_servers, options_of, origin, length, hits):
+    def in_turn(self, section, all_servers, options_of, origin, length, hits, tool=load.wrk):
         """Runs rounds in which each server takes its turn; returns the reports by server.
 
         Bodies must have that length. If all requests must be hits, the origin must get none.
@@ -66,12 +66,12 @@ class Cases:
         reports = {server.name: [] for server in all_servers}
         # Warm up: sockets, threads and tiers.
         for server in all_servers:
-            load.wrk(server, **options_of(1))
+            tool(server, **options_of(1))
         for number in range(self.options.rounds):
             # In turn first and last, so that no server profits from its place.
             for server in all_servers if number % 2 == 0 else reversed(all_servers):
                 before = load.count_at(origin)
-                report = load.wrk(server, **options_of(self.options.seconds))
+                report = tool(server, **options_of(self.options.seconds))
                 reports[server.name].append(report)
                 if report["bytes"] < 0.98 * length * report["requests"]:
                     raise Failure(f"'{server.name}' sent {report['bytes']:,.0f} bytes in {report['requests']} responses, less than {length} each.")
@@ -381,12 +381,12 @@ async def read_response(reader):
     return head, await reader.readexactly(length)
 
 
-async def stay(port, target, count, measure):
+async def stay(port, target, count, measure, **options):
     """Opens all connections, sends one request on each, and measures while all are open."""
     writers = []
     try:
         for _ in range(0, count, 200):
-            pairs = await asyncio.gather(*[asyncio.open_connection("127.0.0.1", port, limit=4096) for _ in range(min(200, count - len(writers)))])
+            pairs = await asyncio.gather(*[asyncio.open_connection("127.0.0.1", port, limit=4096, **options) for _ in range(min(200, count - len(writers)))])
             for reader, writer in pairs:
                 writer.write(f"GET {target} HTTP/1.1\r\nHost: idle.test\r\n\r\n".encode())
                 head, _ = await read_response(reader)

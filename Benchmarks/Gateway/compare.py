@@ -8,9 +8,9 @@ import sys
 
 import results
 import servers
-from cases import Cases
 from load import Failure
 from programs import Programs
+from protocols import Protocols
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import sections  # noqa: E402
@@ -43,7 +43,7 @@ def main():
     # So that every started process is stopped, however this ends.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     found = results.Results()
-    cases = Programs(options, found) if options.compares else Cases(options, found)
+    cases = Programs(options, found) if options.compares else Protocols(options, found)
     loads, failures = [os.getloadavg()[0]], []
     for name in cases.NAMES:
         if not re.search(options.only, name):
@@ -57,7 +57,7 @@ def main():
         loads.append(os.getloadavg()[0])
     results.print_tables(found)
     if options.write:
-        versions = {name: servers.version(name) for name in [*options.peers, "wrk"]}
+        versions = {name: servers.version(name) for name in [*options.peers, "wrk", "h2load"]}
         sections.replace(results.HEADING, results.markdown(found, options, versions, loads))
         print("\nWritten to Benchmarks/RESULTS.md")
     if found.missed:

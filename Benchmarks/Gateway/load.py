@@ -16,15 +16,18 @@ class Failure(Exception):
     """A response was wrong, so no figure is worth anything."""
 
 
-def start_wrk(port, target="/", seconds=3, connections=64, script=None, arguments=()):
+def start_wrk(port, target="/", seconds=3, connections=64, script=None, arguments=(), scheme="http", fields=()):
     """Starts wrk on the core of the load."""
     command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t", "1", "-c", str(connections), "-d", f"{seconds}s", "--latency", "--timeout", "10s"]
     if script:
         command += ["-s", os.path.join(HERE, script)]
-    command += [f"http://127.0.0.1:{port}{target}"]
+    for field in fields:
+        command += ["-H", field]
+    command += [f"{scheme}://127.0.0.1:{port}{target}"]
     if script:
         command += ["--", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    environment = {**os.environ, "OPENSSL_CONF": os.path.join(HERE, "openssl.cnf")}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
 
 
 def report_of(process):
@@ -51,12 +54,37 @@ def report_of(process):
     }
 
 
-def wrk(server, **options):
+def wrk(server, listener="port", **options):
     """Runs wrk against a server, and adds its processor time for each request, in seconds."""
     before = server.processor_time()
-    report = report_of(start_wrk(server.port, **options))
+    report = report_of(start_wrk(getattr(server, listener), **options))
     report["processor"] = (server.processor_time() - before) / report["requests"]
     return report
+
+
+def h2load(server, listener, target, seconds, connections, streams=1, protocol="h2"):
+    """The same with h2load, for HTTP/2 and TLS. It reports no percentiles.
+
+    A request that failed, or a status that is no success, is a failure.
+    """
+    scheme = "https" if listener == "tls_port" else "http"
+    command = ["taskset", "-c", str(LOAD_CORE), "h2load", "-t", "1", "-c", str(connections), "-m", str(streams), "-D", str(seconds)]
+    command += ["--h1"] if protocol == "http/1.1" else []
+    command += [f"{scheme}://127.0.0.1:{getattr(server, listener)}{target}"]
+    before = server.processor_time()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    processor, text = server.processor_time() - before, done.stdout
+    counted = re.search(r"(\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout", text)
+    statuses = re.search(r"status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx", text)
+    data = re.search(r"\((\d+)\) data", text)
+    if done.returncode != 0 or not counted or not statuses or not data or int(counted[1]) == 0:
+        raise Failure(f"h2load made no requests:\n{text}")
+    if any(int(number) for number in [*counted.groups()[1:], *statuses.groups()[1:]]):
+        raise Failure(f"h2load met errors: {counted[0]}; {statuses[0]}")
+    if scheme == "https" and f"Application protocol: {protocol}" not in text:
+        raise Failure(f"'{server.name}' does not speak {protocol}:\n{text}")
+    requests = int(counted[1])
+    return {"requests": requests, "bytes": int(data[1]), "rate": requests / seconds, "processor": processor / requests}
 
 
 def get(port, target, fields=None, connection=None, timeout=20):

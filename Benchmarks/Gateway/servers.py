@@ -5,6 +5,7 @@ Each has one worker, no access log, and keeps connections.
 
 import os
 import subprocess
+from dataclasses import dataclass
 
 from processes import Server, free_port
 
@@ -26,6 +27,34 @@ def made(*parts):
     path = os.path.join(*parts)
     os.makedirs(path, exist_ok=True)
     return path
+
+
+@dataclass
+class Secure:
+    """The files of a server's certificate."""
+
+    chain: str
+    key: str
+    # Both in one file, as HAProxy wants them.
+    both: str
+
+
+def secure(folder):
+    """A certificate for ECDSA (P-256), which every server uses."""
+    folder = made(folder, "tls")
+    chain, key = os.path.join(folder, "chain.pem"), os.path.join(folder, "key.pem")
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    command = ["openssl", "req", "-x509", "-nodes", *curve, *names, "-days", "2", "-keyout", key, "-out", chain]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(chain) as first, open(key) as second:
+        return Secure(chain, key, written(folder, "both.pem", first.read() + second.read()))
+
+
+def add_ports(server, tls_port, h2c_port):
+    """The ports for TLS, and for HTTP/2 without it."""
+    server.tls_port, server.h2c_port = tls_port, h2c_port
+    return server
 
 
 # MARK: The origin
@@ -73,12 +102,16 @@ def slow_origin(folder, port=None):
 # MARK: The gateway
 
 
-def holdfast(folder, binary, origin_port, slow_port=None, memory="256 MiB", budget="2 GiB", extra="", port=None):
+def holdfast(folder, binary, origin_port, slow_port=None, memory="256 MiB", budget="2 GiB", extra="", port=None, tls=None):
     """The release build on one loop."""
-    folder, port = made(folder, "holdfast"), port or free_port()
+    folder, port, tls_port = made(folder, "holdfast"), port or free_port(), free_port()
+    listeners = [f"{{address: '127.0.0.1:{port}'}}"]
+    if tls:
+        certificate = f"{{name: main, chain: '{tls.chain}', key: '{tls.key}'}}"
+        listeners.append(f"{{address: '127.0.0.1:{tls_port}', tls: {{certificates: [{certificate}]}}}}")
     slow = f"  - {{name: slow, path: /slow, origin: 'http://127.0.0.1:{slow_port}'}}\n" if slow_port else ""
     text = f"""version: 1
-listen: 127.0.0.1:{port}
+listen: [{", ".join(listeners)}]
 store: {{path: '{folder}/store', memory: {memory}, budget: {budget}}}
 limits: {{connections: {CONNECTIONS}}}
 {extra}
@@ -88,45 +121,54 @@ routes:
     command = [binary, "serve", "--config", written(folder, "holdfast.yaml", text), "--threads", "1"]
     server = Server("holdfast", command, port, SERVER_CORE, os.path.join(folder, "log"))
     server.store = os.path.join(folder, "store")
-    return server
+    # It tells HTTP/2 by its first bytes.
+    return add_ports(server, tls_port, port)
 
 
 # MARK: The peers
 
 
-def nginx(folder, origin_port):
+def nginx(folder, origin_port, tls=None):
     """nginx with its cache in files, the only kind that it has; /pass/ bypasses the cache.
 
     Without 'tcp_nopush': on the loopback, with its large segments, that option makes each 100 KiB
-    wait 40 ms for an acknowledgement.
+    wait 40 ms for an acknowledgement. With HTTP/2 'sendfile' would make it slower: it sends small
+    pieces.
     """
-    folder, port = made(folder, "nginx"), free_port()
+    folder, port, tls_port, h2c_port = made(folder, "nginx"), free_port(), free_port(), free_port()
+    more = f"""
+        listen 127.0.0.1:{tls_port} ssl http2 backlog=4096; ssl_certificate {tls.chain}; ssl_certificate_key {tls.key};
+        ssl_protocols TLSv1.2 TLSv1.3;
+        listen 127.0.0.1:{h2c_port} http2 backlog=4096;""" if tls else ""
     proxy = 'proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";'
     text = f"""
 daemon off; user root; worker_processes 1; pid {folder}/pid; error_log {folder}/errors crit;
 worker_rlimit_nofile {CONNECTIONS + 3000};
 events {{ worker_connections {CONNECTIONS}; }}
 http {{
-    access_log off; sendfile on; tcp_nodelay on;
+    access_log off; sendfile {"off" if tls else "on"}; tcp_nodelay on;
     keepalive_requests {ENDLESS}; keepalive_timeout 300s;
     open_file_cache max=20000 inactive=300s; open_file_cache_valid 300s;
     client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3; uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5;
     proxy_cache_path {folder}/cache levels=1:2 keys_zone=hot:64m max_size=2g inactive=60m use_temp_path=off;
     upstream origin {{ server 127.0.0.1:{origin_port}; keepalive 64; keepalive_requests {ENDLESS}; keepalive_timeout 300s; }}
     server {{
-        listen 127.0.0.1:{port} backlog=4096;
+        listen 127.0.0.1:{port} backlog=4096;{more}
         location / {{ {proxy} proxy_cache hot; proxy_cache_lock on; }}
         location /pass/ {{ {proxy} }}
     }}
 }}
 """
     command = ["nginx", "-c", written(folder, "nginx.conf", text), "-p", folder]
-    return Server("nginx", command, port, SERVER_CORE, os.path.join(folder, "log"))
+    return add_ports(Server("nginx", command, port, SERVER_CORE, os.path.join(folder, "log")), tls_port, h2c_port)
 
 
-def haproxy(folder, origin_port):
+def haproxy(folder, origin_port, tls=None):
     """HAProxy, whose cache is in memory, and accepts only small objects by default."""
-    folder, port = made(folder, "haproxy"), free_port()
+    folder, port, tls_port, h2c_port = made(folder, "haproxy"), free_port(), free_port(), free_port()
+    more = f"""
+    bind 127.0.0.1:{tls_port} backlog 4096 ssl crt {tls.both} alpn h2,http/1.1
+    bind 127.0.0.1:{h2c_port} backlog 4096 proto h2""" if tls else ""
     text = f"""
 global
     nbthread 1
@@ -144,7 +186,7 @@ defaults
     timeout server 60s
     timeout connect 10s
 frontend in
-    bind 127.0.0.1:{port} backlog 4096
+    bind 127.0.0.1:{port} backlog 4096{more}
     http-request cache-use hot if !{{ path_beg /pass/ }}
     http-response cache-store hot
     default_backend origin
@@ -152,7 +194,7 @@ backend origin
     server origin 127.0.0.1:{origin_port}
 """
     command = ["haproxy", "-db", "-f", written(folder, "haproxy.cfg", text)]
-    return Server("haproxy", command, port, SERVER_CORE, os.path.join(folder, "log"))
+    return add_ports(Server("haproxy", command, port, SERVER_CORE, os.path.join(folder, "log")), tls_port, h2c_port)
 
 
 def varnish(folder, origin_port):
@@ -222,6 +264,7 @@ def version(name):
         "varnish": ["varnishd", "-V"],
         "trafficserver": ["traffic_server", "--version"],
         "wrk": ["wrk", "-v"],
+        "h2load": ["h2load", "--version"],
     }[name]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     numbers = [word.strip("(),").rpartition("/")[2].removeprefix("varnish-") for word in done.stdout.split()]

@@ -236,6 +236,8 @@ public final class GatewayServer: Service {
         var isLocal = false
         /// `nil`: without TLS.
         var tls: ListenerTLS?
+
+        var acceptsHTTP2: Bool { tls?.acceptsHTTP2 ?? true }
     }
 
     /// - Parameters:
@@ -285,7 +287,13 @@ public final class GatewayServer: Service {
                         )
                     }
                     let handshake = HandshakeHandler(service.configuration.timeouts, telemetry, service.logger) {
-                        ConnectionHandler(service: service, client: client, loop: loop, tls: tls)
+                        ConnectionHandler(
+                            service: service,
+                            client: client,
+                            loop: loop,
+                            tls: tls,
+                            acceptsHTTP2: kind.acceptsHTTP2
+                        )
                     }
                     try ListenerTLS.limitReads(of: channel)
                     try channel.pipeline.syncOperations.addHandlers(tls, handshake)

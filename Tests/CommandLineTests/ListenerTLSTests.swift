@@ -94,6 +94,27 @@ struct ListenerTLSTests {
         }
     }
 
+    @Test(
+        "'alpn' chooses the protocols that clients are offered",
+        arguments: [
+            ("", "2"), (", alpn: [http/1.1]", "1.1"), (", alpn: [http/1.1, h2]", "1.1"),
+        ]
+    )
+    func offersProtocols(_ setting: String, _ version: String) async throws {
+        try await withFolder { folder in
+            let text = try String(contentsOfFile: folder.file, encoding: .utf8)
+            let changed = text.replacingOccurrences(of: "key: main.key}]", with: "key: main.key}]\(setting)")
+            try Data(changed.utf8).write(to: URL(fileURLWithPath: folder.file))
+            let ending = try await RunningServer.with(["--config", folder.file]) { server in
+                let more = ["--output", "/dev/null", "--write-out", "%{http_version}"]
+                let outcome = try await Self.curl(folder.path, trusting: "main", server.port, more)
+                #expect(outcome.output == Data(version.utf8), "\(outcome.error)")
+                server.signal(SIGTERM)
+            }
+            #expect(ending.status == 0)
+        }
+    }
+
     @Test("'check' reads the certificates: errors end it with status 1, and warnings do not") func checks() async throws
     {
         try await withFolder { folder in

@@ -11,11 +11,12 @@ import Testing
 
     @Test func everySettingIsRead() throws {
         let text =
-            "{certificates: [\(Self.one), {name: b, chain: b.pem, key: b.key}], min: 1.3, client: {ca: ca.pem, certificate: optional}}"
+            "{certificates: [\(Self.one), {name: b, chain: b.pem, key: b.key}], min: 1.3, alpn: [http/1.1], client: {ca: ca.pem, certificate: optional}}"
         var configuration = try Self.configuration(text)
         let tls = try #require(configuration.listeners[1].tls)
         #expect(configuration.listeners[0].tls == nil)
         #expect(tls.certificates.map(\.name) == ["a", "b"] && tls.minimum == .tls13)
+        #expect(tls.protocols == [.http11])
         #expect(tls.client == .init(roots: "ca.pem", demand: .optional))
         // The value that is shown can be read, as YAML and as part of JSON.
         let shown = try #require(configuration.effective.settings.first { $0.name == "listen" }?.value)
@@ -30,7 +31,7 @@ import Testing
         let tls = try #require(
             try Self.configuration("{certificates: [\(Self.one)], client: {ca: c}}").listeners[1].tls
         )
-        #expect(tls.minimum == .tls12 && tls.client?.demand == .required)
+        #expect(tls.minimum == .tls12 && tls.protocols == [.http2, .http11] && tls.client?.demand == .required)
     }
 
     @Test func jsonIsReadToo() throws {
@@ -44,7 +45,7 @@ import Testing
 
     @Test(arguments: [
         ("{}", "TLS needs 'certificates': a list of '{name, chain, key}'."),
-        ("a.pem", "Expected settings of TLS (certificates, min, client), not 'a.pem'."),
+        ("a.pem", "Expected settings of TLS (certificates, min, alpn, client), not 'a.pem'."),
         ("{certificates: []}", "Expected a list of '{name, chain, key}', not a list."),
         ("{certificates: [{name: a, chain: b}]}", "A certificate needs 'key'."),
         ("{certificates: [{key: a}]}", "A certificate needs 'name' and 'chain'."),
@@ -55,7 +56,14 @@ import Testing
         ("{certificates: [\(one), \(one)]}", "Two certificates are named 'a'."),
         ("{certificates: [{name: a b, chain: b, key: c}]}", "'a b' is no name of a certificate"),
         ("{certificates: [\(one)], min: 1.1}", "Expected 1.2 or 1.3, not '1.1'."),
-        ("{certificates: [\(one)], alpn: [h2]}", "'alpn' is not known. Known are 'certificates', 'min', 'client'."),
+        (
+            "{certificates: [\(one)], ocsp: on}",
+            "'ocsp' is not known. Known are 'certificates', 'min', 'alpn', 'client'."
+        ),
+        ("{certificates: [\(one)], alpn: [h2]}", "'alpn' needs 'http/1.1'"),
+        ("{certificates: [\(one)], alpn: h2}", "Expected a list such as '[h2, http/1.1]', not 'h2'."),
+        ("{certificates: [\(one)], alpn: [h2, h2, http/1.1]}", "'h2' stands there twice."),
+        ("{certificates: [\(one)], alpn: [h3, http/1.1]}", "Expected h2 or http/1.1, not 'h3'."),
         ("{certificates: [\(one)], client: {certificate: required}}", "Certificates of clients need 'ca'"),
         (
             "{certificates: [\(one)], client: {ca: c, certificate: maybe}}",

@@ -6,6 +6,8 @@ extension Configuration {
         public var certificates: [Certificate]
         /// `min`: the least version that clients may speak.
         public var minimum = Version.tls12
+        /// `alpn`: the protocols above TLS, the preferred one first. HTTP/1.1 is always among them.
+        public var protocols = ApplicationProtocol.allCases
         /// `client`: certificates of clients. `nil`: none is asked for.
         public var client: Client?
 
@@ -18,6 +20,9 @@ extension Configuration {
         var text: String {
             var parts = ["certificates: [\(certificates.map(\.text).joined(separator: ", "))]"]
             if minimum != .tls12 { parts.append("min: \(minimum.rawValue)") }
+            if protocols != ApplicationProtocol.allCases {
+                parts.append("alpn: [\(protocols.map(\.rawValue).joined(separator: ", "))]")
+            }
             if let client { parts.append("client: \(client.text)") }
             return "{\(parts.joined(separator: ", "))}"
         }
@@ -51,6 +56,14 @@ extension Configuration.TLS {
         case tls12 = "1.2"
         /// RFC 8446
         case tls13 = "1.3"
+    }
+
+    /// A protocol above TLS, by its name in the handshake. RFC 7301
+    public enum ApplicationProtocol: String, Sendable, Hashable, CaseIterable {
+        /// RFC 9113
+        case http2 = "h2"
+        /// RFC 9112
+        case http11 = "http/1.1"
     }
 
     /// Certificates of clients.
@@ -93,7 +106,7 @@ extension Configuration.TLS {
 
 /// Reads the settings of TLS. Each refusal names its own line.
 enum TLSReader {
-    private static let keys = ["certificates", "min", "client"]
+    private static let keys = ["certificates", "min", "alpn", "client"]
     private static let certificateKeys = ["name", "chain", "key"]
     private static let clientKeys = ["ca", "certificate"]
 
@@ -103,6 +116,7 @@ enum TLSReader {
             switch entry.key {
             case "certificates": tls.certificates = try certificates(entry.value)
             case "min": tls.minimum = try word(entry.value)
+            case "alpn": tls.protocols = try protocols(entry.value)
             case "client": tls.client = try client(entry.value)
             default: throw Readers.unknown(entry, of: keys)
             }
@@ -111,6 +125,27 @@ enum TLSReader {
             throw Refusal("TLS needs 'certificates': a list of '{name, chain, key}'.", line: value.line)
         }
         return tls
+    }
+
+    private static func protocols(_ value: FileValue) throws(Refusal) -> [Configuration.TLS.ApplicationProtocol] {
+        guard case .list(let values, _) = value, !values.isEmpty else {
+            throw Refusal("Expected a list such as '[h2, http/1.1]', not \(value.shown).", line: value.line)
+        }
+        var result: [Configuration.TLS.ApplicationProtocol] = []
+        for value in values {
+            let name: Configuration.TLS.ApplicationProtocol = try word(value)
+            guard !result.contains(name) else {
+                throw Refusal("'\(name.rawValue)' stands there twice.", line: value.line)
+            }
+            result.append(name)
+        }
+        guard result.contains(.http11) else {
+            throw Refusal(
+                "'alpn' needs 'http/1.1', which clients speak that name no protocol. Write '[h2, http/1.1]', or '[http/1.1]' without HTTP/2.",
+                line: value.line
+            )
+        }
+        return result
     }
 
     private static func certificates(_ value: FileValue) throws(Refusal) -> [Configuration.TLS.Certificate] {

@@ -54,7 +54,13 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     /// When the bytes came that the channel is handing over; `nil` if it is not.
     private var readAt: NIODeadline?
 
-    init(service: GatewayService, client: String?, loop: ServingLoop, tls: NIOSSLServerHandler? = nil) {
+    init(
+        service: GatewayService,
+        client: String?,
+        loop: ServingLoop,
+        tls: NIOSSLServerHandler? = nil,
+        acceptsHTTP2: Bool = true
+    ) {
         self.service = service
         self.client = client
         self.tls = tls
@@ -76,7 +82,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         pace = UploadPace(rate: service.configuration.uploadRate, patience: timeouts.slowContent.timeAmount)
         machine = ConnectionMachine(
             limits: service.configuration.messageLimits,
-            discardLimit: service.configuration.discardedContentLimit
+            discardLimit: service.configuration.discardedContentLimit,
+            acceptsHTTP2: acceptsHTTP2
         )
     }
 

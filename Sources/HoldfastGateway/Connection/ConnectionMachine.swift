@@ -146,8 +146,11 @@ struct ConnectionMachine {
     /// for them.
     private var discardable: Int
     private let discardLimit: Int
+    /// Without it the preface of HTTP/2 is a request of HTTP/1 like any other, and not valid.
+    private let acceptsHTTP2: Bool
 
-    init(limits: MessageLimits, discardLimit: Int) {
+    init(limits: MessageLimits, discardLimit: Int, acceptsHTTP2: Bool = true) {
+        self.acceptsHTTP2 = acceptsHTTP2
         self.decoder = RequestDecoder(limits: limits)
         self.discardLimit = discardLimit
         self.discardable = discardLimit
@@ -261,7 +264,7 @@ struct ConnectionMachine {
     /// Begins the next request that was received, if there is one.
     mutating func beginRequest() -> BeginRequestAction {
         guard case .idle = state else { return .none }
-        if !hasBegun, let action = recogniseHTTP2() { return action }
+        if acceptsHTTP2, !hasBegun, let action = recogniseHTTP2() { return action }
         do throws(MessageRefusal) {
             guard let head = try decoder.nextHead() else {
                 let isInsideHead = decoder.isInsideMessage

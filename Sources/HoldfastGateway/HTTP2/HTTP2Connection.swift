@@ -31,6 +31,13 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         }
     }
 
+    /// nghttp2 refers to both until the stream is over.
+    private struct HotStream {
+        let id: Int32
+        let response: HotResponse
+        let fields: HTTP2Fields
+    }
+
     private enum State {
         case open
         /// The client's bytes are dropped for a while, so that it gets the last frames before it
@@ -45,6 +52,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     /// Content up to this size is copied behind its frame's head, which costs less than one more
     /// piece for the system.
     private static let copied = 4 << 10
+    /// The memory for bytes to send, at first.
+    private static let small = 2 << 10
 
     let service: GatewayService
     private let session: ClientSession
@@ -76,11 +85,9 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     /// Whether nghttp2 is being called.
     private var isBusy = false
     private var isFlushScheduled = false
-    /// Fields that nghttp2 refers to until they are sent.
-    private var unsent: [HTTP2Fields] = []
     /// The streams with responses from memory, which have no object, and when one of them last
-    /// moved.
-    private var hotStreams: [Int32: HotResponse] = [:]
+    /// moved. There are a few at a time, so that looking at each is faster than a dictionary.
+    private var hotStreams: [HotStream] = []
     private var hotMovedAt = NIODeadline.now()
     /// Bytes to send that are not in ``output`` yet.
     private var pending = ByteBuffer()
@@ -227,7 +234,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     private func closeStreams() {
         let open = streams
         streams = [:]
-        hotStreams = [:]
+        hotStreams = []
         for stream in open.values { stream.close() }
     }
 
@@ -267,7 +274,6 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
             output.holdBack()
         }
         guard case .open = state else { return }
-        if !frames.wantsToSend { unsent.removeAll(keepingCapacity: true) }
         if !goesOn || frames.isOver { return linger() }
         if isDraining, isIdle, !isAwaitingPing { return linger() }
         if frames.wantsToSend, !output.isHeldBack, turnCount >= Self.turn {
@@ -287,6 +293,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     func send(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard pieceCount < Self.piece else { return false }
         count(bytes.count)
+        // A response from memory follows its fields, and seldom needs more.
+        if pending.capacity == 0 { pending.reserveCapacity(Self.small) }
         pending.writeBytes(bytes)
         return true
     }
@@ -335,16 +343,14 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     // MARK: Wishes of streams
 
-    func respond(_ stream: HTTP2Stream, _ list: HTTP2FieldList, hasContent: Bool) {
-        let fields = HTTP2Fields(list)
-        unsent.append(fields)
+    /// - Parameter fields: must exist until the stream is over.
+    func respond(_ stream: HTTP2Stream, _ fields: HTTP2Fields, hasContent: Bool) {
         frames?.respond(stream.id, fields, hasContent ? stream : nil)
         schedule()
     }
 
-    func inform(_ stream: HTTP2Stream, _ list: HTTP2FieldList) {
-        let fields = HTTP2Fields(list)
-        unsent.append(fields)
+    /// - Parameter fields: must exist until the stream is over.
+    func inform(_ stream: HTTP2Stream, _ fields: HTTP2Fields) {
         frames?.inform(stream.id, fields)
         schedule()
     }
@@ -540,8 +546,7 @@ extension HTTP2Connection {
             place: place
         )
         if hotStreams.isEmpty { hotMovedAt = now }
-        hotStreams[id] = response
-        unsent.append(fields)
+        hotStreams.append(HotStream(id: id, response: response, fields: fields))
         frames.respond(id, fields, hot: response.contentLength > 0 ? response : nil)
         return true
     }
@@ -588,7 +593,12 @@ extension HTTP2Connection {
 
     /// A stream is over.
     func close(_ id: Int32) {
-        if hotStreams.removeValue(forKey: id) == nil { streams.removeValue(forKey: id)?.close() }
+        if let place = hotStreams.firstIndex(where: { $0.id == id }) {
+            hotStreams.swapAt(place, hotStreams.count - 1)
+            hotStreams.removeLast()
+        } else {
+            streams.removeValue(forKey: id)?.close()
+        }
         if isIdle { idleSince = now }
         if streams.isEmpty, case .open = state { enter(.idle) }
     }

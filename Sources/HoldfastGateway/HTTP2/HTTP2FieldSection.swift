@@ -39,10 +39,15 @@ struct HTTP2FieldSection {
             count += 1
         }
         if refusal == nil {
-            bytes.writeInteger(UInt32(name.count))
-            bytes.writeInteger(UInt32(value.count))
-            bytes.writeBytes(name)
-            bytes.writeBytes(value)
+            bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: 8 + length) { room in
+                room.storeBytes(of: UInt32(name.count).bigEndian, as: UInt32.self)
+                room.storeBytes(of: UInt32(value.count).bigEndian, toByteOffset: 4, as: UInt32.self)
+                let rest = UnsafeMutableRawBufferPointer(rebasing: room.dropFirst(8))
+                rest.copyMemory(from: UnsafeRawBufferPointer(name))
+                UnsafeMutableRawBufferPointer(rebasing: rest.dropFirst(name.count))
+                    .copyMemory(from: UnsafeRawBufferPointer(value))
+                return 8 + length
+            }
         }
         return blockLength + lineLength <= 4 * (limits.fieldBlock + limits.startLine) && count <= 4 * limits.fieldCount
     }

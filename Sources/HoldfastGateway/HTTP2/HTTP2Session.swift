@@ -77,7 +77,8 @@ final class HTTP2Session {
     /// Begins a response.
     ///
     /// - Parameters:
-    ///   - fields: must exist until they are sent.
+    ///   - fields: must exist until the stream is over. A head that is not sent by then is dropped,
+    ///     and its fields are not read.
     ///   - stream: brings the content, and must exist until the stream is over; `nil` if there is
     ///     none.
     func respond(_ id: Int32, _ fields: HTTP2Fields, _ stream: HTTP2Stream?) {
@@ -92,7 +93,8 @@ final class HTTP2Session {
     /// is.
     ///
     /// - Parameters:
-    ///   - fields: must exist until they are sent.
+    ///   - fields: must exist until the stream is over. A head that is not sent by then is dropped,
+    ///     and its fields are not read.
     ///   - content: must exist until the stream is over; `nil` if there is none.
     func respond(_ id: Int32, _ fields: HTTP2Fields, hot content: HotResponse?) {
         guard let content else { return respond(id, fields, nil as UnsafeMutablePointer<nghttp2_data_provider>?) }
@@ -122,7 +124,7 @@ final class HTTP2Session {
         nghttp2_session_set_stream_user_data(session, id, UnsafeMutableRawPointer(bitPattern: place + 1))
     }
 
-    /// - Parameter fields: must exist until they are sent.
+    /// - Parameter fields: must exist until the stream is over.
     func inform(_ id: Int32, _ fields: HTTP2Fields) {
         nghttp2_submit_headers(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, nil, fields.pointer, fields.count, nil)
     }

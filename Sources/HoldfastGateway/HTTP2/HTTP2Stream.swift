@@ -39,6 +39,8 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     // The response.
     private var content: ResponseContent?
+    /// The fields of all its heads: nghttp2 refers to them.
+    private var fields: [HTTP2Fields] = []
     private var queue = CircularBuffer<ByteBuffer>()
     private var queuedCount = 0
     private var isQueueOver = false
@@ -75,7 +77,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         if received.readableBytes == 0, !isContentOver, refusal == nil {
             wanted = promise
             wantedAt = .now()
-            sayContinue(connection)
+            sayContinue()
             connection.watch()
             return promise.futureResult
         }
@@ -94,10 +96,10 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     }
 
     /// RFC 9110 §10.1.1
-    private func sayContinue(_ connection: HTTP2Connection) {
+    private func sayContinue() {
         guard owesContinue else { return }
         owesContinue = false
-        connection.inform(self, HTTP2FieldList(interim: HTTPResponse(status: .continue)))
+        inform(HTTPResponse(status: .continue))
     }
 
     func discardContent() {
@@ -141,7 +143,13 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     // MARK: The response
 
-    func inform(_ head: HTTPResponse) { connection?.inform(self, HTTP2FieldList(interim: head)) }
+    func inform(_ head: HTTPResponse) { connection?.inform(self, prepared(HTTP2FieldList(interim: head))) }
+
+    private func prepared(_ list: HTTP2FieldList) -> HTTP2Fields {
+        let prepared = HTTP2Fields(list)
+        fields.append(prepared)
+        return prepared
+    }
 
     func respond(with response: GatewayResponse) {
         switch response {
@@ -194,7 +202,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
             queuedCount = 0
         }
         let hasContent = content.isWritten && content.rest != 0
-        connection?.respond(self, HTTP2FieldList(head, content), hasContent: hasContent)
+        connection?.respond(self, prepared(HTTP2FieldList(head, content)), hasContent: hasContent)
     }
 
     func write(_ piece: ByteBuffer) -> EventLoopFuture<Void>? {
@@ -294,5 +302,6 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         queue.removeAll()
         queuedCount = 0
         received = ByteBuffer()
+        fields = []
     }
 }

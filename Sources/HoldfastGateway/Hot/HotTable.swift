@@ -11,7 +11,9 @@ final class HotTable {
     private static let ways = 4
 
     private struct Slot {
-        var response: HotResponse
+        /// That of the response, which is not touched if it differs.
+        let hash: Int
+        let response: HotResponse
         var wasUsed: Bool
     }
 
@@ -56,7 +58,7 @@ final class HotTable {
     func response(to head: ByteBuffer, hash: Int) -> HotResponse? {
         let first = (hash & mask) * Self.ways
         for index in first..<first + Self.ways {
-            guard let response = slots[index]?.response, response.hash == hash, response.request == head else {
+            guard slots[index]?.hash == hash, let response = slots[index]?.response, response.request == head else {
                 continue
             }
             slots[index]?.wasUsed = true
@@ -88,7 +90,7 @@ final class HotTable {
             slots[index]?.wasUsed = false
         }
         empty(place)
-        slots[place] = Slot(response: response, wasUsed: true)
+        slots[place] = Slot(hash: response.hash, response: response, wasUsed: true)
         bytes += response.cost
         while bytes > limit {
             hand = (hand + 1) % slots.count

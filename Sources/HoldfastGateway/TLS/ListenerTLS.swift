@@ -5,8 +5,6 @@ import Synchronization
 
 /// TLS on one listener. Its files can be read again while it is used.
 final class ListenerTLS: Sendable {
-    /// The protocols over TLS, by their names in RFC 7301.
-    static let protocols = ["h2", "http/1.1"]
     /// Forward secrecy and authenticated encryption. Those of TLS 1.3 are always on.
     static let ciphers: [NIOTLSCipher] = [
         .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
@@ -76,7 +74,7 @@ final class ListenerTLS: Sendable {
         )
         configuration.minimumTLSVersion = settings.minimum == .tls13 ? .tlsv13 : .tlsv12
         configuration.cipherSuiteValues = ciphers
-        configuration.applicationProtocols = protocols
+        configuration.applicationProtocols = settings.protocols.map(\.rawValue)
         configuration.renegotiationSupport = .none
         // The connection is closed when the alert is written. Waiting for the client's alert would
         // keep the connections of silent clients.
@@ -98,6 +96,9 @@ final class ListenerTLS: Sendable {
         }
     }
 
+    /// Whether clients may speak HTTP/2.
+    var acceptsHTTP2: Bool { settings.protocols.contains(.http2) }
+
     /// The handler of a new connection.
     func makeHandler() -> NIOSSLServerHandler {
         NIOSSLServerHandler(context: context.withLock { $0 })
@@ -108,7 +109,7 @@ final class ListenerTLS: Sendable {
     /// NIOSSL decrypts all that is read at once into one buffer, and the connection keeps that as
     /// large as it has become. ``SocketWriter`` does the same for what is written.
     static func limitReads(of channel: any Channel) throws {
-        let allocator = AdaptiveRecvByteBufferAllocator(minimum: 1 << 10, initial: 2 << 10, maximum: readLimit)
+        let allocator = AdaptiveRecvByteBufferAllocator(minimum: 1 << 9, initial: 1 << 10, maximum: readLimit)
         try channel.syncOptions?.setOption(.recvAllocator, value: allocator)
         try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
     }

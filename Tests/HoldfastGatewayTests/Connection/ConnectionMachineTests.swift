@@ -211,4 +211,21 @@ struct ConnectionMachineTests {
             return
         }
     }
+
+    @Test("The preface of HTTP/2 is a malformed request where HTTP/2 is not spoken") func preface() {
+        let preface = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        var accepting = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
+        _ = accepting.receive(preface)
+        guard case .changeProtocol(preface) = accepting.beginRequest() else {
+            Issue.record("The preface is not recognised.")
+            return
+        }
+        var refusing = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000, acceptsHTTP2: false)
+        _ = refusing.receive(preface)
+        guard case .refuse(let refusal) = refusing.beginRequest() else {
+            Issue.record("The preface is not refused.")
+            return
+        }
+        #expect(refusal.status == 505)
+    }
 }
