@@ -278,7 +278,12 @@ let package = Package(
             swiftSettings: settings
         ),
         // A load with faults through the built gateway, judged by an oracle: scripts/soak.
-        .executableTarget(name: "soak", path: "Tests/Soak", swiftSettings: settings),
+        .executableTarget(
+            name: "soak",
+            dependencies: ["HTTP2Client"],
+            path: "Tests/Soak",
+            swiftSettings: settings
+        ),
         .testTarget(name: "SoakTests", dependencies: ["soak"], swiftSettings: settings),
         .testTarget(
             name: "CommandLineTests",
@@ -340,9 +345,17 @@ let package = Package(
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastGateway", "HoldfastTesting", httpTypes, nioCore, nioPosix,
+                "HTTP2Client", "HTTPCacheSemantics", "HTTPCache", "HoldfastGateway", "HoldfastTesting", httpTypes,
+                nioCore, nioPosix,
                 logging,
             ],
+            swiftSettings: settings
+        ),
+        // The client's side of HTTP/2, for tests that are not about frames.
+        .target(
+            name: "HTTP2Client",
+            dependencies: ["CNGHTTP2"],
+            path: "Tests/HTTP2Client",
             swiftSettings: settings
         ),
         // RFC 9113 and RFC 7541 in raw frames, for the gateway and, by the command, any server:
@@ -378,7 +391,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "CNGHTTP2", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration", "HTTPCacheSemantics",
+                "CNGHTTP2", "HTTP2Client", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration",
+                "HTTPCacheSemantics",
                 "HTTPCache",
                 "OfflineStore",
                 "HoldfastTesting", "HoldfastTracing", httpTypes, nioCore, nioPosix, nioSSL, logging,

@@ -43,6 +43,11 @@ final class ByteInbox: Sendable {
         await take { bytes in bytes.count >= count ? count : nil }
     }
 
+    /// The next bytes, at least one; `nil` when the peer has ended.
+    func takeSome() async -> [UInt8]? {
+        await take { bytes in bytes.isEmpty ? nil : bytes.count }
+    }
+
     /// All bytes until the peer ends.
     func takeRest() async -> [UInt8] {
         _ = await take { _ in nil }

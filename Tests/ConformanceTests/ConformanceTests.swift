@@ -43,14 +43,11 @@ import Testing
         var list = CaseRun(entry, origin: listOrigin, door: listDoor)
         let listFindings = await list.findings()
         await listDoor.close()
-        let (wireAddress, listAddress) = (wireDoor.parts.originAddress, listDoor.parts.originAddress)
-        #expect(
-            listFindings.map { $0.description.replacing(listAddress, with: "") }
-                == wireFindings.map { $0.description.replacing(wireAddress, with: "") }
-        )
+        let addresses = [wireDoor.parts.originAddress, listDoor.parts.originAddress]
+        #expect(listFindings.map { $0.text(without: addresses) } == wireFindings.map { $0.text(without: addresses) })
         #expect(list.responses.count == wire.responses.count)
         for (list, wire) in zip(list.responses, wire.responses) {
-            #expect(list.lines(without: listAddress) == wire.lines(without: wireAddress), "\(entry.claim)")
+            #expect(list.lines(without: addresses) == wire.lines(without: addresses), "\(entry.claim)")
         }
     }
 
@@ -71,7 +68,7 @@ import Testing
         return "\(entry.strength.rawValue)\t\(verdict)\t\(door)\t\(entry.id)\t\(findings.map(\.description))"
     }
 
-    private static func judge(_ entry: ConformanceCase, _ findings: [Finding]) {
+    static func judge(_ entry: ConformanceCase, _ findings: [Finding]) {
         if let open = entry.open {
             withKnownIssue("\(open)") { #expect(findings.isEmpty, "\(entry.claim) RFC \(entry.rfc)") }
         } else {
@@ -97,16 +94,28 @@ import Testing
     }
 }
 
+extension Finding {
+    func text(without addresses: [String]) -> String { description.removing(addresses) }
+}
+
 extension DoorResponse {
     /// The statuses, the fields in their order, and the content: without the fields that belong to
-    /// HTTP/1 and its connection, and without the origin's address.
-    fileprivate func lines(without address: String) -> [String] {
-        let framing = ["connection", "transfer-encoding"]
+    /// HTTP/1 and its connection, and without the origins' addresses.
+    ///
+    /// - Parameter lowercases: whether the case of names is no difference.
+    func lines(without addresses: [String], lowercases: Bool = false) -> [String] {
         let heads = interim.map { ($0.status, $0.fields) } + [(status, fields)]
         let lines = heads.flatMap { status, fields in
             ["\(status)"]
-                + fields.lines.filter { !framing.contains($0.name.lowercased()) }.map { "\($0.name): \($0.value)" }
+                + fields.lines.filter { !ClientProtocol.framing.contains($0.name.lowercased()) }
+                .map { "\(lowercases ? $0.name.lowercased() : $0.name): \($0.value)" }
         }
-        return (lines + [content]).map { $0.replacing(address, with: "") }
+        return (lines + [content]).map { $0.removing(addresses) }
+    }
+}
+
+extension String {
+    func removing(_ addresses: [String]) -> String {
+        addresses.reduce(self) { $0.replacing($1, with: "") }
     }
 }

@@ -48,6 +48,20 @@ struct GatewayParts: Sendable {
     /// The origin's address, which problems may name.
     var originAddress: String { "127.0.0.1:\(wireOrigin.port)" }
 
+    /// The side of the clients, over sockets.
+    func makeServer() -> GatewayServer {
+        GatewayServer(configuration: configuration, engine: engine, group: group, clock: clock, logger: logger)
+    }
+
+    /// Waits until what the gateway fetched is stored. A client has all bytes of a response before
+    /// that, and a request that comes in between shares the fetch instead of finding the response.
+    ///
+    /// The bound only prevents endless waiting for a fetch that does not end.
+    func waitForFills() async {
+        let end = ContinuousClock.now + .seconds(120)
+        while engine.fillCount > 0, ContinuousClock.now < end { await Task.yield() }
+    }
+
     func close() async {
         await engine.shutDown()
         await transport.shutDown()

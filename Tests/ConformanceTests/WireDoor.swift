@@ -9,27 +9,16 @@ import Synchronization
 
 /// The gateway between two sockets, on a clock that is moved.
 final class WireDoor: CaseDoor {
-    private struct Connection {
-        var channel: any Channel
-        var inbox: ByteInbox
-    }
-
     let parts: GatewayParts
     private let server: GatewayServer
     private let address: ListenAddress
     private let path: String
-    private let connection = Mutex<Connection?>(nil)
+    private let connection = Mutex<WireConnection?>(nil)
 
     init(origin: CaseOrigin, path: String) async throws {
         self.path = path
         parts = try await GatewayParts(origin)
-        server = GatewayServer(
-            configuration: parts.configuration,
-            engine: parts.engine,
-            group: parts.group,
-            clock: parts.clock,
-            logger: parts.logger
-        )
+        server = parts.makeServer()
         address = try await server.start()
     }
 
@@ -66,6 +55,7 @@ final class WireDoor: CaseDoor {
                 self.connection.withLock { $0 = nil }
                 try? await connection.channel.close()
             }
+            await parts.waitForFills()
             return DoorResponse(status: status, fields: head.fields, content: content, interim: interim)
         }
         throw DoorError(message: "The gateway sent no response.")
@@ -90,20 +80,9 @@ final class WireDoor: CaseDoor {
         return String(bytes: bytes)
     }
 
-    private func connected() async throws -> Connection {
+    private func connected() async throws -> WireConnection {
         if let known = connection.withLock({ $0 }), known.channel.isActive { return known }
-        let inbox = ByteInbox()
-        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .connectTimeout(.hours(1))
-            .channelOption(.allowRemoteHalfClosure, value: true)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
-                }
-            }
-            .connect(host: address.host, port: address.port)
-            .get()
-        let opened = Connection(channel: channel, inbox: inbox)
+        let opened = try await WireConnection.open(address)
         connection.withLock { $0 = opened }
         return opened
     }

@@ -143,7 +143,7 @@ private struct Parts {
         let bytes =
             cookie.withUnsafeBytesOfValue { Array($0) } + Array("; ".utf8)
             + crumb.withUnsafeBytesOfValue { Array($0) }
-        return HTTPField(name: .cookie, lenientValue: bytes)
+        return HTTPField(name: cookie.name, lenientValue: bytes)
     }
 
     func head(endsStream: Bool) throws(MessageRefusal) -> RequestHead {
