@@ -24,6 +24,8 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "stored-head", run: storedHead),
         FuzzTarget(name: "http1-request", run: requests),
         FuzzTarget(name: "http1-response", run: responses),
+        FuzzTarget(name: "hpack-blocks", run: headerBlocks),
+        FuzzTarget(name: "hpack-fields", run: headerFields),
         FuzzTarget(name: "configuration", run: configuration),
         FuzzTarget(name: "url-pattern", run: urlPattern),
     ]
