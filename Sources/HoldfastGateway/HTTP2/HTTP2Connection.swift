@@ -74,6 +74,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     private var requestCount: Int64 = 0
 
     private let watchdog = Deadline()
+    /// When a client with a request under way is looked at again.
+    private var nextLook: NIODeadline?
     /// Since when no request is under way.
     private var idleSince = NIODeadline.now()
     /// Since when a request's fields have begun and are not complete.
@@ -380,10 +382,18 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     // MARK: Time, and the end
 
-    /// Looks at the client again when it may be late.
+    /// Looks at the client again when it may be late. Frames that it sends meanwhile do not put
+    /// that off.
     func watch() {
         guard case .open = state else { return }
-        watchdog.set(isIdle && fieldsSince == nil ? idleSince + idleLimit : .now() + limits.interval, on: eventLoop)
+        if isIdle, fieldsSince == nil {
+            nextLook = nil
+            watchdog.set(idleSince + idleLimit, on: eventLoop)
+        } else {
+            let next = nextLook ?? .now() + limits.interval
+            nextLook = next
+            watchdog.set(next, on: eventLoop)
+        }
     }
 
     private var isIdle: Bool { streams.isEmpty && hotStreams.isEmpty }
@@ -395,6 +405,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
             context?.close(promise: nil)
             return
         }
+        nextLook = nil
         let now = NIODeadline.now()
         if isIdle, fieldsSince == nil, now - idleSince >= idleLimit { return finish() }
         if !hotStreams.isEmpty, now - hotMovedAt > limits.write { frames?.terminate(NGHTTP2_ENHANCE_YOUR_CALM) }

@@ -63,6 +63,155 @@ struct HTTP2AttackTests {
                     : [FrameClient.Frame(type: 0, stream: 1)]
             }
             #expect(data == Self.calm)
+            #expect(try await end(gateway) { _ in [FrameClient.window(1, on: 0)] } == Self.calm)
+            let priority = FrameClient.Frame(type: 2, stream: 1, payload: [0, 0, 0, 3, 1])
+            #expect(try await end(gateway) { _ in [priority] } == Self.calm)
+        }
+    }
+
+    @Test("Requests that nghttp2 refuses") func endsMalformedRequests() async throws {
+        try await withGateway { gateway, _ in
+            let end = try await end(gateway) { [FrameClient.get("/", on: $0, fields: [("A", "b")])] }
+            #expect(end == Self.calm)
+        }
+    }
+
+    @Test("Bombs that are refused one by one: 70 bytes for 280,000") func endsSmallBombs() async throws {
+        try await withGateway { gateway, _ in
+            let first = [UInt8(0x40)] + FrameClient.text("a") + FrameClient.text(String(repeating: "b", count: 4000))
+            let end = try await end(gateway, after: 1000) { stream in
+                var frame = FrameClient.get("/", on: stream)
+                frame.payload += (stream == 1 ? first : []) + [UInt8](repeating: 0xBE, count: 70)
+                return [frame]
+            }
+            #expect(end == Self.calm)
+        }
+    }
+
+    @Test("A head that is never complete") func endsSlowHeads() async throws {
+        try await RawOrigin.with(respond: { _ in .silence }) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { $0.timeouts.head = .milliseconds(40) },
+                { gateway in
+                    try await RawClient.with(port: gateway.port) { raw in
+                        let client = FrameClient(raw)
+                        // A request is under way, so the connection is not idle.
+                        let part = FrameClient.get("/b", on: 3).bytes.dropLast(3)
+                        try await client.send(FrameClient.beginning() + FrameClient.get("/a", on: 1).bytes + part)
+                        #expect(await client.frame { $0.type == FrameClient.Frame.goAway }?.code == Self.calm)
+                    }
+                }
+            )
+        }
+    }
+
+    @Test("A client that sends byte by byte does not put its end off") func endsHeadsByteByByte() async throws {
+        try await RawOrigin.with([.ok("fine")]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { $0.timeouts.head = .milliseconds(40) },
+                { gateway in
+                    try await RawClient.with(port: gateway.port) { raw in
+                        let client = FrameClient(raw)
+                        try await client.send(FrameClient.beginning())
+                        // Slower machines only take longer, and so does the head.
+                        let value = String(repeating: "b", count: 4000)
+                        async let sending: Void = {
+                            for byte in FrameClient.get("/", on: 1, fields: [("a", value)]).bytes {
+                                guard (try? await raw.send([byte])) != nil else { return }
+                                try? await Task.sleep(for: .milliseconds(1))  // lets time pass
+                            }
+                        }()
+                        let end = await client.frame { [FrameClient.Frame.headers, 7].contains($0.type) }
+                        #expect(end?.code == Self.calm)
+                        while await client.frame() != nil {}
+                        await sending
+                    }
+                }
+            )
+        }
+    }
+
+    @Test("Nor does one that reads nothing, and pings") func endsClosedWindowsInSpiteOfPings() async throws {
+        let content = String(repeating: "x", count: 100_000)
+        try await RawOrigin.with([.ok(content, fields: "Cache-Control: max-age=60\r\n")]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { $0.timeouts.write = .milliseconds(40) },
+                { gateway in
+                    try await RawClient.with(port: gateway.port) { raw in
+                        let client = FrameClient(raw)
+                        try await client.send(FrameClient.beginning([(4, 0)]) + FrameClient.get("/", on: 1).bytes)
+                        let ping = FrameClient.Frame(type: FrameClient.Frame.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8])
+                        async let sending: Void = {
+                            for _ in 0..<800 {
+                                guard (try? await raw.send(ping.bytes)) != nil else { return }
+                                try? await Task.sleep(for: .milliseconds(1))  // lets time pass
+                            }
+                            // Nothing ended it.
+                            try? await raw.send(FrameClient.window(200_000, on: 1).bytes)
+                        }()
+                        let end = await client.frame { [FrameClient.Frame.data, 3, 7].contains($0.type) }
+                        #expect(end?.type == FrameClient.Frame.reset)
+                        await sending
+                    }
+                }
+            )
+        }
+    }
+
+    @Test("Uploads that stop get 408, and their connection goes on") func endsStoppedUploads() async throws {
+        try await RawOrigin.with(respond: { $0.target == "/fine" ? .ok("fine") : .silence }) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { $0.timeouts.content = .milliseconds(40) },
+                { gateway in
+                    try await RawClient.with(port: gateway.port) { raw in
+                        let client = FrameClient(raw)
+                        try await client.send(FrameClient.beginning())
+                        let streams = (0..<30).map { UInt32($0 * 2 + 1) }
+                        for stream in streams {
+                            try await client.send(
+                                FrameClient.request("POST", "/\(stream)", on: stream, endsStream: false),
+                                FrameClient.Frame(type: 0, stream: stream, payload: [1, 2, 3])
+                            )
+                        }
+                        let responses = try await client.responses(Set(streams))
+                        #expect(responses.values.map(\.status) == [Int](repeating: 408, count: 30))
+                        try await client.send(FrameClient.get("/fine", on: 61))
+                        #expect(try await client.responses([61])[61]?.text == "fine")
+                    }
+                }
+            )
+        }
+    }
+
+    @Test("Many requests of one connection leave a place to another one") func leavesPlacesToOthers() async throws {
+        try await RawOrigin.with(respond: { _ in .silence }) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { $0.maximumConnections = 8 },
+                { gateway in
+                    try await RawClient.with(port: gateway.port) { raw in
+                        let greedy = FrameClient(raw)
+                        try await greedy.send(FrameClient.beginning())
+                        for number in UInt32(0)..<7 {
+                            try await greedy.send(FrameClient.get("/\(number)", on: 1 + 2 * number))
+                        }
+                        // Six of eight are taken.
+                        let refused = await greedy.frame { $0.type == FrameClient.Frame.reset }
+                        #expect(refused?.stream == 13)
+                        #expect(refused?.code == 7)
+                        try await RawClient.with(port: gateway.port) { raw in
+                            let modest = FrameClient(raw)
+                            let requests = FrameClient.get("/a", on: 1).bytes + FrameClient.get("/b", on: 3).bytes
+                            try await modest.send(FrameClient.beginning() + requests)
+                            #expect(await modest.frame { $0.type == FrameClient.Frame.reset }?.stream == 3)
+                        }
+                    }
+                }
+            )
         }
     }
 
