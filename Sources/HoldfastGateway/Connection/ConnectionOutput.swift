@@ -58,9 +58,17 @@ final class ConnectionOutput: Flushing {
 
     /// Writes bytes with the next flush.
     func put(_ bytes: ByteBuffer) {
-        socket.put(bytes)
-        // Else many responses of one round would wait for its end, and the gateway would not notice
-        // that the client does not read them.
+        collect(bytes)
+        flushIfLong()
+    }
+
+    /// The same without a flush. A flush that fails makes the channel read what is left, and close,
+    /// before it returns.
+    func collect(_ bytes: ByteBuffer) { socket.put(bytes) }
+
+    /// Else many responses of one round would wait for its end, and the gateway would not notice
+    /// that the client does not read them.
+    func flushIfLong() {
         if socket.pendingCount > Self.pendingLimit, let context { socket.flush(context) }
     }
 

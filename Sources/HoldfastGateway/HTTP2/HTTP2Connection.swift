@@ -273,7 +273,11 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
             isBusy = false
             if pieceCount == 0 { break }
             putPending()
+            // Here, and not while nghttp2 is being called: the client may be gone, and then the
+            // channel reads what it had sent, and closes.
+            output.flushIfLong()
             output.holdBack()
+            guard case .open = state else { return }
         }
         guard case .open = state else { return }
         if !goesOn || frames.isOver { return linger() }
@@ -285,7 +289,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     private func putPending() {
         guard pending.readableBytes > 0 else { return }
-        output.put(pending)
+        output.collect(pending)
         pending = ByteBuffer()
     }
 
@@ -334,7 +338,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
             pending.writeImmutableBuffer(bytes)
         } else {
             putPending()
-            output.put(bytes)
+            output.collect(bytes)
         }
     }
 

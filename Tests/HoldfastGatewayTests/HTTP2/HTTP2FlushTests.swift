@@ -1,0 +1,81 @@
+import NIOCore
+import Testing
+
+@testable import HoldfastGateway
+
+/// A channel may read, or close, before a flush returns: NIO does so when a write fails. nghttp2
+/// must not be called in the middle of its own call then.
+///
+/// Mutant: `HTTP2Connection.put` flushes what is long.
+@Suite("Flushes of HTTP/2 that read", .timeLimit(.minutes(20)))
+struct HTTP2FlushTests {
+    /// Long enough that the system does not take all of it at once.
+    private static let content = String(repeating: "0123456789abcdef", count: 1 << 17)
+
+    @Test("A flush reads a frame of the client") func readsWithinFlush() async throws {
+        try await serve(.read) { client, streams in
+            let responses = try await client.responses(streams)
+            for stream in streams { #expect(responses[stream]?.text == Self.content) }
+        }
+    }
+
+    @Test("A flush closes the connection") func closesWithinFlush() async throws {
+        try await serve(.close) { client, streams in
+            // The rest is missing.
+            let responses = try await client.responses(streams)
+            #expect(responses.values.allSatisfy { Self.content.hasPrefix($0.text) })
+            let next = await client.frame()
+            #expect(next == nil)
+        }
+    }
+
+    /// Runs requests on a connection whose flushes do more.
+    private func serve(
+        _ deed: FlushHandler.Deed,
+        check: (FrameClient, Set<UInt32>) async throws -> Void
+    ) async throws {
+        try await RawOrigin.with(respond: { _ in .ok(Self.content) }) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { raw in
+                    let client = FrameClient(raw)
+                    try await client.send(FrameClient.beginning([(4, 1 << 24)]))
+                    try await client.send(FrameClient.window(1 << 26, on: 0))
+                    _ = await client.frame { $0.type == FrameClient.Frame.settings }
+                    let channel = try #require(gateway.server.connections.channels.first)
+                    try await channel.eventLoop.submit {
+                        try channel.pipeline.syncOperations.addHandler(FlushHandler(deed), position: .first)
+                    }.get()
+                    let streams: Set<UInt32> = [1, 3, 5, 7]
+                    try await client.send(streams.sorted().flatMap { FrameClient.get("/long", on: $0).bytes })
+                    try await check(client, streams)
+                }
+            }
+        }
+    }
+}
+
+/// Does something within each of its first flushes.
+private final class FlushHandler: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    enum Deed: Sendable { case read, close }
+
+    private let deed: Deed
+    private var rest = 20
+
+    init(_ deed: Deed) { self.deed = deed }
+
+    func flush(context: ChannelHandlerContext) {
+        context.flush()
+        guard rest > 0 else { return }
+        rest -= 1
+        switch deed {
+        case .read:
+            let ping = FrameClient.Frame(type: FrameClient.Frame.ping, payload: Array("12345678".utf8))
+            context.fireChannelRead(NIOAny(ByteBuffer(bytes: ping.bytes)))
+            context.fireChannelReadComplete()
+        case .close:
+            context.close(promise: nil)
+        }
+    }
+}
