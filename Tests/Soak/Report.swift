@@ -41,7 +41,9 @@ struct Report {
             writeLine("habits: " + habits.map { "\($0.key.rawValue) \($0.value)" }.joined(separator: ", "))
             let faults = faults.sorted { $0.key.rawValue < $1.key.rawValue }
             writeLine("faults: " + faults.map { "\($0.key.rawValue) \($0.value)" }.joined(separator: ", "))
-            writeLine("interim responses \(total.interim), unexplained failures \(unexplained)")
+            writeLine(
+                "interim responses \(total.interim), over HTTP/2 \(total.http2), unexplained failures \(unexplained)"
+            )
         }
         writeLine(
             "soak: \(total.exchanges) exchanges in \(Int(seconds)) s (\(Int(Double(total.exchanges) / seconds)) a second), "
@@ -63,6 +65,7 @@ struct Report {
         } else if !left.isEmpty {
             command += " WITHOUT=" + left.map(\.rawValue).joined(separator: ",")
         }
+        if options.http2 != Options.usualHTTP2 { command += " OPTIONS='--http2 \(options.http2)'" }
         writeLine("\nAgain: \(command)")
         if let habit = findings.compactMap({ $0.exchange?.request.habit }).first {
             writeLine("Alone: make soak SECONDS=60 SEED=\(options.seed) ONLY=\(habit.rawValue)")

@@ -71,8 +71,8 @@ struct Soak {
         let threads = RunningThreads()
         let habits = Part.allCases.filter { options.parts.contains($0) && !$0.isFault }
         for index in 0..<options.clients {
-            threads.start {
-                var client = Client(world, index: index, habits: habits)
+            threads.start { [options] in
+                var client = Client(world, index: index, habits: habits, speaksHTTP2: options.speaksHTTP2(index))
                 client.run()
             }
         }

@@ -9,6 +9,8 @@ final class Statistics: Sendable {
         var failures = 0
         var ended = 0
         var interim = 0
+        /// Exchanges over HTTP/2.
+        var http2 = 0
         /// By habit, exchanges.
         var habits: [Part: Int] = [:]
         /// Seconds, of the last exchanges.
@@ -26,6 +28,7 @@ final class Statistics: Sendable {
 
     private static func add(_ exchange: ObservedExchange, to counts: inout Counts) {
         counts.exchanges += 1
+        if exchange.request.isHTTP2 { counts.http2 += 1 }
         counts.habits[exchange.request.habit, default: 0] += 1
         if counts.latencies.count < 200_000 { counts.latencies.append(exchange.endedAt - exchange.sentAt) }
         guard case .response(let response) = exchange.result else {

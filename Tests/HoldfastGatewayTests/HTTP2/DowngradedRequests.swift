@@ -118,15 +118,15 @@ extension DowngradedRequest {
             [
                 ("a length", Content.length("hello\u{0}\u{FF}")), ("an empty content", .length("")),
                 ("no length", .unknownLength("hello")), ("an empty content without a length", .unknownLength("")),
-                ("long content", .length(String(repeating: "0123456789", count: 20_000))),
-                ("long content without a length", .unknownLength(String(repeating: "0123456789", count: 20_000))),
-            ].map { what, content in
-                Self("\(method) with \(what)").with { request in
-                    request.method = method
-                    request.content = content
-                    request.fields = ["content-type: text/plain", "content-encoding: identity"]
-                }
-            }
+            ].map { what, content in request(method, what, content) }
+        }
+        // Longer than a window of HTTP/2, and than content that is sent again.
+        + ["POST", "GET"].flatMap { method in
+            let long = String(repeating: "0123456789", count: 7_000)
+            return [
+                request(method, "long content", .length(long)),
+                request(method, "long content without a length", .unknownLength(long)),
+            ]
         }
         + ["1", "2"].map { version in
             Self("content after 100, \(version)").with { request in
@@ -135,4 +135,12 @@ extension DowngradedRequest {
                 request.content = version == "1" ? .length("hello") : .unknownLength("hello")
             }
         }
+
+    private static func request(_ method: String, _ what: String, _ content: Content) -> Self {
+        Self("\(method) with \(what)").with { request in
+            request.method = method
+            request.content = content
+            request.fields = ["content-type: text/plain", "content-encoding: identity"]
+        }
+    }
 }

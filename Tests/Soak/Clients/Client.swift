@@ -3,15 +3,19 @@ struct Client {
     let world: World
     let index: Int
     let habits: [Part]
+    let speaksHTTP2: Bool
+    /// The connection of this conversation, if it is of HTTP/2.
+    var streams: StreamConnection?
     /// Set for each conversation.
     var random: SeededGenerator
     var habit = Part.plain
     private var conversations: UInt64 = 0
 
-    init(_ world: World, index: Int, habits: [Part]) {
+    init(_ world: World, index: Int, habits: [Part], speaksHTTP2: Bool) {
         self.world = world
         self.index = index
         self.habits = habits
+        self.speaksHTTP2 = speaksHTTP2
         random = SeededGenerator(seed: world.seed, parts: 0xC11E, UInt64(index))
     }
 
@@ -27,11 +31,14 @@ struct Client {
             habit = nextHabit()
             do {
                 try converse()
+                // The requests beside those of the habit.
+                streams?.readAll()
             } catch {
                 // The gateway was killed, or is being started: the oracle excuses requests under
                 // way.
                 Clock.pause(0.02)
             }
+            streams = nil
             Clock.pause(Double(random.number(10...150)) / 1_000)
         }
     }
@@ -52,6 +59,7 @@ struct Client {
     static let period = 0.4
 
     private mutating func converse() throws {
+        if speaksHTTP2, try converseInStreams() { return }
         switch habit {
         case .plain: try talkPlainly()
         case .pipeline: try pipeline()
@@ -76,7 +84,11 @@ struct Client {
 
     // MARK: Helpers of habits
 
-    func connect() throws -> ClientConnection { try ClientConnection(world) }
+    mutating func connect() throws -> any Conversation {
+        speaksHTTP2 ? try connectWithStreams() : try connectWithHTTP1()
+    }
+
+    func connectWithHTTP1() throws -> ClientConnection { try ClientConnection(world) }
 
     /// A request for a resource that other clients request too.
     mutating func request(_ kind: Resource.Kind, _ name: Int, method: String = "GET") -> ClientRequest {

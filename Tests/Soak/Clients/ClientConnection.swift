@@ -1,5 +1,5 @@
-/// A connection of a client to the gateway. The oracle judges the responses on it.
-final class ClientConnection {
+/// A connection of a client of HTTP/1.1 to the gateway. The oracle judges the responses on it.
+final class ClientConnection: Conversation {
     let socket: Socket
     private let world: World
     private let connectedAt: Moment

@@ -15,7 +15,7 @@ extension Client {
 
     /// Several requests at once, with and without content, cut anywhere.
     mutating func pipeline() throws {
-        let connection = try connect()
+        let connection = try connectWithHTTP1()
         let requests = (0..<random.number(2...12)).map { _ in
             switch random.number(0...7) {
             case 0...2: return common()
@@ -36,7 +36,7 @@ extension Client {
     /// GET with content, in pieces; the next request's head begins in the segment that ends it, and
     /// is longer than one read.
     mutating func sendContentInPieces() throws {
-        let connection = try connect()
+        let connection = try connectWithHTTP1()
         for _ in 0..<random.number(1...3) {
             var first = random.chance(0.8) ? request(.page, random.number(1...7)) : unique(.once)
             first.content = content(2...3_000)
@@ -56,7 +56,7 @@ extension Client {
 
     /// Sends content when the gateway requests it, or some time after its announcement.
     mutating func expectContinue() throws {
-        let connection = try connect()
+        let connection = try connectWithHTTP1()
         for _ in 0..<random.number(1...3) {
             var request = unique(.upload, method: random.pick(["POST", "PUT"]))
             request.content = content(1...20_000)
@@ -72,7 +72,7 @@ extension Client {
 
     /// Closes its sending side, and reads all outstanding responses.
     mutating func closeHalf() throws {
-        let connection = try connect()
+        let connection = try connectWithHTTP1()
         let requests = (0..<random.number(1...4)).map { _ in random.chance(0.5) ? common() : unique(.once) }
         try connection.send([requests.flatMap(\.bytes)], requests)
         connection.socket.closeOutput()
@@ -81,7 +81,7 @@ extension Client {
 
     /// Content of any length and framing, to the origin and back as a digest.
     mutating func upload() throws {
-        let connection = try connect()
+        let connection = try connectWithHTTP1()
         for _ in 0..<random.number(1...3) {
             var request = unique(.upload, method: random.pick(["POST", "PUT", "GET", "DELETE"]))
             request.content = content(random.chance(0.1) ? 100_000...400_000 : 0...10_000)
@@ -92,7 +92,7 @@ extension Client {
     }
 
     /// A head of some thousand bytes, so often.
-    private mutating func padded(_ request: ClientRequest, _ share: Double) -> ClientRequest {
+    mutating func padded(_ request: ClientRequest, _ share: Double) -> ClientRequest {
         guard random.chance(share) else { return request }
         var padded = request
         padded.fields.append(("X-Padding", String(repeating: "p", count: random.number(2_100...6_000))))

@@ -21,14 +21,22 @@ extension Client {
 
     /// Reads large content in small pieces.
     mutating func readSlowly() throws {
-        let connection = try ClientConnection(world, receiveBuffer: 4_096)
-        connection.pace = (random.number(500...8_000), Double(random.number(1...8)) / 1_000)
-        try connection.exchange(random.chance(0.5) ? request(.slow, random.number(0...3)) : common())
+        let pace = (random.number(500...8_000), Double(random.number(1...8)) / 1_000)
+        let request = random.chance(0.5) ? request(.slow, random.number(0...3)) : common()
+        if speaksHTTP2 {
+            let connection = try connectWithStreams(receiveBuffer: 4_096)
+            connection.pace = pace
+            connection.exchange(request)
+        } else {
+            let connection = try ClientConnection(world, receiveBuffer: 4_096)
+            connection.pace = pace
+            try connection.exchange(request)
+        }
     }
 
     /// Closes the connection in the middle of a request, of a response, or while it waits.
     mutating func leaveEarly() throws {
-        let connection = try connect()
+        let connection = try connectWithHTTP1()
         var request = random.chance(0.5) ? common() : unique(.upload, method: "POST")
         if request.isUnsafe { request.content = content(100...10_000) }
         let bytes = request.bytes

@@ -19,7 +19,11 @@ struct Finding: Sendable {
         var lines = ["finding   \(rule.rawValue)"]
         if let exchange {
             let request = exchange.request
-            lines += ["habit     \(request.habit.rawValue)", "request   \(request.method) \(request.resource.target)"]
+            let version = request.isHTTP2 ? " over HTTP/2" : ""
+            lines += [
+                "habit     \(request.habit.rawValue)",
+                "request   \(request.method) \(request.resource.target)\(version)",
+            ]
             let fields = request.fields.map { "          \($0.name): \($0.value.prefix(80))" }
             lines += fields
             if let content = request.content {

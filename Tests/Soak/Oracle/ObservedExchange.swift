@@ -31,6 +31,7 @@ struct ClientRequest: Sendable {
     var content: [UInt8]?
     var isChunked = false
     var isHTTP10 = false
+    var isHTTP2 = false
     /// Different for each request of a run.
     var number: String
     /// The principal or the language; see ``Representation/selector``.

@@ -108,7 +108,7 @@ struct Oracle: Sendable {
                 Finding(rule: .timeOut, expected: "a response", got: "no response within the timeout")
             )
         case .malformed(let how):
-            findings.append(Finding(rule: .malformed, expected: "a response by RFC 9112", got: how))
+            findings.append(Finding(rule: .malformed, expected: "a response by RFC 9112 or 9113", got: how))
         case .ended(let how):
             if !excusesEnd(exchange) {
                 findings.append(Finding(rule: .vanished, expected: "one response to each request", got: how))
