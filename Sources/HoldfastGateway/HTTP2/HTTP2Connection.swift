@@ -531,6 +531,8 @@ extension HTTP2Connection {
             exchange.begin()
             stream.requestBytes = nil
         } catch {
+            // To decode them is more work than their bytes are.
+            if [.fieldsTooLarge, .startLineTooLong].contains(error.reason) { spend(.reset) }
             let stream = HTTP2Stream(id, on: self, nil, place, pace)
             streams[id] = stream
             stream.respond(with: session.refuse(error, since: now, at: at))

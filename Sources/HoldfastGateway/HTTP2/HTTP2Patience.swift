@@ -19,7 +19,8 @@ struct HTTP2Patience {
     /// The deeds of a client, and their points.
     enum Cost: Int {
         case frame = 1
-        /// A request that was begun and is not finished: its work is done for nothing.
+        /// A request that was begun and is not finished, or whose fields are too large: its work is
+        /// done for nothing.
         case reset = 5
     }
 
