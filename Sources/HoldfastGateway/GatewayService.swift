@@ -18,6 +18,7 @@ final class GatewayService: Sendable {
     /// `nil`: no client may purge.
     let purging: (any ClientPurging)?
     let health: HealthDesk
+    let http2Requests = HTTP2RequestCount()
     /// `nil`: requests get no spans, and pass with the contexts of their traces as they came.
     let tracer: RequestTracer?
 

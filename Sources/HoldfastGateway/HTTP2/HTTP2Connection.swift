@@ -108,7 +108,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         let configuration = service.configuration
         limits = Limits(configuration.timeouts)
         settings = HTTP2Session.Settings()
-        places = HTTP2Places(settings.concurrentStreams)
+        places = HTTP2Places(settings.concurrentStreams, of: service.http2Requests)
         section = HTTP2FieldSection(limits: configuration.messageLimits)
         output = ConnectionOutput(
             round: .of(session.executor.eventLoop),
@@ -506,10 +506,12 @@ extension HTTP2Connection {
         let key = endsStream && trace == nil ? section.bytes : nil
         let hash = key.map { HotTable.hash($0) } ?? 0
         if let key, respondHot(id, key, hash, frames) { return }
-        guard let place = places.take() else { return frames.reset(id, NGHTTP2_REFUSED_STREAM) }
+        let configuration = service.configuration
+        guard let place = places.take(ofAll: configuration.maximumConnections) else {
+            return frames.reset(id, NGHTTP2_REFUSED_STREAM)
+        }
         let at = ExchangeRecord.Place(connection: number, request: requestCount + 1)
         requestCount += 1
-        let configuration = service.configuration
         let pace = UploadPace(rate: configuration.uploadRate, patience: configuration.timeouts.slowContent.timeAmount)
         do throws(MessageRefusal) {
             let head = try section.head(endsStream: endsStream)
@@ -598,6 +600,8 @@ extension HTTP2Connection {
             switch frame.rst_stream.error_code {
             // A response that broke off, or one that needs no more of its request.
             case NGHTTP2_INTERNAL_ERROR.rawValue, NGHTTP2_NO_ERROR.rawValue: break
+            // Other connections have the places.
+            case NGHTTP2_REFUSED_STREAM.rawValue where !places.areTaken: spend(.frame)
             // A client can make the gateway reset its streams, instead of doing it itself.
             default: spend(.reset)
             }

@@ -8,12 +8,21 @@ import Synchronization
 final class HTTP2Places: Sendable {
     private let limit: Int
     private let taken = Atomic(0)
+    private let total: HTTP2RequestCount
 
-    init(_ limit: Int) { self.limit = limit }
+    init(_ limit: Int, of total: HTTP2RequestCount) {
+        self.limit = limit
+        self.total = total
+    }
 
+    /// Whether the connection itself has too many.
+    var areTaken: Bool { taken.load(ordering: .relaxed) >= limit }
+
+    /// - Parameter most: the places of all connections together.
     /// - Returns: `nil` if all are taken.
-    func take() -> Place? {
-        if taken.add(1, ordering: .relaxed).newValue <= limit { return Place(self) }
+    func take(ofAll most: Int) -> Place? {
+        let count = taken.add(1, ordering: .relaxed).newValue
+        if count <= limit, total.take(isFirst: count == 1, most) { return Place(self) }
         taken.subtract(1, ordering: .relaxed)
         return nil
     }
@@ -24,6 +33,26 @@ final class HTTP2Places: Sendable {
 
         fileprivate init(_ places: HTTP2Places) { self.places = places }
 
-        deinit { places.taken.subtract(1, ordering: .relaxed) }
+        deinit {
+            places.taken.subtract(1, ordering: .relaxed)
+            places.total.release()
+        }
     }
+}
+
+/// The requests under way on all connections of HTTP/2: in all no more than connections of HTTP/1
+/// could have, because each needs memory.
+///
+/// The last quarter is for connections without a request under way. So a few connections with many
+/// requests leave others one at a time, as in HTTP/1.
+final class HTTP2RequestCount: Sendable {
+    private let taken = Atomic(0)
+
+    fileprivate func take(isFirst: Bool, _ most: Int) -> Bool {
+        if taken.add(1, ordering: .relaxed).newValue <= (isFirst ? most : most - most / 4) { return true }
+        release()
+        return false
+    }
+
+    fileprivate func release() { taken.subtract(1, ordering: .relaxed) }
 }
