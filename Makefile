@@ -10,12 +10,12 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-goaccess test-tls test-traces test-switches h2-cases simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-traces test-switches h2-cases simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install missing build requirements (Debian, Ubuntu)
 	@scripts/setup
@@ -61,6 +61,9 @@ test-goaccess: ## Check that goaccess reads the access log with the format strin
 
 test-tls: ## Check TLS of a gateway with testssl.sh: no finding above "low"
 	@scripts/test-tls
+
+test-h2-attacks: ## Attack the built gateway by HTTP/2 with h2 and hyperframe, and measure it
+	@scripts/test-h2-attacks
 
 test-switches: ## Run the gateway's and the layer's tests with the fast parts turned off
 	@scripts/test-switches
