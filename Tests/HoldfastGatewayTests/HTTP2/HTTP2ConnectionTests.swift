@@ -30,6 +30,8 @@ struct HTTP2ConnectionTests {
                         #expect(response.text == "feed")
                         #expect(response["content-length"] == "4")
                         #expect(response["cache-status"]?.contains(stream == 1 ? "fwd=uri-miss" : "; hit") == true)
+                        // The client has all of a response before it is stored.
+                        await gateway.waitForFills(upTo: 0)
                     }
                 }
                 #expect(await gateway.server.hotResponseCount() > 0)

@@ -108,7 +108,7 @@ struct RunningGateway: Sendable {
     }
 
     /// It does not wait for long, because a fill that a test keeps under way does not end.
-    private func waitForFills(upTo count: Int) async {
+    func waitForFills(upTo count: Int) async {
         let limit = ContinuousClock.now + .seconds(1)
         while engine.fillCount > count, ContinuousClock.now < limit { await Task.yield() }
     }
