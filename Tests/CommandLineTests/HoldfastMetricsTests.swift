@@ -260,7 +260,10 @@ struct HoldfastMetricsTests {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in
                 let routes = (0..<70).map { "  - {name: r\($0), host: h\($0).test, origin: \"\(origin.baseURL)\"}\n" }
-                let text = "version: 1\nlisten: 127.0.0.1:0\nstore: {path: s}\nroutes:\n" + routes.joined()
+                // Nothing reads its standard error here: a log would fill the pipe and halt it.
+                let text =
+                    "version: 1\nlisten: 127.0.0.1:0\nstore: {path: s}\nlog: {access: off}\nroutes:\n"
+                    + routes.joined()
                 try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
                 try await PurgedGateway.with(folder) { gateway in
                     func names() async throws -> Set<Substring> {
