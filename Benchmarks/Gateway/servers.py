@@ -105,13 +105,14 @@ def slow_origin(folder, port=None):
 def holdfast(folder, binary, origin_port, slow_port=None, memory="256 MiB", budget="2 GiB", extra="", port=None, tls=None):
     """The release build on one loop."""
     folder, port, tls_port = made(folder, "holdfast"), port or free_port(), free_port()
-    listeners = [f"{{address: '127.0.0.1:{port}'}}"]
+    # Programs from before there were lists know this form alone.
+    listen = f"127.0.0.1:{port}"
     if tls:
         certificate = f"{{name: main, chain: '{tls.chain}', key: '{tls.key}'}}"
-        listeners.append(f"{{address: '127.0.0.1:{tls_port}', tls: {{certificates: [{certificate}]}}}}")
+        listen = f"['{listen}', {{address: '127.0.0.1:{tls_port}', tls: {{certificates: [{certificate}]}}}}]"
     slow = f"  - {{name: slow, path: /slow, origin: 'http://127.0.0.1:{slow_port}'}}\n" if slow_port else ""
     text = f"""version: 1
-listen: [{", ".join(listeners)}]
+listen: {listen}
 store: {{path: '{folder}/store', memory: {memory}, budget: {budget}}}
 limits: {{connections: {CONNECTIONS}}}
 {extra}
