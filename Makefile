@@ -17,8 +17,8 @@ help: ## Show this list (the default)
 	@echo
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## Install missing build requirements (Debian, Ubuntu)
-	@scripts/setup
+setup: ## Install what builds and tests need and is missing (Debian, Ubuntu)
+	@scripts/setup --tests
 
 build: ## Build the libraries and the tools
 	@scripts/build

@@ -169,6 +169,8 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // A client of Redis, for the shared tier. No product has it yet.
+        .target(name: "RedisTier", dependencies: [nioCore, nioPosix, nioSSL], swiftSettings: settings),
         .target(name: "LocalSockets", swiftSettings: settings),
         .target(
             name: "HoldfastTracing",
@@ -415,12 +417,17 @@ let package = Package(
             dependencies: ["HoldfastTracing", instrumentation, logging, nioCore, tracing],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "RedisTierTests",
+            dependencies: ["RedisTier", "HoldfastTesting", nioCore, nioEmbedded, nioPosix, nioSSL],
+            swiftSettings: settings
+        ),
         .testTarget(name: "HoldfastMetricsTests", dependencies: ["HoldfastMetrics", metrics], swiftSettings: settings),
         .testTarget(
             name: "FuzzReplayTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastGateway", "OfflineStore",
-                "CNGHTTP2", httpTypes, nioCore, nioHPACK,
+                "RedisTier", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
             ],
             // A link to the fuzzers' target functions; these two belong to their process.
             exclude: ["Targets/main.swift", "Targets/Require.swift"],

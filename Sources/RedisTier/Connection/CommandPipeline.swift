@@ -1,0 +1,88 @@
+import NIOCore
+
+/// The commands of one connection that have no reply yet, in the order in which they were sent.
+/// Pure: events go in, actions come out.
+///
+/// A command whose deadline passed keeps its place, because its reply still comes: that reply is
+/// dropped. The connection counts as stalled if no reply came for ``stallLimit`` although the first
+/// command is late by as much.
+struct CommandPipeline<Completion> {
+    private struct Place {
+        /// `nil` after the deadline.
+        var completion: Completion?
+        let byteCount: Int
+        let deadline: NIODeadline
+    }
+
+    /// The action after a reply.
+    enum ReplyAction {
+        case complete(Completion, byteCount: Int)
+        /// The command's deadline has passed.
+        case drop(byteCount: Int)
+        /// No command waits for a reply.
+        case reject
+    }
+
+    /// The actions at a point in time.
+    struct Expiry {
+        /// The commands whose deadline has passed since the last time.
+        var late: [Completion] = []
+        var isStalled = false
+        /// When to look again.
+        var next: NIODeadline?
+    }
+
+    /// The actions at the end of the connection.
+    struct Ending {
+        var waiting: [Completion]
+        var byteCount: Int
+        var count: Int
+    }
+
+    private let stallLimit: TimeAmount
+    private var places = CircularBuffer<Place>()
+    private var lastReply = NIODeadline.uptimeNanoseconds(0)
+
+    init(stallLimit: TimeAmount) { self.stallLimit = stallLimit }
+
+    var count: Int { places.count }
+
+    mutating func append(_ completion: Completion, byteCount: Int, deadline: NIODeadline) {
+        places.append(Place(completion: completion, byteCount: byteCount, deadline: deadline))
+    }
+
+    /// Takes the place of the reply that has come.
+    mutating func receive(at now: NIODeadline) -> ReplyAction {
+        guard let place = places.popFirst() else { return .reject }
+        lastReply = now
+        return place.completion.map { .complete($0, byteCount: place.byteCount) } ?? .drop(byteCount: place.byteCount)
+    }
+
+    mutating func expire(at now: NIODeadline) -> Expiry {
+        var expiry = Expiry()
+        for index in places.indices {
+            guard let completion = places[index].completion else { continue }
+            if places[index].deadline <= now {
+                expiry.late.append(completion)
+                places[index].completion = nil
+            } else {
+                expiry.next = min(expiry.next ?? .distantFuture, places[index].deadline)
+            }
+        }
+        if let first = places.first {
+            let stalled = max(first.deadline, lastReply) + stallLimit
+            expiry.isStalled = stalled <= now
+            expiry.next = min(expiry.next ?? .distantFuture, stalled)
+        }
+        return expiry
+    }
+
+    mutating func end() -> Ending {
+        defer { places.removeAll() }
+        return Ending(
+            waiting: places.compactMap(\.completion),
+            byteCount: places.reduce(0) { $0 + $1.byteCount },
+            count: places.count
+        )
+    }
+}

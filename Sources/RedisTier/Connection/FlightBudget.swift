@@ -1,0 +1,37 @@
+import Synchronization
+
+/// Counts the commands of a connection from their submission to their reply, for any thread.
+final class FlightBudget: Sendable {
+    private let mostCommands: Int
+    private let mostBytes: Int
+    private let commands = Atomic(0)
+    private let bytes = Atomic(0)
+
+    init(commands: Int, bytes: Int) {
+        mostCommands = commands
+        mostBytes = bytes
+    }
+
+    var usedCommands: Int { commands.load(ordering: .relaxed) }
+    var usedBytes: Int { bytes.load(ordering: .relaxed) }
+
+    /// - Throws: an error of ``RedisTierError/Code/busy``.
+    func reserve(_ byteCount: Int) throws(RedisTierError) {
+        let commands = commands.add(1, ordering: .relaxed).newValue
+        let bytes = bytes.add(byteCount, ordering: .relaxed).newValue
+        guard commands <= mostCommands, bytes <= mostBytes else {
+            release(byteCount)
+            throw RedisTierError(
+                .busy,
+                commands > mostCommands
+                    ? "As many commands are in flight as may be on one connection: \(mostCommands)."
+                    : "The commands in flight on one connection may have \(mostBytes) bytes; this one would exceed that."
+            )
+        }
+    }
+
+    func release(_ byteCount: Int, commands count: Int = 1) {
+        commands.subtract(count, ordering: .relaxed)
+        bytes.subtract(byteCount, ordering: .relaxed)
+    }
+}

@@ -1,0 +1,179 @@
+import NIOCore
+
+/// The commands and replies of one connection, on its event loop.
+///
+/// Commands go into one buffer, which is flushed once in each turn of the loop: behind the replies
+/// that were read in it, where the callbacks of replies submitted more.
+final class RedisChannelHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let list: SubmissionList
+    private let budget: FlightBudget
+    private let onPush: @Sendable ([RESPValue]) -> Void
+    private var parser: RESPParser
+    private var encoder = CommandEncoder()
+    private var pipeline: CommandPipeline<ReplyCallback>
+    private var context: ChannelHandlerContext?
+    private var ending: EventLoopPromise<RedisTierError>?
+    private var endingError: RedisTierError?
+    private var isReading = false
+    private var willFlush = false
+    private var timer: Scheduled<Void>?
+    private var alarm: NIODeadline?
+
+    init(_ settings: RedisConnectionSettings, list: SubmissionList, budget: FlightBudget) {
+        self.list = list
+        self.budget = budget
+        onPush = settings.onPush
+        parser = RESPParser(limits: settings.limits)
+        pipeline = CommandPipeline(stallLimit: settings.stallLimit)
+    }
+
+    // MARK: Commands
+
+    /// Takes the commands of other threads, and flushes them together.
+    func takeSubmissions() {
+        for submission in list.take() { enqueue(submission) }
+        flush()
+    }
+
+    /// Takes a command that was submitted on the event loop.
+    ///
+    /// - Throws: the error that ended the connection.
+    func submit(_ submission: Submission) throws(RedisTierError) {
+        if let endingError { throw endingError }
+        enqueue(submission)
+        // While it reads, it flushes behind the replies.
+        guard !isReading, !willFlush, let context else { return }
+        willFlush = true
+        context.eventLoop.assumeIsolated().execute {
+            self.willFlush = false
+            self.flush()
+        }
+    }
+
+    private func enqueue(_ submission: Submission) {
+        guard endingError == nil, let context else {
+            budget.release(submission.byteCount)
+            return submission.completion(.failure(endingError ?? .connectionClosed))
+        }
+        guard submission.deadline > context.eventLoop.now else {
+            budget.release(submission.byteCount)
+            return submission.completion(.failure(.late))
+        }
+        pipeline.append(submission.completion, byteCount: submission.byteCount, deadline: submission.deadline)
+        encoder.append(submission.command)
+        setAlarm(submission.deadline)
+    }
+
+    private func flush() {
+        guard !encoder.isEmpty, !isReading, endingError == nil, let context else { return }
+        for buffer in encoder.take() { context.write(wrapOutboundOut(buffer), promise: nil) }
+        context.flush()
+    }
+
+    // MARK: Replies
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        isReading = true
+        parser.append(unwrapInboundIn(data))
+        do throws(RedisTierError) {
+            while endingError == nil, let message = try parser.next() {
+                try receive(message, at: context.eventLoop.now)
+            }
+        } catch {
+            end(error)
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        isReading = false
+        flush()
+        context.fireChannelReadComplete()
+    }
+
+    private func receive(_ message: RESPMessage, at now: NIODeadline) throws(RedisTierError) {
+        switch message {
+        case .push(let elements): onPush(elements)
+        case .reply(let value):
+            switch pipeline.receive(at: now) {
+            case .complete(let completion, let byteCount):
+                budget.release(byteCount)
+                completion(.success(value))
+            case .drop(let byteCount): budget.release(byteCount)
+            case .reject:
+                throw RedisTierError(
+                    .unexpected,
+                    "The server sent a reply to no command. Its connection is closed."
+                )
+            }
+        }
+    }
+
+    // MARK: Deadlines
+
+    private func setAlarm(_ deadline: NIODeadline) {
+        if let alarm, alarm <= deadline { return }
+        timer?.cancel()
+        alarm = deadline
+        timer = context?.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.expire() }
+    }
+
+    private func expire() {
+        guard endingError == nil, let context else { return }
+        alarm = nil
+        let expiry = pipeline.expire(at: context.eventLoop.now)
+        for completion in expiry.late { completion(.failure(.late)) }
+        if expiry.isStalled {
+            return end(RedisTierError(.closed, "The server's replies are too late. Its connection is closed."))
+        }
+        if let next = expiry.next { setAlarm(next) }
+    }
+
+    // MARK: Begin and end
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    /// Has a promise completed when the connection has ended.
+    func whenEnded(_ promise: EventLoopPromise<RedisTierError>) { ending = promise }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end(.connectionClosed)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        end(RedisTierError(.closed, "The connection failed: \(error)."))
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        // A channel that was never connected has no end of its own.
+        self.context = nil
+        end(.connectionClosed)
+    }
+
+    /// Ends the connection, and every command that waits, once. Later bytes are not read.
+    func end(_ error: RedisTierError) {
+        guard endingError == nil else { return }
+        endingError = error
+        timer?.cancel()
+        let submitted = list.end(error)
+        let places = pipeline.end()
+        budget.release(
+            submitted.reduce(places.byteCount) { $0 + $1.byteCount },
+            commands: places.count + submitted.count
+        )
+        for completion in places.waiting + submitted.map(\.completion) { completion(.failure(error)) }
+        context?.close(promise: nil)
+        ending?.succeed(error)
+        ending = nil
+    }
+}
+
+extension RedisTierError {
+    static let connectionClosed = RedisTierError(.closed, "The connection to the server was closed.")
+    static let late = RedisTierError(.timedOut, "The server did not reply within the command's time.")
+}

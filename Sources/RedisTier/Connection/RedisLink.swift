@@ -1,0 +1,91 @@
+package import NIOCore
+import Synchronization
+
+/// A way to a server that takes commands and may end: a connection, or one of a test.
+package protocol RedisLink: Sendable {
+    /// Submits a command, from any thread.
+    ///
+    /// - Parameters:
+    ///   - time: until the reply must be there. For a command that blocks on purpose it is longer
+    ///     than that, because a server that is late counts as failing.
+    ///   - completion: called once, on the event loop, unless this throws. It must not block.
+    /// - Throws: an error of ``RedisTierError/Code/busy`` or ``RedisTierError/Code/closed``; then
+    ///   nothing was sent.
+    func send(
+        _ command: RedisCommand,
+        within time: TimeAmount,
+        completion: @escaping ReplyCallback
+    ) throws(RedisTierError)
+
+    /// Has an action run once when it has ended, with the reason; at once if it has ended.
+    func whenClosed(_ action: @escaping @Sendable (RedisTierError) -> Void)
+
+    /// Ends it. Commands without a reply fail.
+    func close()
+}
+
+extension RedisLink {
+    /// Performs a command, and waits for its reply. An error reply is a value, not an error.
+    ///
+    /// - Throws: an error of ``RedisTierError/Code/busy``, ``RedisTierError/Code/closed``,
+    ///   ``RedisTierError/Code/timedOut`` or ``RedisTierError/Code/cancelled``, or that of the
+    ///   server's bytes.
+    package func execute(_ command: RedisCommand, within time: TimeAmount) async throws(RedisTierError) -> RESPValue {
+        try await PendingReply.wait { completion throws(RedisTierError) in
+            try send(command, within: time, completion: completion)
+        }
+    }
+}
+
+/// The reply that a task waits for: that of the server, or none because the task was cancelled.
+final class PendingReply: Sendable {
+    typealias Reply = Result<RESPValue, RedisTierError>
+
+    private enum State {
+        case waiting(CheckedContinuation<Reply, Never>?)
+        case ended(Reply)
+    }
+
+    private let state = Mutex(State.waiting(nil))
+
+    /// Waits for the reply to the command that `submit` submits.
+    static func wait(
+        for submit: (@escaping ReplyCallback) throws(RedisTierError) -> Void
+    ) async throws(RedisTierError) -> RESPValue {
+        guard !Task.isCancelled else { throw .cancelled }
+        let pending = PendingReply()
+        let reply = await withTaskCancellationHandler {
+            do throws(RedisTierError) {
+                try submit { pending.end($0) }
+            } catch {
+                return Reply.failure(error)
+            }
+            return await withCheckedContinuation { pending.begin($0) }
+        } onCancel: {
+            pending.end(.failure(.cancelled))
+        }
+        return try reply.get()
+    }
+
+    private func begin(_ continuation: CheckedContinuation<Reply, Never>) {
+        let reply: Reply? = state.withLock { state in
+            if case .ended(let reply) = state { return reply }
+            state = .waiting(continuation)
+            return nil
+        }
+        if let reply { continuation.resume(returning: reply) }
+    }
+
+    private func end(_ reply: Reply) {
+        let continuation: CheckedContinuation<Reply, Never>? = state.withLock { state in
+            guard case .waiting(let continuation) = state else { return nil }
+            state = .ended(reply)
+            return continuation
+        }
+        continuation?.resume(returning: reply)
+    }
+}
+
+extension RedisTierError {
+    fileprivate static let cancelled = RedisTierError(.cancelled, "The task that waited for the reply was cancelled.")
+}

@@ -1,0 +1,49 @@
+import NIOCore
+import Synchronization
+
+/// Receives the result of a command.
+package typealias ReplyCallback = @Sendable (Result<RESPValue, RedisTierError>) -> Void
+
+/// A command on its way to the connection's event loop.
+struct Submission: Sendable {
+    let command: RedisCommand
+    let byteCount: Int
+    let deadline: NIODeadline
+    let completion: ReplyCallback
+}
+
+/// The commands that other threads submitted and the event loop has not taken yet. Only the first
+/// of them wakes the loop.
+final class SubmissionList: Sendable {
+    private struct State {
+        var waiting: [Submission] = []
+        var ending: RedisTierError?
+    }
+
+    private let state = Mutex(State())
+
+    /// - Returns: whether the event loop must be woken.
+    /// - Throws: the error that ended the connection.
+    func append(_ submission: Submission) throws(RedisTierError) -> Bool {
+        let result = state.withLock { state -> Result<Bool, RedisTierError> in
+            if let ending = state.ending { return .failure(ending) }
+            state.waiting.append(submission)
+            return .success(state.waiting.count == 1)
+        }
+        return try result.get()
+    }
+
+    func take() -> [Submission] {
+        state.withLock { exchange(&$0.waiting, with: []) }
+    }
+
+    /// Rejects all later submissions.
+    ///
+    /// - Returns: those that were not taken.
+    func end(_ error: RedisTierError) -> [Submission] {
+        state.withLock { state in
+            state.ending = error
+            return exchange(&state.waiting, with: [])
+        }
+    }
+}

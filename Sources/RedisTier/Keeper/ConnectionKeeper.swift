@@ -1,0 +1,207 @@
+package import NIOCore
+import Synchronization
+
+/// Keeps one connection to a server: connects again when it is lost, and sends no commands to a
+/// server that does not reply.
+///
+/// It works while ``run()`` runs. ``state`` is one atomic, so asking costs nothing.
+package final class ConnectionKeeper: Sendable {
+    private struct Shared {
+        var machine: KeeperMachine
+        /// The connection with its number, so that late news of an earlier one is ignored.
+        var link: (any RedisLink)?
+        var number = 0
+    }
+
+    /// Time and chance, which tests replace.
+    private struct Surroundings: Sendable {
+        let now: @Sendable () -> Duration
+        let sleep: @Sendable (Duration) async throws -> Void
+        let random: @Sendable () -> Double
+    }
+
+    private let policy: KeeperPolicy
+    private let connect: @Sendable () async throws(RedisTierError) -> any RedisLink
+    private let surroundings: Surroundings
+    private let onChange: @Sendable (KeeperState) -> Void
+    private let shared: Mutex<Shared>
+    private let current = Atomic(KeeperState.unreachable)
+    /// Whether the machine knows of a reply since the last failure, so that further ones are no
+    /// news.
+    private let isGood = Atomic(false)
+    private let bell = Bell()
+
+    /// - Parameters:
+    ///   - clock: supplies the time.
+    ///   - random: supplies numbers from 0 to 1, for jitter.
+    ///   - onChange: called with each new state. It must return at once, and not call the keeper.
+    ///   - connect: makes a connection.
+    package init<C: Clock>(
+        policy: KeeperPolicy = KeeperPolicy(),
+        clock: C,
+        random: @escaping @Sendable () -> Double,
+        onChange: @escaping @Sendable (KeeperState) -> Void = { _ in },
+        connect: @escaping @Sendable () async throws(RedisTierError) -> any RedisLink
+    ) where C.Duration == Duration {
+        let start = clock.now
+        self.policy = policy
+        self.connect = connect
+        self.onChange = onChange
+        surroundings = Surroundings(
+            now: { start.duration(to: clock.now) },
+            sleep: { try await clock.sleep(for: $0) },
+            random: random
+        )
+        shared = Mutex(Shared(machine: KeeperMachine(policy)))
+    }
+
+    /// Whether commands are sent, as of now.
+    package var state: KeeperState { current.load(ordering: .acquiring) }
+
+    /// Connects and probes until its task is cancelled. Call it once.
+    package func run() async {
+        while true {
+            let now = surroundings.now()
+            let step = change { shared in
+                if Task.isCancelled { shared.machine.end() }
+                return shared.machine.nextStep(at: now)
+            }
+            switch step {
+            case .connect: await makeConnection()
+            case .probe: await probe()
+            case .wait(let time): await wait(time - now)
+            case .waitForEvent: await bell.wait()
+            case .end: return change { $0.link.take() }?.close() ?? ()
+            }
+        }
+    }
+
+    // MARK: Commands
+
+    /// Submits a command, from any thread: see ``RedisLink/send(_:within:completion:)``.
+    ///
+    /// - Throws: also an error of ``RedisTierError/Code/unavailable``, without a wait, if ``state``
+    ///   is not ``KeeperState/ready``.
+    package func send(
+        _ command: RedisCommand,
+        within time: TimeAmount,
+        completion: @escaping ReplyCallback
+    ) throws(RedisTierError) {
+        guard state == .ready else { throw .unavailable }
+        let (link, number) = shared.withLock { ($0.link, $0.number) }
+        guard let link else { throw .unavailable }
+        try link.send(command, within: time) { result in
+            self.observe(result, number)
+            completion(result)
+        }
+    }
+
+    /// Performs a command, and waits for its reply. An error reply is a value, not an error.
+    ///
+    /// - Throws: see ``send(_:within:completion:)`` and ``RedisLink/execute(_:within:)``.
+    package func execute(_ command: RedisCommand, within time: TimeAmount) async throws(RedisTierError) -> RESPValue {
+        try await PendingReply.wait { completion throws(RedisTierError) in
+            try send(command, within: time, completion: completion)
+        }
+    }
+
+    private func observe(_ result: Result<RESPValue, RedisTierError>, _ number: Int) {
+        switch result {
+        case .success:
+            guard !isGood.load(ordering: .relaxed) else { return }
+            change(number) { machine in
+                isGood.store(true, ordering: .relaxed)
+                machine.replied()
+            }
+        case .failure(let error) where error.code == .timedOut:
+            let (now, jitter) = (surroundings.now(), surroundings.random())
+            change(number) { machine in
+                isGood.store(false, ordering: .relaxed)
+                machine.timedOut(at: now, jitter: jitter)
+            }
+            bell.ring()
+        // A lost connection is one failure, however many commands it had.
+        case .failure: break
+        }
+    }
+
+    // MARK: Steps
+
+    private func makeConnection() async {
+        do throws(RedisTierError) {
+            let link = try await connect()
+            let now = surroundings.now()
+            let number = change { shared in
+                isGood.store(false, ordering: .relaxed)
+                shared.link = link
+                shared.number += 1
+                shared.machine.connected(at: now)
+                return shared.number
+            }
+            link.whenClosed { [weak self] _ in self?.lose(number) }
+        } catch {
+            let (now, jitter) = (surroundings.now(), surroundings.random())
+            change { $0.machine.failedToConnect(at: now, jitter: jitter) }
+        }
+    }
+
+    private func lose(_ number: Int) {
+        let (now, jitter) = (surroundings.now(), surroundings.random())
+        change { shared in
+            guard shared.number == number else { return }
+            isGood.store(false, ordering: .relaxed)
+            shared.link = nil
+            shared.machine.lostConnection(at: now, jitter: jitter)
+        }
+        bell.ring()
+    }
+
+    private func probe() async {
+        let (link, number) = shared.withLock { ($0.link, $0.number) }
+        var isAlive = false
+        if let link {
+            let reply = try? await link.execute(RedisCommand("PING"), within: TimeAmount(policy.probeTime))
+            isAlive = reply?.text == "PONG"
+        }
+        let (now, jitter) = (surroundings.now(), surroundings.random())
+        change(number) { machine in
+            if isAlive { machine.probeSucceeded() } else { machine.probeFailed(at: now, jitter: jitter) }
+        }
+    }
+
+    private func wait(_ duration: Duration) async {
+        await withTaskGroup { group in
+            group.addTask { try? await self.surroundings.sleep(duration) }
+            group.addTask { await self.bell.wait() }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    // MARK: Changes
+
+    /// Changes what is shared, and publishes the state before another change can.
+    @discardableResult
+    private func change<Value>(_ body: (inout Shared) -> sending Value) -> sending Value {
+        shared.withLock { shared in
+            let value = body(&shared)
+            let state = shared.machine.state
+            if current.exchange(state, ordering: .acquiringAndReleasing) != state { onChange(state) }
+            return value
+        }
+    }
+
+    /// Changes the machine, unless the news is of an earlier connection.
+    private func change(_ number: Int, _ body: (inout KeeperMachine) -> Void) {
+        change { shared in
+            if shared.number == number { body(&shared.machine) }
+        }
+    }
+}
+
+extension RedisTierError {
+    fileprivate static let unavailable = RedisTierError(
+        .unavailable,
+        "The server is unreachable or does not reply; the command was not sent."
+    )
+}

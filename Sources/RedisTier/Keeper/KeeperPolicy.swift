@@ -1,0 +1,39 @@
+import Synchronization
+
+/// When a keeper connects and probes.
+package struct KeeperPolicy: Sendable, Hashable {
+    /// The longest pause after a first failure. It doubles with each further one.
+    package var shortestPause = Duration.milliseconds(50)
+    /// The longest pause of all. A connection that lived so long was good.
+    package var longestPause = Duration.seconds(5)
+    /// How many failures in a row open the breaker.
+    package var failures = 5
+    /// The time for the reply to a probe.
+    package var probeTime = Duration.milliseconds(250)
+
+    /// The defaults.
+    package init() {}
+
+    /// The pause before an attempt: a random time between half of a limit and the limit, so that
+    /// the nodes of a fleet do not come back together.
+    ///
+    /// - Parameters:
+    ///   - attempt: from 1.
+    ///   - jitter: from 0 to 1.
+    func pause(_ attempt: Int, jitter: Double) -> Duration {
+        let doubled = shortestPause * (1 << min(max(attempt - 1, 0), 20))
+        return min(doubled, longestPause) * (0.5 + min(max(jitter, 0), 1) / 2)
+    }
+}
+
+/// The state of a server's connection.
+package enum KeeperState: UInt8, Sendable, Hashable, AtomicRepresentable {
+    /// There is no connection. Commands fail at once.
+    case unreachable
+    /// Commands are sent.
+    case ready
+    /// There is a connection, but the breaker is open. Commands fail at once.
+    case suspended
+    /// The keeper has ended.
+    case ended
+}

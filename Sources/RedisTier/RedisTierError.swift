@@ -1,0 +1,46 @@
+/// An error of the Redis client.
+///
+/// The message names the limit or the fault and the next step. It holds no argument of a command
+/// and no credential.
+package struct RedisTierError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of errors. After ``malformed``, ``limit(_:)`` and ``unexpected`` the connection is
+    /// closed, because the place of its next reply is unknown.
+    package enum Code: Sendable, Hashable {
+        /// The server sent bytes that are not RESP.
+        case malformed
+        /// The server sent more than a limit allows.
+        case limit(RESPLimits.Kind)
+        /// The server sent a reply without a command, or one of a wrong type.
+        case unexpected
+        /// No connection could be made.
+        case unreachable
+        /// The server rejected the credentials, or the handshake.
+        case rejected
+        /// The connection ended before the reply was there. The command may have been executed.
+        case closed
+        /// The deadline passed before the reply was there. The command may have been executed.
+        case timedOut
+        /// As many commands, or bytes of commands, are in flight as may be.
+        case busy
+        /// The waiting task was cancelled. The command may have been executed.
+        case cancelled
+        /// There is no connection, or the breaker is open; nothing was sent.
+        case unavailable
+    }
+
+    /// The kind of error.
+    package let code: Code
+    /// A sentence for an operator.
+    package let message: String
+
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    package var description: String { message }
+
+    static func malformed(_ fault: String) -> RedisTierError {
+        RedisTierError(.malformed, "The server sent bytes that are not RESP: \(fault). Its connection is closed.")
+    }
+}

@@ -1,0 +1,156 @@
+import HoldfastTesting
+import NIOCore
+import RedisTier
+import Synchronization
+
+/// A keeper with a scripted server and a clock that stands still.
+final class KeeperBench: Sendable {
+    let clock = ManualDurationClock()
+    let server = ScriptedServer()
+    let keeper: ConnectionKeeper
+    private let states = Observed<[KeeperState]>([])
+
+    init() {
+        keeper = ConnectionKeeper(
+            clock: clock,
+            random: { 1 },
+            onChange: { [states] state in
+                states.change { $0.append(state) }
+            }
+        ) { [server] () throws(RedisTierError) in
+            try server.connect()
+        }
+    }
+
+    /// A bench whose keeper runs during the second body.
+    static func with(
+        _ prepare: (KeeperBench) async throws -> Void,
+        running body: (KeeperBench) async throws -> Void
+    ) async throws {
+        let bench = KeeperBench()
+        try await prepare(bench)
+        let task = Task { await bench.keeper.run() }
+        defer { task.cancel() }
+        try await body(bench)
+    }
+
+    /// Waits until the state is this one.
+    func reaches(_ state: KeeperState) async {
+        await states.wait { $0.last == state }
+    }
+
+    /// The code of the error of a command; `nil` if it had a reply.
+    func get() async -> RedisTierError.Code? {
+        await errorCode { () throws(RedisTierError) in
+            _ = try await keeper.execute(RedisCommand("GET"), within: .seconds(1))
+        }
+    }
+}
+
+/// A server without sockets.
+final class ScriptedServer: Sendable {
+    enum Behaviour {
+        case replying, rejecting
+        /// Each command times out at once.
+        case silent
+        case refusing
+    }
+
+    private struct State {
+        var behaviour = Behaviour.replying
+        var attempts = 0
+        var commands: [String] = []
+        var closing: (@Sendable (RedisTierError) -> Void)?
+        var isClosed = false
+    }
+
+    private let state = Observed(State())
+
+    var commands: [String] { state.value.commands }
+    var isClosed: Bool { state.value.isClosed }
+
+    func set(_ behaviour: Behaviour) { state.change { $0.behaviour = behaviour } }
+    func attempts(atLeast count: Int) async { await state.wait { $0.attempts >= count } }
+    func commands(atLeast count: Int) async { await state.wait { $0.commands.count >= count } }
+
+    func connect() throws(RedisTierError) -> any RedisLink {
+        let behaviour = state.change { state in
+            state.attempts += 1
+            return state.behaviour
+        }
+        if behaviour == .refusing { throw RedisTierError(.unreachable, "refused") }
+        return Link(server: self)
+    }
+
+    /// Ends the connection.
+    func hangUp() {
+        let closing = state.change { $0.closing.take() }
+        closing?(RedisTierError(.closed, "hung up"))
+    }
+
+    private struct Link: RedisLink {
+        let server: ScriptedServer
+
+        func send(
+            _ command: RedisCommand,
+            within time: TimeAmount,
+            completion: @escaping ReplyCallback
+        ) throws(RedisTierError) {
+            let behaviour = server.state.change { state in
+                state.commands.append("\(command)")
+                return state.behaviour
+            }
+            switch behaviour {
+            case .replying: completion(.success(.simple("PONG")))
+            case .rejecting: completion(.success(.failed("LOADING Redis is loading the dataset in memory")))
+            case .silent, .refusing: completion(.failure(RedisTierError(.timedOut, "silent")))
+            }
+        }
+
+        func whenClosed(_ action: @escaping @Sendable (RedisTierError) -> Void) {
+            server.state.change { $0.closing = action }
+        }
+
+        func close() {
+            server.state.change { $0.isClosed = true }
+        }
+    }
+}
+
+/// A value that tasks wait for.
+final class Observed<Value: Sendable>: Sendable {
+    private struct State {
+        var value: Value
+        var waiting: [(isReached: @Sendable (Value) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(_ value: Value) { state = Mutex(State(value: value)) }
+
+    var value: Value { state.withLock { $0.value } }
+
+    @discardableResult
+    func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+        let (result, reached) = state.withLock { state in
+            let result = body(&state.value)
+            let value = state.value
+            let reached = state.waiting.filter { $0.isReached(value) }.map(\.continuation)
+            state.waiting.removeAll { $0.isReached(value) }
+            return (result, reached)
+        }
+        for continuation in reached { continuation.resume() }
+        return result
+    }
+
+    func wait(until isReached: @escaping @Sendable (Value) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let isDone = state.withLock { state in
+                if isReached(state.value) { return true }
+                state.waiting.append((isReached, continuation))
+                return false
+            }
+            if isDone { continuation.resume() }
+        }
+    }
+}
