@@ -90,6 +90,7 @@ let package = Package(
         ),
         .target(name: "HoldfastMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(name: "LocalSockets", swiftSettings: settings),
+        .target(name: "RedisTier", dependencies: [nioCore, nioPosix, nioSSL], swiftSettings: settings),
         .target(name: "OfflineStore", dependencies: ["HTTPCacheSemantics", httpTypes], swiftSettings: settings),
 
         .target(name: "CFuzzDriver"),
@@ -97,7 +98,7 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastGateway", "OfflineStore",
-                "CFuzzDriver", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
+                "RedisTier", "CFuzzDriver", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
             ],
             swiftSettings: settings
         ),

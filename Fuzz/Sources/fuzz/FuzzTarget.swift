@@ -28,6 +28,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "hpack-fields", run: headerFields),
         FuzzTarget(name: "configuration", run: configuration),
         FuzzTarget(name: "url-pattern", run: urlPattern),
+        FuzzTarget(name: "resp", run: resp),
     ]
 
     /// The target that the first argument names. It is static, because the driver's callback is a C

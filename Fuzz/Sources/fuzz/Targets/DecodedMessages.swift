@@ -107,7 +107,7 @@ extension MessageDecoding {
 
 extension [UInt8] {
     /// Cuts the bytes into pieces of 1 to 32 bytes; a hash of all bytes decides where.
-    fileprivate func cut() -> [ArraySlice<UInt8>] {
+    func cut() -> [ArraySlice<UInt8>] {
         var state = reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         var pieces: [ArraySlice<UInt8>] = []
         var rest = self[...]
