@@ -50,7 +50,7 @@ final class FrameWriter: ClientResponseWriter {
         return written.count.isMultiple(of: 2) ? eventLoop.submit {} : nil
     }
 
-    func finish() {
+    func finish(_ trailers: HTTPFields?) {
         written.append(.endOfStream)
         end.succeed(written)
     }
@@ -63,7 +63,7 @@ final class FrameWriter: ClientResponseWriter {
     private func respond(_ head: GatewayResponseHead, _ content: ByteBuffer) {
         start(head, length: Int64(content.readableBytes))
         if content.readableBytes > 0 { _ = write(content) }
-        finish()
+        finish(nil)
     }
 
     private func start(_ head: GatewayResponseHead, length: Int64?) {
@@ -89,8 +89,8 @@ final class PieceContent: RequestContent {
         self.eventLoop = eventLoop
     }
 
-    func nextContent() -> EventLoopFuture<ByteBuffer?>? {
-        eventLoop.makeSucceededFuture(rest?.readSlice(length: 1))
+    func nextContent() -> EventLoopFuture<ContentDecoder.Event>? {
+        eventLoop.makeSucceededFuture(rest?.readSlice(length: 1).map { .body($0) } ?? .end(trailers: nil))
     }
 
     func discardContent() { rest = nil }

@@ -219,6 +219,12 @@ extension HTTP2ClientSession {
         session.uploads[id]?.place += piece.count
         if upload.place + piece.count == upload.content.count {
             flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+            if !upload.trailers.isEmpty {
+                flags?.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+                session.withList(upload.trailers) { list in
+                    _ = nghttp2_submit_trailer(session.session, id, list, upload.trailers.count)
+                }
+            }
         }
         return piece.count
     }

@@ -23,6 +23,8 @@ package struct HTTP2Upload: Sendable {
     package var piece: Int
     /// Whether it waits for ``HTTP2ClientSession/release(_:)``.
     package var isHeld: Bool
+    /// The fields that follow the content.
+    package var trailers: [HTTP2Field] = []
     var place = 0
 
     package init(_ content: [UInt8], piece: Int = .max, isHeld: Bool = false) {

@@ -33,12 +33,12 @@ struct ClientExchangeTests {
             return nil
         }
 
-        func finish() { events.append("end") }
+        func finish(_ trailers: HTTPFields?) { events.append("end") }
         func abort() { events.append("abort") }
     }
 
     private final class NoContent: RequestContent {
-        func nextContent() -> EventLoopFuture<ByteBuffer?>? { nil }
+        func nextContent() -> EventLoopFuture<ContentDecoder.Event>? { nil }
         func discardContent() {}
     }
 
@@ -108,7 +108,7 @@ struct ClientExchangeTests {
                 exchange.finish(with: .whole(Self.head, ByteBuffer()))
             }
             exchange.inform(Self.hint)
-            if isStream { exchange.finishStream() }
+            if isStream { exchange.finishStream(nil) }
             exchange.inform(Self.hint)
             #expect(writer.events == (isStream ? ["103", "200 stream", "end"] : ["103", "200"]))
         }

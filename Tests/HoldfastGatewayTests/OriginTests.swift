@@ -137,7 +137,7 @@ struct OriginTests {
     @Test("Content that comes with its head has a length, and its connection is free") func readsWholeResponseAtOnce()
         async throws
     {
-        let chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\nX: trailer\r\n\r\n"
+        let chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\nVary: x\r\n\r\n"
         try await RawOrigin.with([.response(chunks), .ok("next"), .ok("")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let whole = try await gateway.get("/a")

@@ -9,6 +9,7 @@ enum Decoded<Head: Hashable>: Hashable {
     case head(Head)
     case content([UInt8])
     case end
+    case trailers(HTTPFields)
     case refused(MessageRefusal)
 }
 
@@ -24,7 +25,7 @@ extension RequestDecoder {
                     switch event {
                     case .head(let head): events.append(.head(head))
                     case .content(.body(let bytes)): events.append(content: bytes)
-                    case .content(.end): events.append(.end)
+                    case .content(.end(let trailers)): events += (trailers.map { [.trailers($0)] } ?? []) + [.end]
                     }
                 }
             } catch {
@@ -306,13 +307,29 @@ struct RequestDecoderTests {
         #expect(head?.isKeptAlive == isKeptAlive)
     }
 
-    @Test("Chunks are joined, extensions and trailers dropped") func decodesChunks() {
-        let decoded = RequestDecoder.decode(
+    @Test("Chunks are joined, extensions dropped, and trailers judged, wherever the bytes are cut")
+    func decodesChunks() {
+        let text =
             Self.chunkedHead + "5;a=\"b\"\r\nhello\r\n00001\r\n!\r\n0;z\r\nContent-Length: 7\r\nX: y\r\n\r\n"
-        )
+        let decoded = RequestDecoder.decode(text)
         #expect(decoded.contents == ["hello!"])
-        #expect(decoded.last == .end)
+        #expect(decoded.suffix(2) == [.trailers(HTTPFields([HTTPField(name: .literal("X"), value: "y")])), .end])
         #expect(decoded.heads.first?.framing == .chunked)
+        let bytes = Array(text.utf8)
+        for cut in bytes.indices {
+            #expect(RequestDecoder.decode([Array(bytes[..<cut]), Array(bytes[cut...])]) == decoded, "cut at \(cut)")
+        }
+    }
+
+    @Test("Trailers of one request are not those of the next, and neither are its nominated names")
+    func separatesTrailers() {
+        let first =
+            Self.chunkedHead.replacing("\r\n\r\n", with: "\r\nConnection: X\r\n\r\n") + "0\r\nX: a\r\nY: b\r\n\r\n"
+        let second = Self.chunkedHead + "0\r\nX: c\r\n\r\n"
+        let decoded = RequestDecoder.decode(first + second + Self.chunkedHead + "0\r\n\r\n")
+        let trailers = decoded.compactMap { if case .trailers(let fields) = $0 { fields } else { nil } }
+        #expect(trailers.map { $0.map { "\($0.name.rawName): \($0.value)" } } == [["Y: b"], ["X: c"]])
+        #expect(decoded.filter { $0 == .end }.count == 3)
     }
 
     @Test("Nothing is decoded after a refusal") func staysRefused() {

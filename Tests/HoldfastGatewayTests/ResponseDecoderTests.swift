@@ -21,7 +21,7 @@ extension ResponseDecoder {
                     case .interim(let response): events.append(.head(.interim(response.status.code)))
                     case .head(let head): events.append(.head(.final(head)))
                     case .body(let bytes): events.append(content: bytes)
-                    case .end: events.append(.end)
+                    case .end(let trailers): events += (trailers.map { [.trailers($0)] } ?? []) + [.end]
                     }
                 }
             }

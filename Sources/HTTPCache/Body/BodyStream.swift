@@ -1,3 +1,4 @@
+package import HTTPTypes
 public import NIOCore
 
 /// A body as it passes: chunks in order, pulled one at a time by its reader.
@@ -16,6 +17,7 @@ public struct BodyStream: AsyncSequence, Sendable {
     private enum Source: Sendable {
         case buffer(ByteBuffer)
         case chunks(@Sendable () -> () async throws -> ByteBuffer?)
+        case trailed(any TrailedContent)
     }
 
     private let source: Source
@@ -31,6 +33,23 @@ public struct BodyStream: AsyncSequence, Sendable {
     public init(_ buffer: ByteBuffer) {
         length = Int64(buffer.readableBytes)
         source = .buffer(buffer)
+    }
+
+    /// A body that may end with trailer fields.
+    package init(length: Int64? = nil, trailed content: any TrailedContent) {
+        self.length = length
+        source = .trailed(content)
+    }
+
+    /// The trailer fields that may be passed on; `nil` if there are none, or the body has not been
+    /// read to its end.
+    ///
+    /// Only the stream that came from the network has them. They are neither stored nor shared by
+    /// requests, and never become fields of a head: RFC 9110 §6.5.1 allows a cache to drop them.
+    package var trailers: HTTPFields? { trailedContent?.trailers }
+
+    var trailedContent: (any TrailedContent)? {
+        if case .trailed(let content) = source { content } else { nil }
     }
 
     /// All of the body, if it is in memory.
@@ -55,6 +74,7 @@ public struct BodyStream: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> AsyncIterator {
         switch source {
         case .chunks(let start): return AsyncIterator(produce: start())
+        case .trailed(let content): return AsyncIterator(produce: content.startReading())
         case .buffer(let buffer):
             var rest: ByteBuffer? = buffer.readableBytes > 0 ? buffer : nil
             return AsyncIterator {

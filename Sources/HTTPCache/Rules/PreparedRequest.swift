@@ -106,8 +106,10 @@ package final class PreparedRequest: Sendable {
             for name in [HTTPField.Name.range, .ifRange] { head.headerFields[fields: name] = [] }
         }
         if let id = request.requestID { head.headerFields[.xRequestID] = id }
-        if let edits = settings?.requestFields, !edits.isEmpty { edits.apply(to: &head.headerFields) }
+        let edits = settings?.requestFields
+        if let edits, !edits.isEmpty { edits.apply(to: &head.headerFields) }
         var sending = request.sending(head)
+        if let edits, !edits.isEmpty, let body = sending.body { sending.body = edits.apply(toTrailersOf: body) }
         sending.target = target
         return sending
     }

@@ -108,10 +108,15 @@ extension RequestRules {
     /// another type. Fields that frame the message stay.
     func edit(_ response: inout CacheResponse) {
         let settings = settings(for: response.stored?.head.fields ?? response.head.headerFields)
-        settings.tagFields.withhold(from: &response.head.headerFields)
+        let tags = settings.tagFields
+        tags.withhold(from: &response.head.headerFields)
+        if !tags.isEmpty {
+            response.body = response.body.droppingTrailers { name in tags.contains { $0.name == name } }
+        }
         let edits = settings.responseFields
         guard !edits.isEmpty else { return }
         edits.apply(to: &response.head.headerFields, keeping: Self.framingFields)
+        response.body = edits.apply(toTrailersOf: response.body)
     }
 
     /// Fields that frame the message. If they were removed or changed, the bytes that follow would

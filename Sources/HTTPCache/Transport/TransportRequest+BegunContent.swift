@@ -1,3 +1,4 @@
+import HTTPTypes
 import NIOCore
 import Synchronization
 
@@ -24,10 +25,12 @@ extension TransportRequest {
 
 extension BodyStream {
     /// The body with its beginning in memory: at least so many bytes, or all of it, which is then
-    /// ``whole``.
+    /// ``whole``, unless it ends with trailer fields.
     package func begun(_ count: Int64) async throws -> BodyStream {
         let begun = BegunContent(self)
-        return try await begun.read(count, of: length) ? BodyStream(begun.beginning) : begun.body(length)
+        let isWhole = try await begun.read(count, of: length)
+        if isWhole, begun.trailers == nil { return BodyStream(begun.beginning) }
+        return BodyStream(length: length, trailed: begun)
     }
 }
 
@@ -35,33 +38,39 @@ extension BodyStream {
 ///
 /// `@unchecked`: one task reads the beginning, and returns before another task gets the stream.
 /// Only the stream's first iterator reads on.
-private final class BegunContent: @unchecked Sendable {
+private final class BegunContent: TrailedContent, @unchecked Sendable {
+    private let content: BodyStream
     private var iterator: BodyStream.AsyncIterator
+    private var isOver = false
     private(set) var beginning = ByteBuffer()
     private let isTaken = Atomic(false)
 
-    init(_ body: BodyStream) { iterator = body.makeAsyncIterator() }
+    init(_ body: BodyStream) {
+        content = body
+        iterator = body.makeAsyncIterator()
+    }
+
+    var trailers: HTTPFields? { content.trailers }
 
     /// - Returns: whether that is all.
     func read(_ count: Int64, of length: Int64?) async throws -> Bool {
         while beginning.readableBytes < count {
-            guard let chunk = try await iterator.next() else { return true }
+            guard let chunk = try await iterator.next() else {
+                isOver = true
+                return true
+            }
             beginning.writeImmutableBuffer(chunk)
         }
         return length == Int64(beginning.readableBytes)
     }
 
-    func body(_ length: Int64?) -> BodyStream {
-        BodyStream(length: length) {
-            guard !self.isTaken.exchange(true, ordering: .relaxed) else {
-                return { throw BodyStreamError.alreadyRead }
-            }
-            return { try await self.next() }
-        }
+    func startReading() -> () async throws -> ByteBuffer? {
+        guard !isTaken.exchange(true, ordering: .relaxed) else { return { throw BodyStreamError.alreadyRead } }
+        return { try await self.next() }
     }
 
     private func next() async throws -> ByteBuffer? {
-        guard beginning.readableBytes > 0 else { return try await iterator.next() }
+        guard beginning.readableBytes > 0 else { return isOver ? nil : try await iterator.next() }
         defer { beginning = ByteBuffer() }
         return beginning
     }

@@ -42,7 +42,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     /// The requests that have come, also those that were not valid.
     private var requestCount: Int64 = 0
     /// The piece of content for which the exchange waits, and since when.
-    private var content: EventLoopPromise<ByteBuffer?>?
+    private var content: EventLoopPromise<ContentDecoder.Event>?
     private var contentWantedAt = NIODeadline.now()
     private var pace: UploadPace
     private let deadline: ClientDeadline
@@ -308,9 +308,9 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     /// Whether the connection stays open after the current response.
     var isKeptAlive: Bool { machine.isKeptAlive }
 
-    func nextContent() -> EventLoopFuture<ByteBuffer?>? {
+    func nextContent() -> EventLoopFuture<ContentDecoder.Event>? {
         guard let context, content == nil else { return nil }
-        let promise = context.eventLoop.makePromise(of: ByteBuffer?.self)
+        let promise = context.eventLoop.makePromise(of: ContentDecoder.Event.self)
         content = promise
         contentWantedAt = .now()
         deadline.begin(.content, within: pace.allowance, on: context.eventLoop)
@@ -324,13 +324,13 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
 
     private func perform(_ action: ConnectionMachine.ContentAction) {
         switch action {
-        case .hand(let bytes):
+        case .hand(let event):
             deadline.stop()
-            if let bytes {
+            if case .body(let bytes) = event {
                 pace.record(bytes.readableBytes, after: .now() - contentWantedAt)
                 exchange?.countContent(bytes.readableBytes)
             }
-            content.take()?.succeed(bytes)
+            content.take()?.succeed(event)
         case .fail(let refusal):
             failContent(refusal)
         case .read:

@@ -35,8 +35,8 @@ struct ConnectionMachine {
 
     /// The actions after the exchange asked for content, or waited for it and bytes came.
     enum ContentAction {
-        /// Hand over content; `nil` at its end.
-        case hand(ByteBuffer?)
+        /// Hand over content, or its end.
+        case hand(ContentDecoder.Event)
         /// The content does not come.
         case fail(MessageRefusal)
         /// Ask the channel for bytes.
@@ -313,7 +313,7 @@ struct ConnectionMachine {
         guard case .exchange(var exchange) = state else { return .fail(MessageRefusal(.truncated)) }
         switch exchange.content {
         case .complete:
-            return .hand(nil)
+            return .hand(.end(trailers: nil))
         case .discarding, .givenUp, .discarded:
             return .fail(MessageRefusal(.truncated))
         case .unread, .wanted:
@@ -363,11 +363,11 @@ struct ConnectionMachine {
             case .body(let bytes):
                 exchange.content = .unread
                 exchange.owesContinue = false
-                return .hand(bytes)
-            case .end:
+                return .hand(.body(bytes))
+            case .end(let trailers):
                 exchange.content = .complete
                 exchange.owesContinue = false
-                return .hand(nil)
+                return .hand(.end(trailers: trailers))
             case nil:
                 if isInputClosed { throw MessageRefusal(.truncated) }
                 guard exchange.owesContinue, decoder.undecodedCount == 0 else { return .read }

@@ -129,9 +129,9 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         return output.untilWritable()
     }
 
-    func finish() {
+    func finish(_ trailers: HTTPFields?) {
         guard framing?.isComplete != false else { return abort() }
-        if let end = framing?.end { output.put(end) }
+        if let end = framing?.end(trailers) { output.put(end) }
         let closes = framing?.closes ?? false
         framing = nil
         connection?.endResponse(keepingAlive: !closes)
@@ -168,7 +168,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     private func finish(with content: ByteBuffer, isWritten: Bool = false) {
         if let bytes = try? framing?.bytes(of: content), !isWritten { output.put(bytes) }
         output.holdBack()
-        finish()
+        finish(nil)
     }
 
     /// The bytes of a stored response's head. The response is kept for equal requests if they get

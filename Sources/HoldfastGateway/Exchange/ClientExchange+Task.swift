@@ -63,7 +63,7 @@ extension ClientExchange {
             try await write(piece)?.get()
         }
         try await enterLoop()
-        finishStream()
+        finishStream(response.body.trailers)
     }
 
     /// Brings the task to the event loop, if it is elsewhere: whenever it has waited for something,

@@ -252,11 +252,11 @@ final class ClientExchange: @unchecked Sendable {
     }
 
     /// Ends a response whose content was written in pieces.
-    func finishStream() {
+    func finishStream(_ trailers: HTTPFields?) {
         // The writer does not let such a response look complete.
         let isShort = streamLength.map { record.sentBytes < $0 } ?? false
         end(isShort && request.method != .head ? .content : nil)
-        writer.finish()
+        writer.finish(trailers != nil && request.acceptsTrailers ? trailers : nil)
     }
 
     /// Ends a response that has no end, because its content broke off.
@@ -294,7 +294,7 @@ final class ClientExchange: @unchecked Sendable {
         case .none: nil
         case .length(0): .empty
         case .length(let length): BodyStream(length: length) { { try await self.nextContent() } }
-        case .unknownLength: BodyStream { { try await self.nextContent() } }
+        case .unknownLength: BodyStream(trailed: TrailedRequest(self))
         }
     }
 
@@ -302,15 +302,43 @@ final class ClientExchange: @unchecked Sendable {
     func countContent(_ bytes: Int) { record.receivedBytes += bytes }
 
     private func nextContent() async throws -> ByteBuffer? {
+        if case .body(let bytes) = try await nextEvent() { bytes } else { nil }
+    }
+
+    /// On any thread.
+    fileprivate func nextEvent() async throws -> ContentDecoder.Event {
         let piece = eventLoop.inEventLoop ? pullContent() : try await eventLoop.submit { self.pullContent() }.get()
         guard let piece else { throw CancellationError() }
         return try await piece.get()
     }
 
-    private func pullContent() -> EventLoopFuture<ByteBuffer?>? { isOver ? nil : content.nextContent() }
+    private func pullContent() -> EventLoopFuture<ContentDecoder.Event>? { isOver ? nil : content.nextContent() }
 
     /// Reads and drops the request's content, once the event loop has done what is due now.
     func discardContent() {
         eventLoop.execute { if !self.isOver { self.content.discardContent() } }
+    }
+}
+
+/// A request's content of unknown length, which may end with trailers.
+///
+/// They come with the end itself: by the next look the connection may be at another request.
+private final class TrailedRequest: TrailedContent {
+    private let exchange: ClientExchange
+    private let received = Mutex<HTTPFields?>(nil)
+
+    init(_ exchange: ClientExchange) { self.exchange = exchange }
+
+    func startReading() -> () async throws -> ByteBuffer? { { try await self.next() } }
+
+    var trailers: HTTPFields? { received.withLock { $0 } }
+
+    private func next() async throws -> ByteBuffer? {
+        switch try await exchange.nextEvent() {
+        case .body(let bytes): return bytes
+        case .end(let trailers):
+            if let trailers { received.withLock { $0 = trailers } }
+            return nil
+        }
     }
 }

@@ -20,7 +20,10 @@ protocol ClientResponseWriter: AnyObject {
     func write(_ content: ByteBuffer) -> EventLoopFuture<Void>?
 
     /// Ends a stream.
-    func finish()
+    ///
+    /// - Parameter trailers: the trailer fields that the client takes; `nil` if there are none. A
+    ///   response whose framing has no place for them loses them.
+    func finish(_ trailers: HTTPFields?)
 
     /// Ends a response that is not complete, so that the client cannot take it for a complete one.
     func abort()
@@ -29,11 +32,11 @@ protocol ClientResponseWriter: AnyObject {
 /// Reads the content of one request, in the form of the client's protocol. It is used on the
 /// client's event loop.
 protocol RequestContent: AnyObject {
-    /// The next piece, and `nil` after the last one. It fails with the reason if the content breaks
-    /// off.
+    /// The next piece, or the end with the trailer fields that may pass. It fails with the reason
+    /// if the content breaks off.
     ///
     /// - Returns: `nil` if the client has gone, or a piece is being waited for already.
-    func nextContent() -> EventLoopFuture<ByteBuffer?>?
+    func nextContent() -> EventLoopFuture<ContentDecoder.Event>?
 
     /// Reads the content and drops it.
     func discardContent()

@@ -36,4 +36,15 @@ struct GatewayRequest: Hashable {
     var fields: HTTPFields
     var receivedProtocol: ReceivedProtocol
     var content: Content
+
+    /// Whether the client takes trailers of the response. HTTP/2 has a place for them in every
+    /// response; in HTTP/1.1 a client that does not ask for them may not look for them. RFC 9110
+    /// §6.5.1 and §10.1.4
+    var acceptsTrailers: Bool {
+        switch receivedProtocol {
+        case .http10: false
+        case .http11: fields.listMembers(.te).contains("trailers")
+        case .http2: true
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPTypes
 import NIOCore
 
 extension BodyStream {
@@ -10,26 +11,42 @@ extension BodyStream {
             guard length <= limit else { throw ContentTooLarge() }
             return self
         }
-        return BodyStream {
-            var rest = self.makeAsyncIterator()
-            var count: Int64 = 0
-            return {
-                let chunk = try await rest.next()
-                count += Int64(chunk?.readableBytes ?? 0)
-                guard count <= limit else { throw ContentTooLarge() }
-                return chunk
-            }
-        }
+        return BodyStream(trailed: LimitedContent(self, to: limit))
     }
 
     /// Reads the content into memory, so that it can become part of the key. Longer content stays a
-    /// stream.
+    /// stream, and so does content with trailers, which are no part of the key.
     func keyed(upTo limit: Int) async throws -> RequestBody {
         if let length, length > Int64(limit) { return .stream(self) }
         let begun = try await begun(Int64(limit) + 1)
         guard let whole = begun.whole, whole.readableBytes <= limit else { return .stream(begun) }
         return .buffer(whole)
     }
+}
+
+/// Content that breaks off when it is longer than a limit.
+private final class LimitedContent: TrailedContent {
+    private let content: BodyStream
+    private let limit: Int64
+
+    init(_ content: BodyStream, to limit: Int64) {
+        self.content = content
+        self.limit = limit
+    }
+
+    func startReading() -> () async throws -> ByteBuffer? {
+        var rest = content.makeAsyncIterator()
+        var count: Int64 = 0
+        let limit = limit
+        return {
+            let chunk = try await rest.next()
+            count += Int64(chunk?.readableBytes ?? 0)
+            guard count <= limit else { throw ContentTooLarge() }
+            return chunk
+        }
+    }
+
+    var trailers: HTTPFields? { content.trailers }
 }
 
 /// A request's content is longer than this gateway forwards. RFC 9110 §15.5.14

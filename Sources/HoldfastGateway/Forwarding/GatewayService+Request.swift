@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastConfiguration
 import HoldfastTracing
 import NIOCore
 
@@ -22,6 +23,12 @@ extension GatewayService {
         var known: KnownRequest?
         var request = try cacheRequest(for: exchange, inForce, like: &known)
         request.body = try await body(of: request.head, exchange, inForce.configuration)
+        // Fields that the route does not know do not pass as trailers either.
+        if case .stream(let content) = request.body, let known,
+            inForce.configuration.routes.routes[known.route].unknownFields == .drop
+        {
+            request.body = .stream(content.droppingTrailers { _ in true })
+        }
         return request
     }
 

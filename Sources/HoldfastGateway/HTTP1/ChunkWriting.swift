@@ -1,3 +1,4 @@
+import HTTPTypes
 import NIOCore
 
 /// Writes the chunked coding. RFC 9112 §7.1
@@ -13,6 +14,15 @@ extension ByteBuffer {
         return chunk
     }
 
-    /// The last chunk, without trailers.
-    static let lastChunk = ByteBuffer(string: "0\r\n\r\n")
+    /// The last chunk, and the trailer section. RFC 9112 §7.1.2
+    static func lastChunk(_ trailers: HTTPFields?) -> ByteBuffer {
+        guard let trailers else { return emptyLastChunk }
+        return .head { bytes in
+            bytes.writeLastChunk()
+            bytes.writeFields(trailers)
+            bytes.writeEndOfHead()
+        }
+    }
+
+    private static let emptyLastChunk = ByteBuffer(string: "0\r\n\r\n")
 }

@@ -1,13 +1,15 @@
+import HTTPTypes
 import NIOCore
 
 /// Decodes a message's content: bytes in, content out. RFC 9112 §6 and §7.1
 ///
 /// It is strict: a chunk's size is hexadecimal digits and nothing else, and every chunk ends in
-/// CRLF. Extensions and trailers are limited, and dropped.
+/// CRLF. Extensions are limited, and dropped.
 struct ContentDecoder {
     enum Event: Hashable {
         case body(ByteBuffer)
-        case end
+        /// - Parameter trailers: the fields behind the last chunk; `nil` if there are none.
+        case end(trailers: HTTPFields?)
     }
 
     private enum State {
@@ -46,13 +48,13 @@ struct ContentDecoder {
     ) throws(MessageRefusal) -> Event? {
         while true {
             switch state {
-            case .length(0): return .end
+            case .length(0): return .end(trailers: nil)
             case .length(let rest):
                 guard let data = pending.read(upTo: rest) else { return nil }
                 state = .length(rest - Int64(data.readableBytes))
                 return .body(data)
             case .untilClose:
-                guard let data = pending.read(upTo: .max) else { return isInputClosed ? .end : nil }
+                guard let data = pending.read(upTo: .max) else { return isInputClosed ? .end(trailers: nil) : nil }
                 return .body(data)
             case .chunkSize(var cutter):
                 let tooLong = MessageRefusal(.chunkExtensionsTooLarge)
@@ -83,6 +85,7 @@ struct ContentDecoder {
                 let isComplete = try block.read(&pending)
                 state = isComplete ? .length(0) : .trailers(block)
                 guard isComplete else { return nil }
+                if !block.fields.isEmpty { return .end(trailers: block.fields) }
             }
         }
     }

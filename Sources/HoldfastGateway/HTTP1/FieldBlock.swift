@@ -41,7 +41,7 @@ struct FieldBlock {
         _ length: inout Int
     ) throws(MessageRefusal) -> Bool {
         // Room for the fields of most messages: growing later would copy them all.
-        if fields.isEmpty { fields.reserveCapacity(8) }
+        if fields.isEmpty, bytes.first != .carriageReturn { fields.reserveCapacity(8) }
         while true {
             let rests = bytes.part(length..<bytes.count)
             guard let count = try cutter.next(in: rests, limit: max(rest, 1), tooLong: tooLarge) else { return false }

@@ -99,6 +99,9 @@ struct HeadWriter {
     /// Writes whole lines, each with its line end.
     mutating func writeLines(_ bytes: UnsafeRawBufferPointer) { put(bytes) }
 
+    /// Writes the line of a last chunk, which its trailer section follows. RFC 9112 §7.1
+    mutating func writeLastChunk() { put("0\r\n" as StaticString) }
+
     /// Writes the empty line that ends a head.
     mutating func writeEndOfHead() { putLineEnd() }
 }

@@ -12,7 +12,7 @@ public struct MessageLimits: Sendable, Hashable {
     public var chunkLine = 1 << 10
     /// All chunk extensions of a message together; they are read and dropped. 16 KiB
     public var chunkExtensions = 16 << 10
-    /// All field lines of a trailer section together; they are read and dropped. 8 KiB
+    /// All field lines of a trailer section together. 8 KiB
     public var trailers = 8 << 10
     /// Interim responses before the final one. 16
     public var interimResponses = 16

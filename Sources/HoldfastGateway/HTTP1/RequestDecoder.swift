@@ -27,6 +27,8 @@ struct RequestDecoder {
     /// Whether the last head has the same field bytes as the one before it, and reused their
     /// decoded form. Then only method and target can differ.
     private(set) var isHeadRepeated = false
+    /// The judge of the current request's trailer section, if it may have one.
+    private var trailerRules = TrailerRules()
     private let limits: MessageLimits
 
     init(limits: MessageLimits = MessageLimits()) {
@@ -93,7 +95,7 @@ struct RequestDecoder {
     /// After the end it returns `end` again and again. The bytes that follow are the next request.
     mutating func nextContent() throws(MessageRefusal) -> ContentDecoder.Event? {
         switch state {
-        case .startLine, .fields: return .end
+        case .startLine, .fields: return .end(trailers: nil)
         case .content, .refused: break
         }
         guard case .content(let event) = try next() else { return nil }
@@ -136,6 +138,7 @@ struct RequestDecoder {
                 let length = bytes.readableBytes - pending.readableBytes
                 known = isWhole ? KnownFields(bytes, length: length, line, head) : nil
                 state = .content(ContentDecoder(head.framing, limits: limits))
+                if head.framing == .chunked { trailerRules = TrailerRules(head.request.fields) }
                 return .head(head)
             case .content(var decoder):
                 guard let event = try decoder.next(&pending) else {
@@ -144,7 +147,10 @@ struct RequestDecoder {
                 }
                 switch event {
                 case .body: state = .content(decoder)
-                case .end: endMessage()
+                case .end(nil): endMessage()
+                case .end(let section?):
+                    endMessage()
+                    return .content(.end(trailers: trailerRules.passing(section)))
                 }
                 return .content(event)
             case .refused(let refusal):

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -21,7 +22,9 @@ struct ResponseDecoder {
         case interim(HTTPResponse)
         case head(ResponseHead)
         case body(ByteBuffer)
-        case end
+        /// - Parameter trailers: the fields behind the content that may pass; `nil` if there are
+        ///   none.
+        case end(trailers: HTTPFields?)
     }
 
     private enum State {
@@ -37,6 +40,8 @@ struct ResponseDecoder {
     private var restOfInterim: Int
     private var isInputClosed = false
     private let isHead: Bool
+    /// The judge of the response's trailer section, if it may have one.
+    private var trailerRules = TrailerRules()
     let limits: MessageLimits
 
     /// - Parameter method: the request's method: a response to HEAD has no content.
@@ -101,9 +106,9 @@ struct ResponseDecoder {
                 state = .content(decoder)
                 switch event {
                 case .body(let data): return .body(data)
-                case .end:
+                case .end(let section):
                     state = .ended
-                    return .end
+                    return .end(trailers: section.flatMap { trailerRules.passing($0) })
                 case nil: return nil
                 }
             case .ended:
@@ -129,6 +134,7 @@ struct ResponseDecoder {
         let framing: Framing =
             isHead || response.status.code == 204 || response.status.code == 304 ? .none : stated ?? .untilClose
         state = .content(ContentDecoder(framing, limits: limits))
+        if framing == .chunked { trailerRules = TrailerRules(fields) }
         let connection = ConnectionOptions(fields)
         let isPersistent = line.minorVersion > 0 || connection.keepsAlive
         let isKeptAlive = isPersistent && !connection.closes && framing != .untilClose

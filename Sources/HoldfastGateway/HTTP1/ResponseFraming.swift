@@ -87,8 +87,8 @@ struct ResponseFraming {
     /// Whether all announced content was written.
     var isComplete: Bool { content.isComplete }
 
-    /// The bytes that are written after the content.
-    var end: ByteBuffer? { delimiting == .chunked ? .lastChunk : nil }
+    /// The bytes that are written after the content. Only chunks can have trailers behind them.
+    func end(_ trailers: HTTPFields?) -> ByteBuffer? { delimiting == .chunked ? .lastChunk(trailers) : nil }
 }
 
 extension HeadWriter {

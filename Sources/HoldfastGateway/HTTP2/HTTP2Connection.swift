@@ -574,9 +574,15 @@ extension HTTP2Connection {
         if let stream = streams[id] { stream.receive(bytes) } else { frames?.consume(bytes.count) }
     }
 
-    func endContent(of id: Int32) {
+    /// - Parameter hasTrailers: whether its trailer section was decoded just now.
+    func endContent(of id: Int32, hasTrailers: Bool) {
         fieldsSince = nil
-        streams[id]?.endContent()
+        guard let stream = streams[id] else { return }
+        do throws(MessageRefusal) {
+            stream.endContent(trailers: hasTrailers ? try section.trailers() : nil)
+        } catch {
+            stream.endContent(refusing: error)
+        }
     }
 
     /// The client may take more content of all streams than before, or of one.

@@ -2,7 +2,8 @@ import CNGHTTP2
 import HTTPTypes
 import NIOCore
 
-/// The fields of a response before they are prepared for nghttp2. RFC 9113 §8.3.2
+/// The fields of a response's head or trailer section before they are prepared for nghttp2. RFC
+/// 9113 §8.3.2
 struct HTTP2FieldList {
     fileprivate var bytes = ByteBuffer()
     fileprivate var lengths: [(name: Int, value: Int)] = []
@@ -27,6 +28,9 @@ struct HTTP2FieldList {
         self.init(head.status)
         append(head.headerFields) { $0 != "content-length" }
     }
+
+    /// The fields of a trailer section. RFC 9113 §8.1
+    init(trailers: HTTPFields) { append(trailers) { _ in true } }
 
     private init(_ status: HTTPResponse.Status) {
         bytes.reserveCapacity(1024)

@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// The fields of a request, collected while they are decoded. RFC 9113 §8.3.1
+/// The fields of a request's head or trailer section, collected while they are decoded. RFC 9113
+/// §8.3.1
 ///
 /// A connection decodes one section at a time, so all of its requests use the same memory.
 struct HTTP2FieldSection {
@@ -64,6 +65,25 @@ struct HTTP2FieldSection {
     func head(endsStream: Bool) throws(MessageRefusal) -> RequestHead {
         if let refusal { throw refusal }
         var parts = Parts()
+        try forEachField { name, value throws(MessageRefusal) in try parts.take(name, value) }
+        return try parts.head(endsStream: endsStream)
+    }
+
+    /// The fields of a trailer section that may pass, judged like those of HTTP/1; `nil` if there
+    /// are none.
+    func trailers() throws(MessageRefusal) -> HTTPFields? {
+        guard count > 0 else { return nil }
+        guard blockLength <= limits.trailers, count <= limits.fieldCount else {
+            throw MessageRefusal(.trailersTooLarge, status: 431)
+        }
+        var fields = HTTPFields()
+        try forEachField { name, value throws(MessageRefusal) in fields.append(try FieldBlock.field(name, value)) }
+        return TrailerRules().passing(fields)
+    }
+
+    private func forEachField(
+        _ take: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws(MessageRefusal) -> Void
+    ) throws(MessageRefusal) {
         try bytes.withUnsafeReadableBytes { bytes throws(MessageRefusal) in
             var place = 0
             while place < bytes.count {
@@ -72,11 +92,10 @@ struct HTTP2FieldSection {
                     UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self))
                 )
                 let value = place + 8 + nameLength
-                try parts.take(bytes.part(place + 8..<value), bytes.part(value..<value + valueLength))
+                try take(bytes.part(place + 8..<value), bytes.part(value..<value + valueLength))
                 place = value + valueLength
             }
         }
-        return try parts.head(endsStream: endsStream)
     }
 }
 

@@ -111,6 +111,14 @@ final class HTTP2Session {
         }
     }
 
+    /// Ends a stream with trailers, once its content is sent. RFC 9113 §8.1
+    ///
+    /// - Parameter fields: must exist until the stream is over.
+    /// - Returns: whether they will be sent.
+    fileprivate static func end(_ session: OpaquePointer?, _ id: Int32, _ fields: HTTP2Fields) -> Bool {
+        nghttp2_submit_trailer(session, id, fields.pointer, fields.count) == 0
+    }
+
     /// Bytes of content that the client takes of a stream, whatever it takes of the others.
     func window(of id: Int32) -> Int { Int(nghttp2_session_get_stream_remote_window_size(session, id)) }
 
@@ -250,10 +258,10 @@ extension HTTP2Session {
             if frame.headers.cat == NGHTTP2_HCAT_REQUEST {
                 user.beginRequest(frame.hd.stream_id, endsStream: endsStream)
             } else if endsStream {
-                user.endContent(of: frame.hd.stream_id)
+                user.endContent(of: frame.hd.stream_id, hasTrailers: true)
             }
         case NGHTTP2_DATA.rawValue:
-            if endsStream { user.endContent(of: frame.hd.stream_id) }
+            if endsStream { user.endContent(of: frame.hd.stream_id, hasTrailers: false) }
         case NGHTTP2_WINDOW_UPDATE.rawValue, NGHTTP2_SETTINGS.rawValue:
             user.openWindow()
         case NGHTTP2_PING.rawValue:
@@ -298,12 +306,17 @@ extension HTTP2Session {
     }
 
     /// How much content the next DATA frame gets. The bytes go to the connection without a copy.
-    private static let readStream: nghttp2_data_source_read_callback = { _, _, _, limit, flags, source, _ in
+    private static let readStream: nghttp2_data_source_read_callback = { session, id, _, limit, flags, source, _ in
         guard let pointer = source?.pointee.ptr else { return Int(HTTP2Session.fails) }
         let stream = Unmanaged<HTTP2Stream>.fromOpaque(pointer).takeUnretainedValue()
         guard let frame = stream.nextFrame(atMost: limit) else { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
         flags?.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
-        if frame.isLast { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+        guard frame.isLast else { return frame.count }
+        flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+        if let trailers = stream.trailers {
+            flags?.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+            guard HTTP2Session.end(session, id, trailers) else { return Int(HTTP2Session.fails) }
+        }
         return frame.count
     }
 

@@ -33,7 +33,9 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     private var refusal: MessageRefusal?
     private var owesContinue: Bool
     private var isDiscarding = false
-    private var wanted: EventLoopPromise<ByteBuffer?>?
+    private var wanted: EventLoopPromise<ContentDecoder.Event>?
+    /// The trailers of the request, which the end of its content brings along.
+    private var receivedTrailers: HTTPFields?
     private var wantedAt = NIODeadline.now()
     private var pace: UploadPace
 
@@ -44,6 +46,8 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     private var queue = CircularBuffer<ByteBuffer>()
     private var queuedCount = 0
     private var isQueueOver = false
+    /// The trailers that follow the content.
+    private(set) var trailers: HTTP2Fields?
     /// Whether the connection asks for content again only when it is told to.
     private var isDeferred = false
     private var smallFramesLeft = HTTP2Stream.smallFrames
@@ -71,9 +75,9 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     // MARK: The request's content
 
-    func nextContent() -> EventLoopFuture<ByteBuffer?>? {
+    func nextContent() -> EventLoopFuture<ContentDecoder.Event>? {
         guard let connection, wanted == nil else { return nil }
-        let promise = connection.eventLoop.makePromise(of: ByteBuffer?.self)
+        let promise = connection.eventLoop.makePromise(of: ContentDecoder.Event.self)
         if received.readableBytes == 0, !isContentOver, refusal == nil {
             wanted = promise
             wantedAt = .now()
@@ -86,11 +90,11 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         if bytes.readableBytes > 0 {
             connection.consume(bytes.readableBytes, of: self)
             exchange?.countContent(bytes.readableBytes)
-            promise.succeed(bytes)
+            promise.succeed(.body(bytes))
         } else if let refusal {
             promise.fail(refusal)
         } else {
-            promise.succeed(nil)
+            promise.succeed(.end(trailers: receivedTrailers))
         }
         return promise.futureResult
     }
@@ -133,12 +137,20 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         pace.record(bytes.count, after: connection.now - wantedAt)
         exchange?.countContent(bytes.count)
         connection.consume(bytes.count, of: self)
-        promise.succeed(ByteBuffer(bytes: bytes))
+        promise.succeed(.body(ByteBuffer(bytes: bytes)))
     }
 
-    func endContent() {
+    func endContent(trailers: HTTPFields?) {
         isContentOver = true
-        wanted.take()?.succeed(nil)
+        receivedTrailers = trailers
+        wanted.take()?.succeed(.end(trailers: trailers))
+    }
+
+    /// The content is over, but what follows it is not valid.
+    func endContent(refusing error: MessageRefusal) {
+        isContentOver = true
+        refusal = error
+        wanted.take()?.fail(error)
     }
 
     // MARK: The response
@@ -226,9 +238,10 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         return promise.futureResult
     }
 
-    func finish() {
+    func finish(_ trailers: HTTPFields?) {
         guard content?.isComplete != false else { return abort() }
         isQueueOver = true
+        if let trailers { self.trailers = prepared(HTTP2FieldList(trailers: trailers)) }
         exchange = nil
         resume()
     }

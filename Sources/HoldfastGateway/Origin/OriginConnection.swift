@@ -42,7 +42,7 @@ final class OriginConnection: Sendable {
                 let bytes = isChunked ? ByteBuffer.chunk(chunk) : chunk
                 try await eventLoop.flatSubmit { self.handler.value.write(bytes, number) }.get()
             }
-            eventLoop.execute { self.handler.value.endUpload(isChunked ? .lastChunk : nil, number) }
+            eventLoop.execute { self.handler.value.endUpload(isChunked ? .lastChunk(body.trailers) : nil, number) }
         } catch {
             // The origin must not treat the part that it has as the whole content.
             eventLoop.execute { self.handler.value.uploadFailed(error, number) }
@@ -73,12 +73,13 @@ final class OriginConnection: Sendable {
 }
 
 /// The content of one response. If it is released before its end, the exchange is abandoned.
-final class OriginBody: Sendable {
+final class OriginBody: TrailedContent {
     private let connection: OriginConnection
     private let number: UInt64
     private let upload: Task<Void, Never>?
     private let isStarted = Atomic(false)
     private let isEnded = Atomic(false)
+    private let received = Mutex<HTTPFields?>(nil)
 
     init(connection: OriginConnection, number: UInt64, upload: Task<Void, Never>?) {
         self.connection = connection
@@ -95,18 +96,21 @@ final class OriginBody: Sendable {
 
     func stream(_ framing: Framing) -> BodyStream {
         let length: Int64? = if case .length(let bytes) = framing { bytes } else { nil }
-        return BodyStream(length: length) {
-            guard !self.isStarted.exchange(true, ordering: .relaxed) else {
-                return { throw BodyStreamError.alreadyRead }
-            }
-            return { try await self.next() }
-        }
+        return BodyStream(length: length, trailed: self)
     }
+
+    func startReading() -> () async throws -> ByteBuffer? {
+        guard !isStarted.exchange(true, ordering: .relaxed) else { return { throw BodyStreamError.alreadyRead } }
+        return { try await self.next() }
+    }
+
+    var trailers: HTTPFields? { received.withLock { $0 } }
 
     private func next() async throws -> ByteBuffer? {
         if isEnded.load(ordering: .relaxed) { return nil }
         do {
             let piece = try await connection.next(number)
+            if let trailers = piece.trailers { received.withLock { $0 = trailers } }
             if piece.isLast { isEnded.store(true, ordering: .relaxed) }
             return piece.bytes
         } catch let failure as OriginFailure {

@@ -241,9 +241,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             apply(change)
             advance()
             return promise.futureResult
-        case .end:
+        case .end(let trailers):
             finish()
-            return eventLoop.makeSucceededFuture(OriginPiece(bytes: nil, isLast: true))
+            return eventLoop.makeSucceededFuture(OriginPiece(bytes: nil, isLast: true, trailers: trailers))
         case .fail(let failure): return eventLoop.makeFailedFuture(failure)
         case .reject, nil: return eventLoop.makeFailedFuture(CancellationError())
         }

@@ -38,7 +38,9 @@ struct ResponseReception {
         /// Change the time limit, and take the steps of ``ResponseReception/next()``.
         case wait(OriginWait.Change)
         /// No content is left. The response is over.
-        case end
+        ///
+        /// - Parameter trailers: see ``OriginPiece/trailers``.
+        case end(trailers: HTTPFields?)
         case fail(OriginFailure)
         /// Another reader waits, or the content is not there to be read.
         case reject
@@ -74,7 +76,7 @@ struct ResponseReception {
         /// The caller has the head. `ahead`: content that is decoded and not handed over yet.
         case content(ahead: ByteBuffer?, isAsked: Bool)
         /// All is decoded, and the reader has not asked for the end yet.
-        case end
+        case end(trailers: HTTPFields?)
         /// The caller has all of it.
         case over
         case failed(OriginFailure)
@@ -190,9 +192,9 @@ struct ResponseReception {
         case .content(let ahead, isAsked: false):
             state = .content(ahead: ahead, isAsked: true)
             return .wait(wait.ask())
-        case .end:
+        case .end(let trailers):
             state = .over
-            return .end
+            return .end(trailers: trailers)
         case .failed(let failure): return .fail(failure)
         case .head, .content, .over: return .reject
         }
@@ -223,9 +225,9 @@ struct ResponseReception {
                 case .interim(let interim): return .interim(interim, receiveInterim())
                 case .head(let head): return try receive(head)
                 case .body(let bytes): state = .content(ahead: bytes, isAsked: isAsked)
-                case .end:
-                    state = isAsked ? .over : .end
-                    return isAsked ? .piece(OriginPiece(bytes: nil, isLast: true)) : nil
+                case .end(let trailers):
+                    state = isAsked ? .over : .end(trailers: trailers)
+                    return isAsked ? .piece(OriginPiece(bytes: nil, isLast: true, trailers: trailers)) : nil
                 case nil:
                     guard isInputClosed else { return isAsked ? .read : nil }
                     return fail(closing: closeError)
@@ -265,7 +267,7 @@ struct ResponseReception {
         return .head(head, whole: whole, boundary)
     }
 
-    /// The content, if all of it came with the head.
+    /// The content, if all of it came with the head, and no trailers follow it.
     private mutating func wholeContent() -> ByteBuffer? {
         // A copy: if the content is incomplete or malformed, its reader finds the decoder
         // unchanged.
@@ -275,10 +277,10 @@ struct ResponseReception {
             switch event {
             case .body(let more) where bytes.readableBytes == 0: bytes = more
             case .body(let more): bytes.writeImmutableBuffer(more)
-            case .end:
+            case .end(nil):
                 self.decoder = decoder
                 return bytes
-            case .interim, .head: return nil
+            case .interim, .head, .end: return nil
             }
         }
         return nil
@@ -290,10 +292,11 @@ struct ResponseReception {
         // The content before a fault is handed over. The decoder throws again in the next step.
         switch try? decoder.next() {
         case .body(let next): state = .content(ahead: next, isAsked: false)
-        case .end: state = .over
+        case .end(let trailers):
+            state = .over
+            return OriginPiece(bytes: bytes, isLast: true, trailers: trailers)
         case .interim, .head, nil: state = .content(ahead: nil, isAsked: false)
         }
-        if case .over = state { return OriginPiece(bytes: bytes, isLast: true) }
         return OriginPiece(bytes: bytes, isLast: false)
     }
 }
@@ -303,4 +306,6 @@ struct OriginPiece: Sendable, Hashable {
     /// The bytes; `nil` if none came before the end.
     var bytes: ByteBuffer?
     var isLast: Bool
+    /// The trailer fields that may pass, with the last piece; `nil` if there are none.
+    var trailers: HTTPFields?
 }

@@ -127,7 +127,8 @@ struct MachineDriver {
 
     private mutating func perform(_ action: ConnectionMachine.ContentAction) {
         switch action {
-        case .hand(let bytes): handOver(bytes)
+        case .hand(.body(let bytes)): handOver(bytes)
+        case .hand(.end): handOver(nil)
         case .fail(let refusal): faults.append("content failed: \(refusal.reason)")
         case .read, .sayContinue: isReadWanted = true
         }

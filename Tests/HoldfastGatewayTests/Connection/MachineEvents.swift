@@ -66,11 +66,11 @@ struct MachineEvents {
 
     private mutating func perform(_ action: ConnectionMachine.ContentAction) {
         switch action {
-        case .hand(let bytes?):
+        case .hand(.body(let bytes)):
             content += Array(buffer: bytes)
             perform(machine.wantContent())
-        case .hand(nil):
-            events.append("content: \(content)")
+        case .hand(.end(let trailers)):
+            events.append("content: \(content)" + (trailers.map { ", trailers: \($0)" } ?? ""))
             endResponse()
         case .fail(let refusal): fail(refusal)
         case .read, .sayContinue: break

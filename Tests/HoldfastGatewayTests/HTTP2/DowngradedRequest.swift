@@ -16,6 +16,8 @@ struct DowngradedRequest: Sendable, CustomTestStringConvertible {
     /// The lines of both.
     var fields: [String] = []
     var content = Content.none
+    /// The lines behind content of unknown length.
+    var trailers: [String] = []
     /// The target of HTTP/1, if it has another form.
     var http1Target: String?
     /// Lines in place of ``fields``.
@@ -46,7 +48,7 @@ struct DowngradedRequest: Sendable, CustomTestStringConvertible {
         case .unknownLength(let content):
             lines.append("transfer-encoding: chunked")
             text = content.isEmpty ? "" : "\(String(content.unicodeScalars.count, radix: 16))\r\n\(content)\r\n"
-            text += "0\r\n\r\n"
+            text += "0\r\n" + trailers.map { $0 + "\r\n" }.joined() + "\r\n"
         }
         return (lines.joined(separator: "\r\n") + "\r\n\r\n" + text).scalarBytes
     }
@@ -57,18 +59,23 @@ struct DowngradedRequest: Sendable, CustomTestStringConvertible {
         var list = [HTTP2Field(":method", method), HTTP2Field(":scheme", "http")]
         list.append(HTTP2Field(name: ":path", value: target.scalarBytes))
         list.append(host)
-        list += (http2Fields ?? fields).map { line in
-            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            let value = parts[1].unicodeScalars.drop { $0 == " " }
-            return HTTP2Field(name: String(parts[0]), value: String(value).scalarBytes)
-        }
+        list += (http2Fields ?? fields).map(Self.field)
         switch content {
         case .none: return (list, nil)
         case .length(let content):
             list.append(HTTP2Field("content-length", "\(content.unicodeScalars.count)"))
             return (list, HTTP2Upload(content.scalarBytes, piece: 1_000))
-        case .unknownLength(let content): return (list, HTTP2Upload(content.scalarBytes, piece: 1_000))
+        case .unknownLength(let content):
+            var upload = HTTP2Upload(content.scalarBytes, piece: 1_000)
+            upload.trailers = trailers.map(Self.field)
+            return (list, upload)
         }
+    }
+
+    private static func field(_ line: String) -> HTTP2Field {
+        let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let value = parts[1].unicodeScalars.drop { $0 == " " }
+        return HTTP2Field(name: String(parts[0]), value: String(value).scalarBytes)
     }
 }
 

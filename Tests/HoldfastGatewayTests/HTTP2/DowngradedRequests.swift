@@ -98,6 +98,24 @@ extension DowngradedRequest {
             ]
         },
         Self("trailers that are announced").with { $0.fields = ["trailer: x-sum"] },
+        Self("trailers behind content").with { request in
+            request.method = "POST"
+            request.content = .unknownLength("hello")
+            request.trailers = ["x-sum: 1", "x-sum: 2", "server-timing: a;dur=1"]
+        },
+        Self("trailers without content").with { request in
+            request.method = "POST"
+            request.content = .unknownLength("")
+            request.trailers = ["x-sum: 1"]
+        },
+        Self("trailers that would be taken for a head").with { request in
+            request.method = "POST"
+            request.content = .unknownLength("hello")
+            request.trailers = [
+                "host: evil", "x-forwarded-for: 9.9.9.9", "authorization: Basic eA==",
+                "x_forwarded_for: 9.9.9.9", "x-kept: 1", "cookie: a=1", "x-http-method-override: DELETE",
+            ]
+        },
     ]
 
     private static let cookies = [

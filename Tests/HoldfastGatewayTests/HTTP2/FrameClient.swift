@@ -151,6 +151,8 @@ final class FrameClient {
         var fields: [(name: String, value: String)] = []
         var content: [UInt8] = []
         var interims: [Int] = []
+        /// The lines of the trailer section, and whether it ended the stream.
+        var trailers: [String] = []
         /// The code of the reset that ended it; `nil` if it is complete.
         var reset: UInt32?
 
@@ -170,7 +172,9 @@ final class FrameClient {
             case Frame.headers:
                 let fields = decode(frame.payload)
                 let status = fields.first { $0.name == ":status" }.flatMap { Int($0.value) } ?? 0
-                if (100..<200).contains(status) {
+                if status == 0 {
+                    response.trailers += fields.map { "\($0.name): \($0.value)" }
+                } else if (100..<200).contains(status) {
                     response.interims.append(status)
                 } else {
                     (response.status, response.fields) = (status, fields)

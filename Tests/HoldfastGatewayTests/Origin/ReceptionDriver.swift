@@ -39,6 +39,7 @@ struct ReceptionDriver {
         var interims: [HTTPResponse] = []
         var head: HTTPResponse?
         var content: [UInt8] = []
+        var trailers: HTTPFields?
         var isWhole = false
         /// The code of the failure, and whether it came before any byte of a response.
         var failure: String?
@@ -134,7 +135,9 @@ struct ReceptionDriver {
                 isAsked = true
                 if case .reject = reception.ask() {} else { faults.append("two readers wait") }
                 advance()
-            case .end: end()
+            case .end(let trailers):
+                outcome.trailers = trailers
+                end()
             case .fail(let failure): fail(failure)
             case .reject: faults.append("the reader is rejected")
             }
@@ -167,6 +170,7 @@ struct ReceptionDriver {
 
     private mutating func receive(_ piece: OriginPiece) {
         if let bytes = piece.bytes { outcome.content += Array(bytes.readableBytesView) }
+        if piece.trailers != nil { outcome.trailers = piece.trailers }
         if piece.isLast { end() }
     }
 

@@ -12,6 +12,8 @@ struct RawResponse: Sendable {
     /// Names in their case, values as bytes.
     var fields: [(name: String, value: [UInt8])]
     var content: [UInt8]
+    /// The lines behind the last chunk.
+    var trailers: [String] = []
     /// Whether the content ended as its framing states, and not with the connection.
     var isComplete: Bool
 
@@ -352,8 +354,11 @@ private struct RawResponseParser {
                 let size = Int(String(decoding: bytes[position..<(sizeEnd - 2)], as: UTF8.self), radix: 16) ?? 0
                 guard bytes.count >= sizeEnd + size + 2 else { break }
                 response.content += bytes[sizeEnd..<(sizeEnd + size)]
+                if size == 0 {
+                    guard let end = trailersEnd(&response, bytes, from: sizeEnd) else { break }
+                    return (response, end)
+                }
                 position = sizeEnd + size + 2
-                if size == 0 { return (response, position) }
             }
         } else if let length = response["Content-Length"].flatMap({ Int($0) }) {
             if bytes.count >= headEnd + length {
@@ -368,6 +373,20 @@ private struct RawResponseParser {
         guard isClosed else { return nil }
         response.isComplete = false
         return (response, bytes.count)
+    }
+
+    /// Reads the lines behind the last chunk; `nil` if some are missing.
+    private func trailersEnd(_ response: inout RawResponse, _ bytes: [UInt8], from start: Int) -> Int? {
+        var (place, lines): (Int, [String]) = (start, [])
+        while let next = end(of: "\r\n", in: bytes, from: place) {
+            if next == place + 2 {
+                response.trailers = lines
+                return next
+            }
+            lines.append(String(decoding: bytes[place..<(next - 2)], as: UTF8.self))
+            place = next
+        }
+        return nil
     }
 
     private func end(of text: String, in bytes: [UInt8], from start: Int) -> Int? {

@@ -61,6 +61,13 @@ final class RawOrigin: Sendable {
         var line: String { String(text.prefix { $0 != "\r\n" }) }
         var target: String { line.split(separator: " ").dropFirst().first.map { String($0) } ?? "" }
         var contentText: String { String(decoding: content, as: UTF8.self) }
+        /// The lines behind the last chunk of chunked content.
+        var trailers: [String] {
+            guard values("transfer-encoding") == ["chunked"] else { return [] }
+            let text = contentText
+            let last = text.hasPrefix("0\r\n") ? text[...] : text.split(separator: "\r\n0\r\n", maxSplits: 1).last ?? ""
+            return last.split(separator: "\r\n").map { String($0) }.filter { $0 != "0" }
+        }
 
         /// The values of the field lines of a name, in order.
         func values(_ name: String) -> [String] {
@@ -287,8 +294,7 @@ private final class RawOriginHandler: ChannelInboundHandler {
             if let length = request.values("content-length").first.flatMap({ Int($0) }) {
                 contentEnd = headEnd + length
             } else if request.values("transfer-encoding").contains("chunked") {
-                let last = received[headEnd...].starts(with: Array("0\r\n\r\n".utf8)) ? headEnd + 5 : nil
-                guard let end = last ?? end(of: "\r\n0\r\n\r\n", from: headEnd) else { return nil }
+                guard let end = endOfChunks(from: headEnd) else { return nil }
                 contentEnd = end
             }
         }
@@ -296,6 +302,27 @@ private final class RawOriginHandler: ChannelInboundHandler {
         request.content = Array(received[headEnd..<contentEnd])
         received.removeSubrange(..<contentEnd)
         return request
+    }
+
+    /// The end of chunked content, with its trailer section; `nil` if it has not come.
+    private func endOfChunks(from start: Int) -> Int? {
+        var place = start
+        while let line = end(of: "\r\n", from: place) {
+            guard let size = Int(String(decoding: received[place..<(line - 2)], as: UTF8.self), radix: 16) else {
+                return nil
+            }
+            place = line
+            guard size == 0 else {
+                place += size + 2
+                continue
+            }
+            while let next = end(of: "\r\n", from: place) {
+                if next == place + 2 { return next }
+                place = next
+            }
+            return nil
+        }
+        return nil
     }
 
     private func end(of text: String, from start: Int) -> Int? {

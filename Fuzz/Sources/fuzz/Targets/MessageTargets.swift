@@ -228,7 +228,7 @@ extension ByteBuffer {
         switch (event, framing) {
         case (.content(let bytes), .chunked): writeImmutableBuffer(.chunk(ByteBuffer(bytes: bytes)))
         case (.content(let bytes), _): writeBytes(bytes)
-        case (.end, .chunked): writeImmutableBuffer(Self.lastChunk)
+        case (.end, .chunked): writeImmutableBuffer(Self.lastChunk(nil))
         default: break
         }
     }
