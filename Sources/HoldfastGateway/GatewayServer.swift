@@ -236,8 +236,7 @@ public final class GatewayServer: Service {
         var isLocal = false
         /// `nil`: without TLS.
         var tls: ListenerTLS?
-
-        var acceptsHTTP2: Bool { tls?.acceptsHTTP2 ?? true }
+        var acceptsHTTP2 = true
     }
 
     /// - Parameters:
@@ -283,7 +282,12 @@ public final class GatewayServer: Service {
                     }
                     guard let tls = kind.tls?.makeHandler() else {
                         return try channel.pipeline.syncOperations.addHandler(
-                            ConnectionHandler(service: service, client: client, loop: loop)
+                            ConnectionHandler(
+                                service: service,
+                                client: client,
+                                loop: loop,
+                                acceptsHTTP2: kind.acceptsHTTP2
+                            )
                         )
                     }
                     let handshake = HandshakeHandler(service.configuration.timeouts, telemetry, service.logger) {

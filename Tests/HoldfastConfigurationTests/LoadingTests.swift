@@ -64,6 +64,14 @@ import Testing
             "[{unix: /run/h.sock, mode: \"666\"}]", [.unix(path: "/run/h.sock", mode: 0o666)],
             "[{unix: /run/h.sock, mode: 0666}]"
         ),
+        (
+            "[{address: 127.0.0.1:1, http2: false}, {unix: h.sock, http2: no}, {address: 127.0.0.1:2, http2: true}]",
+            [
+                .address("127.0.0.1:1", http2: false), .unix(path: "h.sock", mode: 0o660, http2: false),
+                .address("127.0.0.1:2"),
+            ],
+            "[{address: 127.0.0.1:1, http2: false}, {unix: h.sock, mode: 0660, http2: false}, 127.0.0.1:2]"
+        ),
     ])
     func listenIsOneAddressOrAList(_ text: String, _ listeners: [Configuration.Listener], _ shown: String) throws {
         let configuration = try Configuration(yaml: "version: 1\nlisten: \(text)")

@@ -34,6 +34,29 @@ import Testing
         #expect(tls.minimum == .tls12 && tls.protocols == [.http2, .http11] && tls.client?.demand == .required)
     }
 
+    @Test(
+        "'http2' and 'alpn' say the same, or one of them says nothing",
+        arguments: [
+            ("", "", true), ("", "\n    http2: false", false), (", alpn: [http/1.1]", "\n    http2: false", false),
+            (", alpn: [h2, http/1.1]", "\n    http2: true", true),
+            (", alpn: [h2, http/1.1]", "\n    http2: false", nil),
+            (", alpn: [http/1.1]", "\n    http2: true", nil),
+        ] as [(String, String, Bool?)]
+    )
+    func protocolsDoNotContradict(_ alpn: String, _ http2: String, _ isOn: Bool?) throws {
+        let text = "{certificates: [\(Self.one)]\(alpn)}\(http2)"
+        guard let isOn else {
+            let error = #expect(throws: ConfigurationError.self) { try Self.configuration(text) }
+            #expect(error?.description.contains("'http2' and 'alpn' contradict each other") == true)
+            return
+        }
+        let configuration = try Self.configuration(text)
+        let listener = configuration.listeners[1]
+        #expect((listener.isHTTP2 && listener.tls?.protocols.contains(.http2) == true) == isOn)
+        let shown = try #require(configuration.effective.settings.first { $0.name == "listen" }?.value)
+        #expect(try Configuration(yaml: "version: 1\nlisten: \(shown)").listeners == configuration.listeners)
+    }
+
     @Test func jsonIsReadToo() throws {
         let text = """
             {"version": 1, "listen": [{"unix": "h.sock", "tls":

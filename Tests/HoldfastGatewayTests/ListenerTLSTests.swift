@@ -99,6 +99,13 @@ import Testing
         }
     }
 
+    @Test("Without HTTP/2, no client is offered it", arguments: [true, false]) func offersNoHTTP2(_ isOn: Bool) throws {
+        let tls = Configuration.TLS(certificates: [])
+        let listener = GatewayListener.address(ListenAddress(host: "127.0.0.1", port: 1), tls: tls, http2: isOn)
+        #expect(listener.tls?.protocols == (isOn ? [.http2, .http11] : [.http11]))
+        #expect(listener.acceptsHTTP2 == isOn)
+    }
+
     /// The hot table is one for all listeners of a loop.
     @Test("A response that was kept for clients without TLS counts for those with it")
     func countsHotResponsesByScheme() async throws {
@@ -209,6 +216,10 @@ import Testing
                 == [.inherited(inherited, tls: tls)]
         )
         #expect(try GatewayListener.inherited([inherited], for: [.address(other)]) == [.inherited(inherited)])
+        #expect(
+            try GatewayListener.inherited([inherited], for: [.address(same, http2: false)])
+                == [.inherited(inherited, http2: false)]
+        )
         #expect(
             try GatewayListener.inherited([inherited], for: [.address(other, tls: tls), .address(same)])
                 == [.inherited(inherited)]

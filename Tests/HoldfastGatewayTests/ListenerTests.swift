@@ -30,6 +30,30 @@ struct ListenerTests {
         }
     }
 
+    /// The preface is a request of HTTP/1 with the version 2.0 there. RFC 9110 §15.6.6
+    @Test("A listener without HTTP/2 refuses the preface and serves HTTP/1") func turnsHTTP2Off() async throws {
+        try await RawOrigin.with(respond: { _ in .ok("a", fields: "Cache-Control: max-age=60\r\n") }) { origin in
+            let configure: (inout GatewayConfiguration) -> Void = {
+                $0.listeners = [.address(ListenAddress(host: "127.0.0.1", port: 0), http2: false)]
+                // The address changes, and the protocols stay.
+                $0.port = 0
+            }
+            try await RunningGateway.with(origin: origin.url, configure: configure) { gateway in
+                for _ in 1...3 {
+                    #expect(try await gateway.get("/").text == "a")
+                    try await RawClient.with(port: gateway.port) { client in
+                        try await client.send(FrameClient.beginning() + FrameClient.get("/", on: 1).bytes)
+                        let response = try await client.response()
+                        #expect(response.status == 505)
+                        #expect(response["Connection"] == "close")
+                        #expect(await client.read() == nil)
+                    }
+                }
+                #expect(origin.requests.count == 1)
+            }
+        }
+    }
+
     @Test("A port can be listened on again at once") func listensAgain() async throws {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
             let port = try await RunningGateway.with(origin: origin.url) { gateway in

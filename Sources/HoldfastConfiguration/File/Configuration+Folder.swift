@@ -17,9 +17,10 @@ extension Configuration {
     public var resolvedListeners: [Listener] {
         listeners.map { listener in
             switch listener {
-            case .address(let address, let tls): .address(address, tls: tls?.mapPaths(besideFile))
-            case .unix(let path, let mode, let tls):
-                .unix(path: besideFile(path), mode: mode, tls: tls?.mapPaths(besideFile))
+            case .address(let address, let tls, let http2):
+                .address(address, tls: tls?.mapPaths(besideFile), http2: http2)
+            case .unix(let path, let mode, let tls, let http2):
+                .unix(path: besideFile(path), mode: mode, tls: tls?.mapPaths(besideFile), http2: http2)
             }
         }
     }

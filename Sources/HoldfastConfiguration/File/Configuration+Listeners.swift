@@ -2,11 +2,12 @@
 extension Configuration {
     /// A member of `listen`.
     public enum Listener: Sendable, Hashable {
-        /// A host and a port: `HOST:PORT`, an IPv6 address in brackets.
-        case address(String, tls: TLS? = nil)
+        /// A host and a port: `HOST:PORT`, an IPv6 address in brackets; and whether its clients may
+        /// speak HTTP/2.
+        case address(String, tls: TLS? = nil, http2: Bool = true)
         /// A Unix socket: its path, relative to the folder of the configuration file, and its
-        /// permissions.
-        case unix(path: String, mode: UInt16, tls: TLS? = nil)
+        /// permissions; and whether its clients may speak HTTP/2.
+        case unix(path: String, mode: UInt16, tls: TLS? = nil, http2: Bool = true)
 
         /// The permissions of a Unix socket whose `mode` is not set: its owner and its group may
         /// connect.
@@ -14,18 +15,26 @@ extension Configuration {
 
         /// The value as a file would hold it.
         package var text: String {
+            let more = (tls.map { ", tls: \($0.text)" } ?? "") + (isHTTP2 ? "" : ", http2: false")
             switch self {
-            case .address(let address, nil): address
-            case .address(let address, let tls?): "{address: \(Self.quoted(address)), tls: \(tls.text)}"
-            case .unix(let path, let mode, let tls):
-                "{unix: \(path), mode: \(Self.text(mode: mode))\(tls.map { ", tls: \($0.text)" } ?? "")}"
+            case .address(let address, _, _):
+                return more.isEmpty ? address : "{address: \(Self.quoted(address))\(more)}"
+            case .unix(let path, let mode, _, _):
+                return "{unix: \(path), mode: \(Self.text(mode: mode))\(more)}"
             }
         }
 
         /// Whether its clients speak TLS.
         package var tls: TLS? {
             switch self {
-            case .address(_, let tls), .unix(_, _, let tls): tls
+            case .address(_, let tls, _), .unix(_, _, let tls, _): tls
+            }
+        }
+
+        /// Whether `http2` leaves HTTP/2 on. With TLS, `alpn` decides too.
+        package var isHTTP2: Bool {
+            switch self {
+            case .address(_, _, let http2), .unix(_, _, _, let http2): http2
             }
         }
 
@@ -48,7 +57,7 @@ extension Configuration {
     /// whole list.
     public var listen: String? {
         get {
-            for case .address(let address, _) in listeners { return address }
+            for case .address(let address, _, _) in listeners { return address }
             return nil
         }
         set { listeners = newValue.map { [.address($0)] } ?? [] }
@@ -69,7 +78,7 @@ extension TopSetting {
         }
     )
 
-    private static let listenerKeys = ["address", "unix", "mode", "tls"]
+    private static let listenerKeys = ["address", "unix", "mode", "tls", "http2"]
     private static let listenerForms = "'HOST:PORT', '{address: HOST:PORT}' or '{unix: PATH, mode: 0660}'"
 
     private static func listeners(_ value: FileValue) throws(Refusal) -> [Configuration.Listener] {
@@ -105,8 +114,8 @@ extension TopSetting {
     /// Whether both cannot be listened on. Port 0 is another one each time.
     private static func isSame(_ one: Configuration.Listener, _ other: Configuration.Listener) -> Bool {
         switch (one, other) {
-        case (.address(let one, _), .address(let other, _)): one == other && !one.hasSuffix(":0")
-        case (.unix(let one, _, _), .unix(let other, _, _)): one == other
+        case (.address(let one, _, _), .address(let other, _, _)): one == other && !one.hasSuffix(":0")
+        case (.unix(let one, _, _, _), .unix(let other, _, _, _)): one == other
         case (.address, .unix), (.unix, .address): false
         }
     }
@@ -117,23 +126,39 @@ extension TopSetting {
         var path: String?
         var mode: UInt16?
         var tls: Configuration.TLS?
+        var http2: Bool?
         for entry in entries {
             switch entry.key {
             case "address": address = try self.address(entry.value)
             case "unix": path = try entry.value.text("the path of a Unix socket")
             case "mode": mode = try permissions(entry.value)
             case "tls": tls = try TLSReader.settings(entry.value)
+            case "http2": http2 = try entry.value.flag()
             default: throw Readers.unknown(entry, of: listenerKeys)
             }
         }
+        if let http2, let tls, http2 != tls.protocols.contains(.http2) {
+            // Without 'alpn', the default of TLS contradicts nothing.
+            guard !http2, !namesProtocols(entries) else {
+                throw Refusal("'http2' and 'alpn' contradict each other. Leave one of them out.", line: line)
+            }
+        }
+        let isHTTP2 = http2 ?? true
         switch (address, path) {
         case (let address?, nil):
             guard mode == nil else { throw Refusal("'mode' is for a Unix socket. Leave it out.", line: line) }
-            return .address(address, tls: tls)
-        case (nil, let path?): return .unix(path: path, mode: mode ?? Configuration.Listener.standardMode, tls: tls)
+            return .address(address, tls: tls, http2: isHTTP2)
+        case (nil, let path?):
+            return .unix(path: path, mode: mode ?? Configuration.Listener.standardMode, tls: tls, http2: isHTTP2)
         default:
             throw Refusal("A listener has either 'address' or 'unix': write \(listenerForms).", line: line)
         }
+    }
+
+    /// Whether the settings of TLS among the entries have `alpn`.
+    private static func namesProtocols(_ entries: [FileValue.Entry]) -> Bool {
+        guard case .mapping(let settings, _)? = entries.first(where: { $0.key == "tls" })?.value else { return false }
+        return settings.contains { $0.key == "alpn" }
     }
 
     /// Reads a host and a port, and names its own line: it may be a member of a list.

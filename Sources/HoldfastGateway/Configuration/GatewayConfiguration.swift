@@ -135,14 +135,15 @@ extension GatewayConfiguration {
     /// The first address of the listeners. A new one takes its place, or the first place.
     private var address: ListenAddress? {
         get {
-            for case .address(let address, _) in listeners { return address }
+            for case .address(let address, _, _) in listeners { return address }
             return nil
         }
         set {
             guard let newValue else { return }
             let index = listeners.firstIndex { if case .address = $0 { true } else { false } }
             if let index {
-                listeners[index] = .address(newValue, tls: listeners[index].tls)
+                let old = listeners[index]
+                listeners[index] = .address(newValue, tls: old.tls, http2: old.acceptsHTTP2)
             } else {
                 listeners.insert(.address(newValue), at: 0)
             }

@@ -13,11 +13,11 @@ import NIOCore
 /// A place where a gateway listens.
 public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     /// A host and a port.
-    case address(ListenAddress, tls: Configuration.TLS? = nil)
+    case address(ListenAddress, tls: Configuration.TLS? = nil, http2: Bool = true)
     /// A Unix socket, made for the time in which the gateway listens. Its clients are named `unix`.
-    case unix(path: String, mode: UInt16 = 0o660, tls: Configuration.TLS? = nil)
+    case unix(path: String, mode: UInt16 = 0o660, tls: Configuration.TLS? = nil, http2: Bool = true)
     /// A socket that another process made and keeps.
-    case inherited(InheritedSocket, tls: Configuration.TLS? = nil)
+    case inherited(InheritedSocket, tls: Configuration.TLS? = nil, http2: Bool = true)
 
     /// The most listeners of a gateway: 16
     public static let limit = Configuration.listenerLimit
@@ -25,18 +25,20 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     /// The listener as a configuration file would name it.
     public var description: String {
         switch self {
-        case .address(let address, let tls): Configuration.Listener.address("\(address)", tls: tls).text
-        case .unix(let path, let mode, let tls): Configuration.Listener.unix(path: path, mode: mode, tls: tls).text
-        case .inherited(let socket, _): "\(socket.address)"
+        case .address(let address, let tls, let http2):
+            Configuration.Listener.address("\(address)", tls: tls, http2: http2).text
+        case .unix(let path, let mode, let tls, let http2):
+            Configuration.Listener.unix(path: path, mode: mode, tls: tls, http2: http2).text
+        case .inherited(let socket, _, _): "\(socket.address)"
         }
     }
 
     /// The same without TLS, whose settings are long.
     var withoutTLS: GatewayListener {
         switch self {
-        case .address(let address, _): .address(address)
-        case .unix(let path, let mode, _): .unix(path: path, mode: mode)
-        case .inherited(let socket, _): .inherited(socket)
+        case .address(let address, _, let http2): .address(address, http2: http2)
+        case .unix(let path, let mode, _, let http2): .unix(path: path, mode: mode, http2: http2)
+        case .inherited(let socket, _, let http2): .inherited(socket, http2: http2)
         }
     }
 
@@ -44,7 +46,18 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     /// listen.
     public var tls: Configuration.TLS? {
         switch self {
-        case .address(_, let tls), .unix(_, _, let tls), .inherited(_, let tls): tls
+        case .address(_, let tls, let http2), .unix(_, _, let tls, let http2), .inherited(_, let tls, let http2):
+            guard var limited = tls, !http2 else { return tls }
+            limited.protocols.removeAll { $0 == .http2 }
+            return limited
+        }
+    }
+
+    /// Whether its clients may speak HTTP/2. With TLS, the protocols of ``tls`` decide too.
+    public var acceptsHTTP2: Bool {
+        switch self {
+        case .address(_, _, let http2), .unix(_, _, _, let http2), .inherited(_, _, let http2):
+            http2 && tls?.protocols.contains(.http2) ?? true
         }
     }
 
@@ -78,10 +91,11 @@ extension Array<GatewayListener> {
         self = try configuration.resolvedListeners.map { listener in
             do {
                 switch listener {
-                case .address(let text, let tls): return .address(try ListenAddress(text), tls: tls)
-                case .unix(let path, let mode, let tls):
+                case .address(let text, let tls, let http2):
+                    return .address(try ListenAddress(text), tls: tls, http2: http2)
+                case .unix(let path, let mode, let tls, let http2):
                     try GatewayListener.place(path).checkLength()
-                    return .unix(path: path, mode: mode, tls: tls)
+                    return .unix(path: path, mode: mode, tls: tls, http2: http2)
                 }
             } catch {
                 throw ConfigurationError([.init(file: configuration.file, setting: "listen", message: "\(error)")])
@@ -97,7 +111,8 @@ extension GatewayListener {
         public let description: String
     }
 
-    /// The sockets of a service manager. Each gets the TLS of the listener with the same address.
+    /// The sockets of a service manager. Each gets the TLS of the listener with the same address,
+    /// and its protocols.
     ///
     /// - Parameter configured: the listeners that they replace.
     /// - Throws: ``Refusal`` if listeners have TLS, and a socket has the address of none: it would
@@ -116,7 +131,7 @@ extension GatewayListener {
                         + "Name its address there, with or without 'tls'."
                 )
             }
-            result.append(.inherited(socket, tls: same?.tls))
+            result.append(.inherited(socket, tls: same?.tls, http2: same?.acceptsHTTP2 ?? true))
         }
         return result
     }
@@ -124,9 +139,9 @@ extension GatewayListener {
     /// The address, if it is known before the gateway listens.
     private var place: ListenAddress {
         switch self {
-        case .address(let address, _): address
-        case .unix(let path, _, _): ListenAddress(path: path)
-        case .inherited(let socket, _): socket.address
+        case .address(let address, _, _): address
+        case .unix(let path, _, _, _): ListenAddress(path: path)
+        case .inherited(let socket, _, _): socket.address
         }
     }
 }

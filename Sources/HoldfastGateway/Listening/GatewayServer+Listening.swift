@@ -24,12 +24,15 @@ extension GatewayServer {
             for listener in configuration.listeners {
                 do {
                     let tls = try listener.tls.map { try certificates.open($0) }
+                    var kind = ClientKind(tls: tls, acceptsHTTP2: listener.acceptsHTTP2)
                     switch listener {
-                    case .address(let address, _): try await listen(on: address, tls, loops, &open)
-                    case .unix(let path, let mode, _): try await listen(at: path, mode: mode, tls, loops, &open)
-                    case .inherited(let socket, _):
-                        let isLocal = socket.address.path != nil
-                        try await share(socket.descriptor, ClientKind(isLocal: isLocal, tls: tls), loops, &open)
+                    case .address(let address, _, _): try await listen(on: address, kind, loops, &open)
+                    case .unix(let path, let mode, _, _):
+                        kind.isLocal = true
+                        try await listen(at: path, mode: mode, kind, loops, &open)
+                    case .inherited(let socket, _, _):
+                        kind.isLocal = socket.address.path != nil
+                        try await share(socket.descriptor, kind, loops, &open)
                         open.addresses.append(socket.address)
                     }
                 } catch {
@@ -49,7 +52,7 @@ extension GatewayServer {
     /// over them.
     private func listen(
         on address: ListenAddress,
-        _ tls: ListenerTLS?,
+        _ kind: ClientKind,
         _ loops: [ServingLoop],
         _ open: inout OpenListeners
     ) async throws {
@@ -59,7 +62,7 @@ extension GatewayServer {
         if isShared, port != 0 { try reserve(address.host, port) }
         var bound: SocketAddress?
         for loop in loops {
-            let channel = try await bootstrap(on: loop, handingOutTo: [loop], ClientKind(tls: tls))
+            let channel = try await bootstrap(on: loop, handingOutTo: [loop], kind)
                 .serverChannelOption(.backlog, value: 1024)
                 // A configured port may still have connections of an earlier process in TIME_WAIT.
                 // A free port must not belong to another process.
@@ -105,7 +108,7 @@ extension GatewayServer {
     private func listen(
         at path: String,
         mode: UInt16,
-        _ tls: ListenerTLS?,
+        _ kind: ClientKind,
         _ loops: [ServingLoop],
         _ open: inout OpenListeners
     ) async throws {
@@ -116,7 +119,7 @@ extension GatewayServer {
         guard descriptor >= 0 else { throw place.refusal(errno) }
         // The channel has a copy.
         defer { close(descriptor) }
-        try await share(descriptor, ClientKind(isLocal: true, tls: tls), loops, &open)
+        try await share(descriptor, kind, loops, &open)
         try claim.publish(mode: mode_t(mode))
         open.addresses.append(ListenAddress(host: path, port: 0))
     }
