@@ -1,0 +1,21 @@
+import NIOCore
+
+extension HTTP2Connection {
+    /// How long a client may take.
+    struct Limits {
+        let request, lateRequest, head, content, write, closing: TimeAmount
+        /// How often clients with requests under way are looked at.
+        let interval: TimeAmount
+
+        init(_ timeouts: GatewayConfiguration.Timeouts) {
+            request = timeouts.request.timeAmount
+            lateRequest = timeouts.lateRequest.timeAmount
+            head = timeouts.head.timeAmount
+            content = timeouts.content.timeAmount
+            write = timeouts.write.timeAmount
+            closing = timeouts.closing.timeAmount
+            let least = min(head, content, timeouts.slowContent.timeAmount, write)
+            interval = max(min(.nanoseconds(least.nanoseconds / 4), .seconds(5)), .milliseconds(10))
+        }
+    }
+}
