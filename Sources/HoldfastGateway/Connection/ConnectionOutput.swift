@@ -151,8 +151,9 @@ final class ConnectionOutput: Flushing {
     ///
     /// - Parameter completion: called when that is done. Then it is the client's turn.
     func closeSending(_ completion: @escaping () -> Void) {
-        guard let context else { return }
         flush()
+        // A flush that fails ends the connection, and with it the deadline.
+        guard let context else { return }
         isClosing = true
         deadline.begin(patience, on: context.channel)
         let shut = context.eventLoop.makePromise(of: Void.self)
