@@ -73,7 +73,7 @@ extension HTTP2Connection {
             stream.requestBytes = nil
         } catch {
             // To decode them is more work than their bytes are.
-            if [.fieldsTooLarge, .startLineTooLong].contains(error.reason) { spend(.reset) }
+            if [.fieldsTooLarge, .startLineTooLong].contains(error.reason) { spend(.fields(section.decodedCount)) }
             let stream = HTTP2Stream(id, on: self, nil, place, pace)
             streams[id] = stream
             stream.respond(with: session.refuse(error, since: now, at: at))
@@ -119,6 +119,7 @@ extension HTTP2Connection {
         do throws(MessageRefusal) {
             stream.endContent(trailers: hasTrailers ? try section.trailers() : nil)
         } catch {
+            if error.reason == .trailersTooLarge { spend(.fields(section.decodedCount)) }
             stream.endContent(refusing: error)
         }
     }

@@ -53,6 +53,9 @@ struct HTTP2FieldSection {
         return blockLength + lineLength <= 4 * (limits.fieldBlock + limits.startLine) && count <= 4 * limits.fieldCount
     }
 
+    /// The bytes of all fields that were decoded.
+    var decodedCount: Int { lineLength + blockLength }
+
     private var refusal: MessageRefusal? {
         if lineLength > limits.startLine { return MessageRefusal(.startLineTooLong, status: 414) }
         let isLarge = blockLength > limits.fieldBlock || count > limits.fieldCount

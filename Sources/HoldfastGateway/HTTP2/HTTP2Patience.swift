@@ -17,12 +17,25 @@ struct HTTP2Patience {
     init(at now: NIODeadline) { filled = now }
 
     /// The deeds of a client, and their points.
-    enum Cost: Int {
-        case frame = 1
-        /// A request that was begun and is not finished, or whose fields are too large: its work is
-        /// done for nothing.
-        case reset = 5
+    enum Cost {
+        case frame
+        /// A request that was begun and is not finished: its work is done for nothing.
+        case reset
+        /// Fields that are too large: so many bytes were decoded for nothing. A table of the header
+        /// compression makes thousands of one.
+        case fields(Int)
+
+        var points: Int {
+            switch self {
+            case .frame: 1
+            case .reset: 5
+            case .fields(let bytes): 5 + bytes / HTTP2Patience.decoded
+            }
+        }
     }
+
+    /// The bytes that are decoded for nothing for one point. 4 KiB
+    private static let decoded = 4 << 10
 
     /// - Returns: whether any patience is left.
     mutating func spend(_ cost: Cost, at now: NIODeadline) -> Bool {
@@ -35,7 +48,7 @@ struct HTTP2Patience {
         } else {
             filled = now
         }
-        stock -= cost.rawValue
+        stock -= cost.points
         return stock > 0
     }
 

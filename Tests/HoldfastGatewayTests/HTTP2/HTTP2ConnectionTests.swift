@@ -194,7 +194,7 @@ struct HTTP2ConnectionTests {
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await connect(gateway) { client in
                     // More than would use all patience up.
-                    for number in 0..<(HTTP2Patience.limit / HTTP2Patience.Cost.reset.rawValue + 50) {
+                    for number in 0..<(HTTP2Patience.limit / HTTP2Patience.Cost.reset.points + 50) {
                         let stream = UInt32(number * 2 + 1)
                         try await client.send(FrameClient.get("/\(number)", on: stream))
                         let response = try #require(try await client.responses([stream])[stream])

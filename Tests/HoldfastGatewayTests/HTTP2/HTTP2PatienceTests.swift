@@ -20,6 +20,14 @@ struct HTTP2PatienceTests {
         #expect(spend(&patience, .reset, at: start) == 199)
     }
 
+    /// Mutant: fields that are too large cost as much as a reset, however many bytes were decoded.
+    @Test("Fields that are too large cost what was decoded") func countsDecodedBytes() {
+        for (bytes, count) in [(0, 199), (4_095, 199), (72 << 10, 43), (288 << 10, 12)] {
+            var patience = HTTP2Patience(at: start)
+            #expect(spend(&patience, .fields(bytes), at: start) == count, "\(bytes)")
+        }
+    }
+
     @Test func comesBackWithTime() {
         var patience = HTTP2Patience(at: start)
         _ = spend(&patience, .frame, at: start)
