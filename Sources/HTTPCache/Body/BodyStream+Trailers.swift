@@ -44,6 +44,7 @@ extension FieldEdits {
     /// Removes what the edits set or remove from the trailer fields as well: a program that joins
     /// them with the head would undo the edits. RFC 9110 §6.5.1
     func apply(toTrailersOf body: BodyStream) -> BodyStream {
+        guard body.trailedContent != nil else { return body }
         let edits = self
         return body.droppingTrailers { edits.removed.contains($0) || edits.set.contains($0) }
     }

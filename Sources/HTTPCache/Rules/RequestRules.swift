@@ -110,7 +110,8 @@ extension RequestRules {
         let settings = settings(for: response.stored?.head.fields ?? response.head.headerFields)
         let tags = settings.tagFields
         tags.withhold(from: &response.head.headerFields)
-        if !tags.isEmpty {
+        // Closures are made for few responses alone.
+        if !tags.isEmpty, response.body.trailedContent != nil {
             response.body = response.body.droppingTrailers { name in tags.contains { $0.name == name } }
         }
         let edits = settings.responseFields
