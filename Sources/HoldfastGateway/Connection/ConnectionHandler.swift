@@ -210,15 +210,20 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         isProceeding = true
         while mustProceed, !output.isHeldBack {
             mustProceed = false
+            guard let head = machine.wholeHead else {
+                // A request that is not compared with earlier ones must not pass for one of them.
+                writer.releaseRequestBytes()
+                beginRequest(in: session.drawTrace())
+                continue
+            }
             let trace = session.drawTrace()
-            // A request that is not compared with earlier ones must not pass for one of them.
-            writer.releaseRequestBytes()
-            if trace == nil, let head = machine.wholeHead, writer.respondHot(to: head, since: readAt ?? .now()) {
+            if trace == nil, writer.respondHot(to: head, since: readAt ?? .now()) {
                 deadline.stop()
                 requestCount += 1
                 machine.skipRequest(head)
                 mustProceed = true
             } else {
+                if trace != nil { writer.releaseRequestBytes() }
                 beginRequest(in: trace)
             }
         }
@@ -226,10 +231,11 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         output.flushSoon()
     }
 
-    private func beginRequest(in trace: TraceID?) {
+    /// - Parameter trace: drawn only if a request has come.
+    private func beginRequest(in trace: @autoclosure () -> TraceID?) {
         switch machine.beginRequest() {
         case .none: break
-        case .begin(let head): begin(head, in: trace)
+        case .begin(let head): begin(head, in: trace())
         case .refuse(let refusal): refuse(refusal)
         case .waitForRequest: read(.request)
         case .waitForHead: read(.head)
