@@ -161,16 +161,23 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // The log of purges that the nodes of a fleet share. Only the test kit has it yet.
+        .target(name: "SharedTier", dependencies: [crypto], swiftSettings: settings),
         .target(
             name: "HoldfastTesting",
             dependencies: [
-                "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, nioPosix, logging,
+                "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "SharedTier", httpTypes, nioCore,
+                nioPosix, logging,
             ],
             swiftSettings: settings
         ),
 
         // A client of Redis, for the shared tier. No product has it yet.
-        .target(name: "RedisTier", dependencies: [nioCore, nioPosix, nioSSL], swiftSettings: settings),
+        .target(
+            name: "RedisTier",
+            dependencies: ["SharedTier", nioCore, nioPosix, nioSSL, crypto],
+            swiftSettings: settings
+        ),
         .target(name: "LocalSockets", swiftSettings: settings),
         .target(
             name: "HoldfastTracing",
@@ -418,8 +425,13 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "SharedTierTests",
+            dependencies: ["SharedTier", "HoldfastTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "RedisTierTests",
-            dependencies: ["RedisTier", "HoldfastTesting", nioCore, nioEmbedded, nioPosix, nioSSL],
+            dependencies: ["RedisTier", "SharedTier", "HoldfastTesting", nioCore, nioEmbedded, nioPosix, nioSSL],
             swiftSettings: settings
         ),
         .testTarget(name: "HoldfastMetricsTests", dependencies: ["HoldfastMetrics", metrics], swiftSettings: settings),

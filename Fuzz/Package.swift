@@ -90,7 +90,12 @@ let package = Package(
         ),
         .target(name: "HoldfastMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(name: "LocalSockets", swiftSettings: settings),
-        .target(name: "RedisTier", dependencies: [nioCore, nioPosix, nioSSL], swiftSettings: settings),
+        .target(name: "SharedTier", dependencies: [crypto], swiftSettings: settings),
+        .target(
+            name: "RedisTier",
+            dependencies: ["SharedTier", nioCore, nioPosix, nioSSL, crypto],
+            swiftSettings: settings
+        ),
         .target(name: "OfflineStore", dependencies: ["HTTPCacheSemantics", httpTypes], swiftSettings: settings),
 
         .target(name: "CFuzzDriver"),

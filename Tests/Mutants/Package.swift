@@ -1,10 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The policy, the engine, the store, the gateway and its control plane with their tests, and
-// nothing else: what scripts/mutants builds again for each change. It copies this file into a
-// folder of its own, beside copies of Sources and Tests. Settings and versions are those of the
-// package itself.
+// The policy, the engine, the store, the gateway, its control plane and the shared tier with their
+// tests, and nothing else: what scripts/mutants builds again for each change. It copies this file
+// into a folder of its own, beside copies of Sources and Tests. Settings and versions are those of
+// the package itself.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -105,9 +105,21 @@ let package = Package(
             dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes],
             swiftSettings: settings
         ),
+        .target(name: "SharedTier", dependencies: [crypto], swiftSettings: settings),
+        .testTarget(name: "SharedTierTests", dependencies: ["SharedTier", "HoldfastTesting"], swiftSettings: settings),
+        .target(
+            name: "RedisTier",
+            dependencies: ["SharedTier", nioCore, nioPosix, nioSSL, crypto],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "RedisTierTests",
+            dependencies: ["RedisTier", "SharedTier", "HoldfastTesting", nioCore, nioEmbedded, nioPosix, nioSSL],
+            swiftSettings: settings
+        ),
         .target(
             name: "HoldfastTesting",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, logging],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "SharedTier", httpTypes, nioCore, nioPosix, logging],
             // These need the request layer, which is not here.
             exclude: ["Client", "Network/ScriptedTransport+Samples.swift"],
             swiftSettings: settings

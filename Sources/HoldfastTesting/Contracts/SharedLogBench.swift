@@ -1,0 +1,158 @@
+import SharedTier
+
+/// An engine under test, with the operations that most rules need.
+struct SharedLogBench: Sendable {
+    let engine: any SharedLogEngine
+    let findings: Findings
+    let seed: UInt64
+    /// The deadline of each call: longer than any takes.
+    let limit: Duration
+
+    static let node = NodeName("gw-1")
+
+    func random(_ salt: UInt64) -> SeededRandom { SeededRandom(seed: seed &* 31 &+ salt) }
+
+    /// A purge with a name and bytes that belong to a number.
+    func purge(_ number: Int) -> PurgeID {
+        var random = random(UInt64(number) &+ 1_000_000)
+        return PurgeID(using: &random)
+    }
+
+    func bytes(_ number: Int, length: Int = 60) -> [UInt8] {
+        var random = random(UInt64(number) &+ 2_000_000)
+        return (0..<length).map { _ in random.next() }
+    }
+
+    /// A node, once the engine is reachable.
+    func node() async throws -> SharedLogNode {
+        SharedLogNode(log: try await engine.makeLog(), bench: self)
+    }
+
+    /// A node that has begun the first epoch.
+    func begunNode() async throws -> (SharedLogNode, LogEpoch) {
+        let node = try await node()
+        return (node, try await node.begin())
+    }
+
+    func report(_ name: String, _ applied: LogPosition = .zero, unpublished: UInt64 = 0) throws -> NodeReport {
+        NodeReport(
+            name: try findings.unwrap(NodeName(name), "'\(name)' is no name"),
+            applied: applied,
+            unpublished: unpublished,
+            version: "1.0"
+        )
+    }
+
+    /// The error of a call; `nil` if it has none.
+    func error(_ call: () async throws(SharedLogError) -> Void) async -> SharedLogError? {
+        do throws(SharedLogError) {
+            try await call()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+/// A node's log. Its calls are repeated while the engine is unreachable, as after a fault.
+struct SharedLogNode: Sendable {
+    let log: any SharedLog
+    let bench: SharedLogBench
+
+    private var limit: Duration { bench.limit }
+
+    func reach<Value>(_ call: () async throws(SharedLogError) -> Value) async throws -> Value {
+        while true {
+            do throws(SharedLogError) {
+                return try await call()
+            } catch {
+                guard error == .unreachable, !Task.isCancelled else { throw error }
+                await Task.yield()
+            }
+        }
+    }
+
+    func begin(knowing highest: UInt64 = 0, salt: UInt64 = 0) async throws -> LogEpoch {
+        var random = bench.random(salt &+ 3_000_000)
+        return try await reach { () async throws(SharedLogError) in
+            try await log.begin(knowing: highest, using: &random, within: limit)
+        }
+    }
+
+    func epoch() async throws -> LogEpoch? {
+        try await reach { () async throws(SharedLogError) in try await log.epoch(within: limit) }
+    }
+
+    func time() async throws -> EngineTime {
+        try await reach { () async throws(SharedLogError) in try await log.time(within: limit) }
+    }
+
+    @discardableResult
+    func append(_ number: Int, in epoch: LogEpoch) async throws -> LogPosition {
+        try await reach { () async throws(SharedLogError) in
+            try await log.append(
+                bench.bytes(number),
+                purge: bench.purge(number),
+                in: epoch.number,
+                within: limit
+            )
+        }
+    }
+
+    /// The error of an attempt to append.
+    func rejection(_ number: Int, in epoch: UInt64) async throws -> SharedLogError? {
+        while true {
+            let error = await bench.error { () async throws(SharedLogError) in
+                _ = try await log.append(bench.bytes(number), purge: bench.purge(number), in: epoch, within: limit)
+            }
+            guard error == .unreachable, !Task.isCancelled else { return error }
+            await Task.yield()
+        }
+    }
+
+    func follow(
+        after cursor: LogPosition = .zero,
+        count: Int = LogBatch.mostEntries,
+        wait: Duration = .zero
+    ) async throws -> LogBatch {
+        try await reach { () async throws(SharedLogError) in
+            try await log.follow(after: cursor, count: count, wait: wait, within: limit)
+        }
+    }
+
+    /// All positions of the log.
+    func positions() async throws -> [LogPosition] { try await follow().entries.map(\.position) }
+
+    func entry(at position: LogPosition) async throws -> LogEntry? {
+        try await reach { () async throws(SharedLogError) in try await log.entry(at: position, within: limit) }
+    }
+
+    func bounds() async throws -> LogBounds? {
+        try await reach { () async throws(SharedLogError) in try await log.bounds(within: limit) }
+    }
+
+    func trim(_ retention: LogRetention) async throws {
+        try await reach { () async throws(SharedLogError) in try await log.trim(retention, within: limit) }
+    }
+
+    func confirm(_ replicas: Int, in epoch: LogEpoch, wait: Duration) async throws -> Int {
+        try await reach { () async throws(SharedLogError) in
+            try await log.confirm(replicas: replicas, in: epoch.number, wait: wait, within: limit)
+        }
+    }
+
+    func announce(_ report: NodeReport, in epoch: LogEpoch) async throws {
+        try await reach { () async throws(SharedLogError) in
+            try await log.announce(report, in: epoch.number, within: limit)
+        }
+    }
+
+    func nodes() async throws -> [NodeRow] {
+        try await reach { () async throws(SharedLogError) in try await log.nodes(within: limit) }
+    }
+
+    /// Lets the engine's time pass an instant.
+    func wait(past time: EngineTime) async throws {
+        while try await self.time() <= time { await bench.engine.passTime() }
+    }
+}

@@ -1,0 +1,166 @@
+package import SharedTier
+import Synchronization
+
+/// A node's way to an ``InMemoryLogEngine``. It stays with the server to which it is connected, as
+/// a real connection does, and connects to the primary when that server is dead.
+package final class InMemorySharedLog: SharedLog {
+    private struct Link {
+        var server: Int?
+        var isCut = false
+        var lostReplies = 0
+    }
+
+    private let engine: InMemoryLogEngine
+    private let link: Mutex<Link>
+
+    init(engine: InMemoryLogEngine) {
+        self.engine = engine
+        link = Mutex(Link(server: engine.primary))
+    }
+
+    // MARK: Faults
+
+    /// Drops the connection: the next call connects to the primary.
+    package func disconnect() { link.withLock { $0.server = nil } }
+
+    /// Cuts the node off: all calls fail.
+    package func cut() {
+        link.withLock { link in
+            link.server = nil
+            link.isCut = true
+        }
+    }
+
+    /// Ends ``cut()``.
+    package func mend() { link.withLock { $0.isCut = false } }
+
+    /// Loses the replies to the next calls: they are performed, and time out.
+    package func loseReplies(_ count: Int) { link.withLock { $0.lostReplies = count } }
+
+    // MARK: Calls
+
+    private func server() throws(SharedLogError) -> Int {
+        let number: Int? = link.withLock { link in
+            guard !link.isCut else { return nil }
+            if let server = link.server {
+                guard engine.isAlive(server) else {
+                    link.server = nil
+                    return nil
+                }
+                return server
+            }
+            let primary = engine.primary
+            link.server = primary
+            return primary
+        }
+        guard let number else { throw .unreachable }
+        return number
+    }
+
+    private func perform<Value>(
+        _ body: (inout InMemoryLogServer, EngineTime) throws(SharedLogError) -> sending Value
+    ) throws(SharedLogError) -> sending Value {
+        let value = try engine.with(try server(), body)
+        try loseReply()
+        return value
+    }
+
+    private func loseReply() throws(SharedLogError) {
+        let isLost = link.withLock { link in
+            defer { link.lostReplies = max(0, link.lostReplies - 1) }
+            return link.lostReplies > 0
+        }
+        if isLost { throw .timedOut }
+    }
+
+    package func time(within limit: Duration) async throws(SharedLogError) -> EngineTime {
+        try perform { _, now throws(SharedLogError) in now }
+    }
+
+    package func begin(_ offer: EpochOffer, within limit: Duration) async throws(SharedLogError) -> LogEpoch {
+        try perform { server, now throws(SharedLogError) in try server.begin(offer, at: now) }
+    }
+
+    package func epoch(within limit: Duration) async throws(SharedLogError) -> LogEpoch? {
+        try perform { server, _ throws(SharedLogError) in server.epoch }
+    }
+
+    package func append(
+        _ sealed: [UInt8],
+        purge: PurgeID,
+        in epoch: UInt64,
+        within limit: Duration
+    ) async throws(SharedLogError) -> LogPosition {
+        guard sealed.count <= LogEntry.longestSealed else { throw .limit("entry") }
+        return try perform { server, now throws(SharedLogError) in
+            try server.check(epoch)
+            return server.append(sealed, purge, at: now)
+        }
+    }
+
+    package func follow(
+        after cursor: LogPosition,
+        count: Int,
+        wait: Duration,
+        within limit: Duration
+    ) async throws(SharedLogError) -> LogBatch {
+        guard (1...LogBatch.mostEntries).contains(count) else { throw .limit("count") }
+        let number = try server()
+        if wait > .zero { await engine.wait(on: number, after: cursor, for: wait) }
+        if Task.isCancelled { throw .cancelled }
+        // The reply of a connection that ended meanwhile does not arrive.
+        guard try server() == number else { throw .unreachable }
+        return try perform { server, _ throws(SharedLogError) in server.batch(after: cursor, count: count) }
+    }
+
+    package func entry(at position: LogPosition, within limit: Duration) async throws(SharedLogError) -> LogEntry? {
+        try perform { server, _ throws(SharedLogError) in
+            server.data.index(of: position).map { server.data.entries[$0] }
+        }
+    }
+
+    package func bounds(within limit: Duration) async throws(SharedLogError) -> LogBounds? {
+        try perform { server, _ throws(SharedLogError) in
+            guard let first = server.data.entries.first, let last = server.data.entries.last else { return nil }
+            return LogBounds(first: first.position, last: last.position)
+        }
+    }
+
+    package func trim(_ retention: LogRetention, within limit: Duration) async throws(SharedLogError) {
+        try perform { server, _ throws(SharedLogError) in server.trim(retention) }
+    }
+
+    package func confirm(
+        replicas count: Int,
+        in epoch: UInt64,
+        wait: Duration,
+        within limit: Duration
+    ) async throws(SharedLogError) -> Int {
+        let number = try server()
+        try perform { server, _ throws(SharedLogError) in try server.check(epoch) }
+        return engine.confirm(number)
+    }
+
+    package func announce(
+        _ report: NodeReport,
+        in epoch: UInt64,
+        within limit: Duration
+    ) async throws(SharedLogError) {
+        try perform { server, now throws(SharedLogError) in
+            try server.check(epoch)
+            server.perform { $0.nodes[report.name] = NodeRow(report: report, seenAt: now) }
+        }
+    }
+
+    package func nodes(within limit: Duration) async throws(SharedLogError) -> [NodeRow] {
+        try perform { server, _ throws(SharedLogError) in
+            server.data.nodes.values.sorted { $0.report.name < $1.report.name }
+        }
+    }
+}
+
+extension InMemoryLogServer {
+    fileprivate func check(_ epoch: UInt64) throws(SharedLogError) {
+        guard self.epoch?.number == epoch else { throw .wrongEpoch }
+    }
+}

@@ -1,0 +1,76 @@
+/// An entry of a shared log.
+package struct LogEntry: Sendable, Hashable {
+    /// The longest sealed record, in bytes.
+    package static let longestSealed = SealedPurge.longest
+
+    package var position: LogPosition
+    /// When the engine added it, by its clock.
+    package var addedAt: EngineTime
+    package var content: LogContent
+
+    package init(position: LogPosition, addedAt: EngineTime, content: LogContent) {
+        self.position = position
+        self.addedAt = addedAt
+        self.content = content
+    }
+}
+
+/// The content of an entry.
+package enum LogContent: Sendable, Hashable {
+    /// A purge, sealed: see ``LogSealer``.
+    case purge([UInt8])
+    /// An epoch begins.
+    case marker(EpochMarker)
+    /// Another program wrote it, or part of it is damaged. It is passed over, and its place is
+    /// known.
+    case unreadable
+}
+
+/// Entries in the order of their positions, and the state of the server that had them.
+///
+/// Both come from one server, at one time after the wait. Judge the state before the entries:
+/// without the entry at the cursor they belong to another history than the one that was read.
+package struct LogBatch: Sendable, Hashable {
+    /// The most entries of one batch.
+    package static let mostEntries = 512
+
+    package var entries: [LogEntry]
+    /// The server's epoch; `nil` if it has not begun one, or has lost it.
+    package var epoch: LogEpoch?
+    /// The entry at the cursor; `nil` if it is not in the log, as always at
+    /// ``LogPosition/zero``.
+    package var atCursor: LogEntry?
+
+    package init(entries: [LogEntry], epoch: LogEpoch?, atCursor: LogEntry?) {
+        self.entries = entries
+        self.epoch = epoch
+        self.atCursor = atCursor
+    }
+}
+
+/// The ends of a log.
+package struct LogBounds: Sendable, Hashable {
+    package var first: LogPosition
+    package var last: LogPosition
+
+    package init(first: LogPosition, last: LogPosition) {
+        self.first = first
+        self.last = last
+    }
+}
+
+/// How much of a log stays.
+package struct LogRetention: Sendable, Hashable {
+    /// Entries that were added before are removed; `nil`: none for their age.
+    package var since: EngineTime?
+    /// The most entries that stay, at least 1; `nil`: any number.
+    package var count: Int?
+    /// Rows of nodes that were written before are removed; `nil`: none.
+    package var nodesSince: EngineTime?
+
+    package init(since: EngineTime? = nil, count: Int? = nil, nodesSince: EngineTime? = nil) {
+        self.since = since
+        self.count = count
+        self.nodesSince = nodesSince
+    }
+}

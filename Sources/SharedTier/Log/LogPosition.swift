@@ -1,0 +1,69 @@
+/// The place of an entry in a shared log: `<epoch>-<number>`.
+///
+/// Numbers of one epoch are consecutive, and its marker has number 1. Epochs grow. Zero is before
+/// every entry.
+package struct LogPosition: Sendable, Hashable, Comparable, CustomStringConvertible {
+    package var epoch: UInt64
+    package var number: UInt64
+
+    package init(epoch: UInt64, number: UInt64) {
+        self.epoch = epoch
+        self.number = number
+    }
+
+    /// Before every entry.
+    package static let zero = LogPosition(epoch: 0, number: 0)
+
+    package static func < (left: Self, right: Self) -> Bool {
+        (left.epoch, left.number) < (right.epoch, right.number)
+    }
+
+    /// Two decimal numbers without leading zeros; `nil` for any other text.
+    package init?(_ text: some StringProtocol) {
+        let parts = text.utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let epoch = Self.number(parts[0]), let number = Self.number(parts[1]) else {
+            return nil
+        }
+        self.init(epoch: epoch, number: number)
+    }
+
+    package var description: String { "\(epoch)-\(number)" }
+
+    /// A decimal number as a log writes it: a position has one text only.
+    package static func number(_ digits: some Collection<UInt8>) -> UInt64? {
+        guard digits.first != UInt8(ascii: "0") || digits.count == 1, !digits.isEmpty, digits.count <= 20 else {
+            return nil
+        }
+        var value: UInt64 = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            let (product, isTooLarge) = value.multipliedReportingOverflow(by: 10)
+            let (sum, isTooLargeToo) = product.addingReportingOverflow(UInt64(digit - UInt8(ascii: "0")))
+            guard !isTooLarge, !isTooLargeToo else { return nil }
+            value = sum
+        }
+        return value
+    }
+}
+
+/// An instant on the clock of a log's engine: whole milliseconds since 1970. It is a type of its
+/// own, so that it is not compared with an instant of a node's clock.
+package struct EngineTime: Sendable, Hashable, Comparable {
+    package var milliseconds: Int64
+
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
+
+    /// This instant moved by a duration, saturating.
+    package func adding(_ duration: Duration) -> EngineTime {
+        let (seconds, attoseconds) = duration.components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        let (sum, overflowToo) =
+            milliseconds
+            .addingReportingOverflow(overflow ? (seconds < 0 ? .min : .max) : product)
+        guard !overflow, !overflowToo else { return EngineTime(milliseconds: seconds < 0 ? .min : .max) }
+        let (whole, isTooLarge) = sum.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        return EngineTime(milliseconds: isTooLarge ? (attoseconds < 0 ? .min : .max) : whole)
+    }
+}

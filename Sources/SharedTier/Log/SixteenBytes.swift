@@ -1,0 +1,41 @@
+/// 128 bits that are chosen at random and written in hexadecimal digits.
+struct SixteenBytes: Sendable, Hashable {
+    private var high: UInt64
+    private var low: UInt64
+
+    init(using generator: inout some RandomNumberGenerator) { (high, low) = (generator.next(), generator.next()) }
+
+    init?(_ bytes: some Collection<UInt8>) {
+        guard bytes.count == 16 else { return nil }
+        (high, low) = (0, 0)
+        for byte in bytes {
+            high = high << 8 | low >> 56
+            low = low << 8 | UInt64(byte)
+        }
+    }
+
+    /// 32 lower-case hexadecimal digits.
+    init?(hex digits: some Collection<UInt8>) {
+        guard digits.count == 32 else { return nil }
+        (high, low) = (0, 0)
+        for digit in digits {
+            let value: UInt8
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
+            default: return nil
+            }
+            high = high << 4 | low >> 60
+            low = low << 4 | UInt64(value)
+        }
+    }
+
+    var bytes: [UInt8] {
+        [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) } }
+    }
+
+    var hex: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

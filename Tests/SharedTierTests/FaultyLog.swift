@@ -1,0 +1,138 @@
+import HoldfastTesting
+import SharedTier
+
+/// A log with one defect.
+struct FaultyLog: SharedLog {
+    enum Defect: CaseIterable {
+        case oneEpochForEver, markerForgetsWhatItInherited, anyEpochIsAccepted, countIsIgnored, cursorIsIncluded
+        case cursorIsNotLookedAt, trimRemovesAll, replicasAreNotCounted, rowsOfAnyEpoch, lengthIsNotBounded
+        case epochOfAnotherServer, purgesAreAddedTwice
+
+        /// A part of the sentence that it breaks.
+        var rule: String {
+            switch self {
+            case .oneEpochForEver: "knows a higher epoch"
+            case .markerForgetsWhatItInherited: "marker inherits the last entry."
+            case .anyEpochIsAccepted: "another epoch than the present one is rejected, and not added"
+            case .countIsIgnored: "at most the count"
+            case .cursorIsIncluded: "at most the count"
+            case .cursorIsNotLookedAt: "has the entry at its cursor"
+            case .trimRemovesAll: "'trim' to a count"
+            case .replicasAreNotCounted: "'confirm' counts"
+            case .rowsOfAnyEpoch: "A row in another epoch"
+            case .lengthIsNotBounded: "a longer one is rejected"
+            case .epochOfAnotherServer: "although it knows its name"
+            case .purgesAreAddedTwice: "is not added again"
+            }
+        }
+    }
+
+    private let log: InMemorySharedLog
+    private let defect: Defect
+
+    init(_ log: InMemorySharedLog, _ defect: Defect) {
+        self.log = log
+        self.defect = defect
+    }
+
+    func time(within limit: Duration) async throws(SharedLogError) -> EngineTime { try await log.time(within: limit) }
+
+    func begin(_ offer: EpochOffer, within limit: Duration) async throws(SharedLogError) -> LogEpoch {
+        if defect == .oneEpochForEver, let epoch = try await log.epoch(within: limit) { return epoch }
+        return try await log.begin(offer, within: limit)
+    }
+
+    func epoch(within limit: Duration) async throws(SharedLogError) -> LogEpoch? { try await log.epoch(within: limit) }
+
+    func append(
+        _ sealed: [UInt8],
+        purge: PurgeID,
+        in epoch: UInt64,
+        within limit: Duration
+    ) async throws(SharedLogError) -> LogPosition {
+        switch defect {
+        case .anyEpochIsAccepted:
+            let present = try await log.epoch(within: limit)?.number
+            return try await log.append(sealed, purge: purge, in: present ?? epoch, within: limit)
+        case .epochOfAnotherServer:
+            // As a server that compares the epoch's number alone.
+            guard try await log.epoch(within: limit) == nil, let last = try await log.bounds(within: limit)?.last,
+                last.epoch == epoch
+            else { break }
+            return LogPosition(epoch: epoch, number: last.number + 1)
+        case .purgesAreAddedTwice:
+            var random = SeededRandom(seed: UInt64(sealed.count) &+ UInt64(try await count(limit)))
+            return try await log.append(sealed, purge: PurgeID(using: &random), in: epoch, within: limit)
+        case .lengthIsNotBounded:
+            let bytes = Array(sealed.prefix(LogEntry.longestSealed))
+            return try await log.append(bytes, purge: purge, in: epoch, within: limit)
+        default: break
+        }
+        return try await log.append(sealed, purge: purge, in: epoch, within: limit)
+    }
+
+    private func count(_ limit: Duration) async throws(SharedLogError) -> Int {
+        try await log.follow(after: .zero, count: 512, wait: .zero, within: limit).entries.count
+    }
+
+    func follow(
+        after cursor: LogPosition,
+        count: Int,
+        wait: Duration,
+        within limit: Duration
+    ) async throws(SharedLogError) -> LogBatch {
+        var batch = try await log.follow(
+            after: cursor,
+            count: defect == .countIsIgnored ? LogBatch.mostEntries : count,
+            wait: wait,
+            within: limit
+        )
+        if defect == .cursorIsNotLookedAt { batch.atCursor = batch.entries.first }
+        if defect == .cursorIsIncluded, let first = batch.atCursor { batch.entries.insert(first, at: 0) }
+        if defect == .markerForgetsWhatItInherited { batch.entries = batch.entries.map(\.withoutInheritance) }
+        return batch
+    }
+
+    func entry(at position: LogPosition, within limit: Duration) async throws(SharedLogError) -> LogEntry? {
+        let entry = try await log.entry(at: position, within: limit)
+        return defect == .markerForgetsWhatItInherited ? entry?.withoutInheritance : entry
+    }
+
+    func bounds(within limit: Duration) async throws(SharedLogError) -> LogBounds? {
+        try await log.bounds(within: limit)
+    }
+
+    func trim(_ retention: LogRetention, within limit: Duration) async throws(SharedLogError) {
+        var retention = retention
+        if defect == .trimRemovesAll { retention.count = 1 }
+        try await log.trim(retention, within: limit)
+    }
+
+    func confirm(
+        replicas count: Int,
+        in epoch: UInt64,
+        wait: Duration,
+        within limit: Duration
+    ) async throws(SharedLogError) -> Int {
+        let confirmed = try await log.confirm(replicas: count, in: epoch, wait: wait, within: limit)
+        return defect == .replicasAreNotCounted ? count : confirmed
+    }
+
+    func announce(_ report: NodeReport, in epoch: UInt64, within limit: Duration) async throws(SharedLogError) {
+        var number = epoch
+        if defect == .rowsOfAnyEpoch, let present = try await log.epoch(within: limit) { number = present.number }
+        try await log.announce(report, in: number, within: limit)
+    }
+
+    func nodes(within limit: Duration) async throws(SharedLogError) -> [NodeRow] { try await log.nodes(within: limit) }
+}
+
+extension LogEntry {
+    fileprivate var withoutInheritance: LogEntry {
+        var entry = self
+        if case .marker(let marker) = content {
+            entry.content = .marker(EpochMarker(name: marker.name, inherited: nil))
+        }
+        return entry
+    }
+}
