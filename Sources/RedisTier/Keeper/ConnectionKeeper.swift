@@ -105,6 +105,35 @@ package final class ConnectionKeeper: Sendable {
         }
     }
 
+    /// Performs commands behind one another on one connection, and waits for the reply to the last.
+    /// Error replies are values, and the commands behind them are performed.
+    ///
+    /// - Throws: see ``execute(_:within:)``.
+    package func execute(
+        _ commands: [RedisCommand],
+        within time: TimeAmount
+    ) async throws(RedisTierError) -> [RESPValue] {
+        guard state == .ready else { throw .unavailable }
+        let (link, number) = shared.withLock { ($0.link, $0.number) }
+        guard let link else { throw .unavailable }
+        let replies = ReplyList(count: commands.count)
+        _ = try await PendingReply.wait { completion throws(RedisTierError) in
+            for command in commands {
+                try link.send(command, within: time) { result in
+                    self.observe(result, number)
+                    switch result {
+                    case .success(let reply): if replies.append(reply) { completion(result) }
+                    case .failure: completion(result)
+                    }
+                }
+            }
+        }
+        return replies.all
+    }
+
+    /// Ends the connection, and makes another one.
+    package func reconnect() { shared.withLock { $0.link }?.close() }
+
     private func observe(_ result: Result<RESPValue, RedisTierError>, _ number: Int) {
         switch result {
         case .success:
@@ -195,6 +224,24 @@ package final class ConnectionKeeper: Sendable {
     private func change(_ number: Int, _ body: (inout KeeperMachine) -> Void) {
         change { shared in
             if shared.number == number { body(&shared.machine) }
+        }
+    }
+}
+
+/// The replies to several commands.
+private final class ReplyList: Sendable {
+    private let count: Int
+    private let state = Mutex<[RESPValue]>([])
+
+    init(count: Int) { self.count = count }
+
+    var all: [RESPValue] { state.withLock { $0 } }
+
+    /// - Returns: whether it has all of them.
+    func append(_ reply: RESPValue) -> Bool {
+        state.withLock { state in
+            state.append(reply)
+            return state.count == count
         }
     }
 }

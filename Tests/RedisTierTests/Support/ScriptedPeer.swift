@@ -79,6 +79,7 @@ enum PeerError: Error {
     case system(Int32)
     case closed
     case notACommand
+    case rejected(String)
 }
 
 #if canImport(Darwin)

@@ -1,0 +1,181 @@
+import Crypto
+
+/// A script that a server runs as one step, called by its digest.
+///
+/// <https://redis.io/docs/latest/develop/interact/programmability/eval-intro/>
+struct LogScript: Sendable {
+    let source: String
+    private let digest: String
+
+    init(_ source: String) {
+        self.source = source
+        let digits = Array("0123456789abcdef".utf8)
+        // The server chooses the digest. Nothing rests on its strength.
+        digest = String(
+            decoding: Insecure.SHA1.hash(data: Array(source.utf8))
+                .flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+            as: UTF8.self
+        )
+    }
+
+    /// The command that calls it.
+    ///
+    /// - Parameter isLoaded: `false` sends the source, too, after the server said that it does not
+    ///   know the digest.
+    func command(
+        isLoaded: Bool,
+        keys: [RedisCommand.Argument],
+        _ arguments: [RedisCommand.Argument]
+    ) -> RedisCommand {
+        RedisCommand(
+            isLoaded ? "EVALSHA" : "EVAL",
+            [.text(isLoaded ? digest : source), .integer(keys.count)] + keys + arguments
+        )
+    }
+}
+
+extension LogScript {
+    /// The server's identity, which a replica does not inherit, and its time. A primary that became
+    /// a replica has none. The scripts compare the identity themselves, because a connection may
+    /// lead to another server than before.
+    private static let common = """
+        local function run()
+          local info = redis.call('INFO', 'server', 'replication')
+          return string.find(info, 'role:master', 1, true) and string.match(info, 'run_id:(%x+)') or ''
+        end
+        local function now()
+          local t = redis.call('TIME')
+          return string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
+        end
+        local function present()
+          local m = redis.call('HMGET', KEYS[2], 'epoch', 'run', 'name')
+          if m[1] and m[2] == run() and redis.call('EXISTS', KEYS[1]) == 1 then return m[1], m[3] end
+        end
+
+        """
+
+    /// Numbers of epochs are compared as texts, because those of Lua are exact up to 2^53 only.
+    ///
+    /// KEYS: log, epoch. ARGV: candidate, its name, the highest known.
+    static let begin = LogScript(
+        common + """
+            local function less(a, b) if #a ~= #b then return #a < #b end return a < b end
+            local m = redis.call('HMGET', KEYS[2], 'epoch', 'run', 'name')
+            local last = ''
+            if redis.call('EXISTS', KEYS[1]) == 1 then
+              local info = redis.call('XINFO', 'STREAM', KEYS[1])
+              for i = 1, #info, 2 do if info[i] == 'last-generated-id' then last = info[i + 1] end end
+            end
+            if last == '0-0' then last = '' end
+            local logged = string.match(last, '^(%d+)-') or '0'
+            if m[1] and m[2] == run() and m[1] == logged and not less(m[1], ARGV[3]) then
+              return {'OK', m[1], m[3]}
+            end
+            local highest = ARGV[3]
+            if m[1] and less(highest, m[1]) then highest = m[1] end
+            if less(highest, logged) then highest = logged end
+            if not less(highest, ARGV[1]) then return {'LOW', highest} end
+            redis.call('XADD', KEYS[1], ARGV[1] .. '-1', 'm', ARGV[2], 'i', last, 't', now())
+            redis.call('HSET', KEYS[2], 'epoch', ARGV[1], 'run', run(), 'name', ARGV[2])
+            return {'OK', ARGV[1], ARGV[2]}
+            """
+    )
+
+    /// The epoch, and the entry at a cursor.
+    ///
+    /// KEYS: log, epoch. ARGV: cursor.
+    static let look = LogScript(
+        common + """
+            local epoch, name = present()
+            return {epoch or '', name or '', redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])}
+            """
+    )
+
+    /// KEYS: log, epoch, name of the purge. ARGV: epoch, entry, seconds for which the name is kept.
+    static let append = LogScript(
+        common + """
+            if present() ~= ARGV[1] then return {'EPOCH'} end
+            local known = redis.call('GET', KEYS[3])
+            if known and string.match(known, '^%d+-%d+$') and #redis.call('XRANGE', KEYS[1], known, known) > 0 then
+              return {'OK', known}
+            end
+            local id = redis.pcall('XADD', KEYS[1], ARGV[1] .. '-*', 'p', ARGV[2], 't', now())
+            if type(id) ~= 'string' then
+              if string.find(id.err, 'equal or smaller', 1, true) then return {'EPOCH'} end
+              return id
+            end
+            redis.call('SET', KEYS[3], id, 'EX', ARGV[3])
+            return {'OK', id}
+            """
+    )
+
+    /// KEYS: log, epoch, nodes. ARGV: epoch, name, row.
+    static let announce = LogScript(
+        common + """
+            if present() ~= ARGV[1] then return {'EPOCH'} end
+            redis.call('HSET', KEYS[3], ARGV[2], ARGV[3] .. ' ' .. now())
+            return {'OK'}
+            """
+    )
+
+    /// A write for which a replica can be waited: what a server wrote before it, the replica has.
+    ///
+    /// KEYS: log, epoch. ARGV: epoch.
+    static let touch = LogScript(
+        common + """
+            if present() ~= ARGV[1] then return {'EPOCH'} end
+            redis.call('HINCRBY', KEYS[2], 'touched', 1)
+            return {'OK'}
+            """
+    )
+
+    /// Times do not go back within an epoch, so the first young entry is searched by halves.
+    ///
+    /// KEYS: log, epoch, nodes. ARGV: time, count, time of rows; empty for none.
+    static let trim = LogScript(
+        common + """
+            local function time(entry)
+              for i = 1, #entry[2], 2 do if entry[2][i] == 't' then return tonumber(entry[2][i + 1]) or 0 end end
+              return 0
+            end
+            local function first(from, to) return redis.call('XRANGE', KEYS[1], from, to, 'COUNT', 1)[1] end
+            local function firstYoung(since)
+              local entry = first('-', '+')
+              while entry and time(entry) < since do
+                local epoch, low = string.match(entry[1], '^(%d+)-(%d+)$')
+                local last = redis.call('XREVRANGE', KEYS[1], epoch .. '-18446744073709551615', epoch .. '-0', 'COUNT', 1)[1]
+                if time(last) < since then
+                  local next = first('(' .. last[1], '+')
+                  if not next then return last[1] end
+                  entry = next
+                else
+                  local high = tonumber(string.match(last[1], '-(%d+)$'))
+                  low = tonumber(low)
+                  for _ = 1, 64 do
+                    if low >= high then break end
+                    local middle = math.floor((low + high) / 2)
+                    local found = first(string.format('%s-%.0f', epoch, middle), last[1])
+                    if time(found) >= since then high = middle
+                    else low = tonumber(string.match(found[1], '-(%d+)$')) + 1 end
+                  end
+                  return string.format('%s-%.0f', epoch, high)
+                end
+              end
+              return entry and entry[1]
+            end
+            if ARGV[1] ~= '' then
+              local id = firstYoung(tonumber(ARGV[1]))
+              if id then redis.call('XTRIM', KEYS[1], 'MINID', id) end
+            end
+            if ARGV[2] ~= '' then redis.call('XTRIM', KEYS[1], 'MAXLEN', ARGV[2]) end
+            if ARGV[3] ~= '' then
+              local rows = redis.call('HGETALL', KEYS[3])
+              for i = 1, #rows, 2 do
+                local seen = tonumber(string.match(rows[i + 1], ' (%d+)$') or '0')
+                if seen < tonumber(ARGV[3]) then redis.call('HDEL', KEYS[3], rows[i]) end
+              end
+            end
+            return {'OK'}
+            """
+    )
+}

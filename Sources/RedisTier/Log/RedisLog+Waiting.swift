@@ -1,0 +1,74 @@
+import NIOCore
+package import SharedTier
+import Synchronization
+
+/// Calls that block their connection on purpose. They send the source of their script each time: to
+/// send all again, because a server does not know it, would take the time twice.
+extension RedisLog {
+    package func follow(
+        after cursor: LogPosition,
+        count: Int,
+        wait: Duration,
+        within limit: Duration
+    ) async throws(SharedLogError) -> LogBatch {
+        guard (1...LogBatch.mostEntries).contains(count) else { throw .limit("count") }
+        var arguments: [RedisCommand.Argument] = []
+        // Zero would block for ever.
+        if wait > .zero { arguments += ["BLOCK", .integer(wait.wholeMilliseconds)] }
+        let most = readsLittle.load(ordering: .relaxed) ? min(count, Self.fewEntries) : count
+        arguments += ["COUNT", .integer(most), "STREAMS", keys.log, .position(cursor)]
+        let read = RedisCommand("XREAD", arguments)
+        let look = LogScript.look.command(
+            isLoaded: false,
+            keys: [keys.log, keys.epoch],
+            [.position(cursor)]
+        )
+        let replies: [RESPValue]
+        do throws(SharedLogError) {
+            // Both go to one server, the second when the first has ended.
+            replies = try await perform([read, look], on: reader, within: TimeAmount(max(wait, .zero) + limit))
+        } catch {
+            // The next batch must not wait behind this one.
+            if error == .cancelled { reader.reconnect() }
+            throw error
+        }
+        let (epoch, atCursor) = try LogReplies.look(replies[1])
+        return LogBatch(entries: try LogReplies.read(replies[0]), epoch: epoch, atCursor: atCursor)
+    }
+
+    /// As many of the longest entries are within the limits of a connection.
+    private static var fewEntries: Int { 32 }
+
+    package func confirm(
+        replicas count: Int,
+        in epoch: UInt64,
+        wait: Duration,
+        within limit: Duration
+    ) async throws(SharedLogError) -> Int {
+        guard (0...1024).contains(count) else { throw .limit("replicas") }
+        // `WAIT` is about the writes of its own connection, so there is one before it.
+        let waiting = RedisCommand("WAIT", .integer(count), .integer(wait.wholeMilliseconds))
+        let touch = LogScript.touch.command(
+            isLoaded: false,
+            keys: [keys.log, keys.epoch],
+            [.text(String(epoch))]
+        )
+        let replies = try await perform(
+            [touch, waiting],
+            on: confirmer,
+            within: TimeAmount(max(wait, .zero) + limit)
+        )
+        _ = try LogReplies.written(replies[0])
+        guard case .integer(let confirmed) = replies[1], confirmed >= 0 else { throw .malformed("replicas") }
+        return Int(clamping: confirmed)
+    }
+}
+
+extension Duration {
+    /// At least 1 and at most an hour, because zero means for ever.
+    fileprivate var wholeMilliseconds: Int {
+        let (seconds, attoseconds) = components
+        guard seconds < 3600 else { return 3_600_000 }
+        return max(1, Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
+    }
+}

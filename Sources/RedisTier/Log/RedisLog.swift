@@ -1,0 +1,156 @@
+import NIOCore
+package import SharedTier
+import Synchronization
+
+/// A shared log in a stream of Redis 7 or Valkey.
+///
+/// It has three connections, because two kinds of commands block their own: one for reading with
+/// `XREAD BLOCK`, one for `WAIT`, and one for everything else. It works while ``run()`` runs.
+package final class RedisLog: SharedLog {
+    let keys: LogKeys
+    let commands: ConnectionKeeper
+    let reader: ConnectionKeeper
+    let confirmer: ConnectionKeeper
+    /// Whether the last batch exceeded a limit of the connection.
+    let readsLittle = Atomic(false)
+    private let nameLifetime: Int
+    private let connector: RedisConnector
+    private let sleep: @Sendable () async throws -> Void
+
+    /// - Parameters:
+    ///   - nameLifetime: for how many seconds the server knows a purge by its name.
+    ///   - pollInterval: how often sentinels are asked whether the primary has moved.
+    ///   - clock: supplies the time of pauses.
+    ///   - random: supplies numbers from 0 to 1, for jitter.
+    package init<C: Clock>(
+        _ connector: RedisConnector,
+        namespace: FleetNamespace,
+        nameLifetime: Int = 3600,
+        pollInterval: Duration = .seconds(2),
+        policy: KeeperPolicy = KeeperPolicy(),
+        clock: C,
+        random: @escaping @Sendable () -> Double,
+        onChange: @escaping @Sendable (KeeperState) -> Void = { _ in }
+    ) where C.Duration == Duration {
+        self.connector = connector
+        self.nameLifetime = nameLifetime
+        keys = LogKeys(namespace)
+        sleep = { try await clock.sleep(for: pollInterval) }
+        func keeper(_ onChange: @escaping @Sendable (KeeperState) -> Void) -> ConnectionKeeper {
+            ConnectionKeeper(policy: policy, clock: clock, random: random, onChange: onChange) {
+                () throws(RedisTierError) in
+                try await connector.connect()
+            }
+        }
+        commands = keeper(onChange)
+        reader = keeper { _ in }
+        confirmer = keeper { _ in }
+    }
+
+    /// Connects until its task is cancelled. Call it once.
+    package func run() async {
+        await withTaskGroup { group in
+            for keeper in [commands, reader, confirmer] { group.addTask { await keeper.run() } }
+            group.addTask { await self.followPrimary() }
+        }
+    }
+
+    /// Leaves a server that sentinels no longer name as the primary. One that is cut off from them
+    /// is not told that it was replaced.
+    private func followPrimary() async {
+        while (try? await sleep()) != nil {
+            if await connector.hasMoved() { reconnect() }
+        }
+    }
+
+    func reconnect() {
+        for keeper in [commands, reader, confirmer] { keeper.reconnect() }
+    }
+
+    // MARK: Epochs
+
+    package func time(within limit: Duration) async throws(SharedLogError) -> EngineTime {
+        try LogReplies.time(try await perform(RedisCommand("TIME"), within: limit))
+    }
+
+    package func begin(_ offer: EpochOffer, within limit: Duration) async throws(SharedLogError) -> LogEpoch {
+        let arguments: [RedisCommand.Argument] = [
+            .text(String(offer.candidate.number)), .text("\(offer.candidate.name)"),
+            .text(String(offer.highestKnown)),
+        ]
+        return try LogReplies.begin(
+            try await run(.begin, keys: [keys.log, keys.epoch], arguments, within: limit)
+        )
+    }
+
+    package func epoch(within limit: Duration) async throws(SharedLogError) -> LogEpoch? {
+        let reply = try await run(.look, keys: [keys.log, keys.epoch], [.position(.zero)], within: limit)
+        return try LogReplies.look(reply).epoch
+    }
+
+    // MARK: Entries
+
+    package func append(
+        _ sealed: [UInt8],
+        purge: PurgeID,
+        in epoch: UInt64,
+        within limit: Duration
+    ) async throws(SharedLogError) -> LogPosition {
+        guard sealed.count <= LogEntry.longestSealed else { throw .limit("entry") }
+        let reply = try await run(
+            .append,
+            keys: [keys.log, keys.epoch, keys.name(purge)],
+            [.text(String(epoch)), .bytes(ByteBuffer(bytes: sealed)), .integer(nameLifetime)],
+            within: limit
+        )
+        guard let position = try LogReplies.written(reply).first.flatMap({ LogPosition($0) }) else {
+            throw .malformed("a position")
+        }
+        return position
+    }
+
+    package func entry(at position: LogPosition, within limit: Duration) async throws(SharedLogError) -> LogEntry? {
+        let command = RedisCommand("XRANGE", keys.log, .position(position), .position(position))
+        return try LogReplies.range(try await perform(command, within: limit)).first
+    }
+
+    package func bounds(within limit: Duration) async throws(SharedLogError) -> LogBounds? {
+        let replies = try await perform(
+            [
+                RedisCommand("XRANGE", keys.log, "-", "+", "COUNT", 1),
+                RedisCommand("XREVRANGE", keys.log, "+", "-", "COUNT", 1),
+            ],
+            on: commands,
+            within: TimeAmount(limit)
+        )
+        guard let first = try LogReplies.range(replies[0]).first, let last = try LogReplies.range(replies[1]).first
+        else { return nil }
+        return LogBounds(first: first.position, last: last.position)
+    }
+
+    package func trim(_ retention: LogRetention, within limit: Duration) async throws(SharedLogError) {
+        let arguments: [RedisCommand.Argument] = [
+            .text(retention.since.map { String($0.milliseconds) } ?? ""),
+            .text(retention.count.map { String(max(1, $0)) } ?? ""),
+            .text(retention.nodesSince.map { String($0.milliseconds) } ?? ""),
+        ]
+        let reply = try await run(.trim, keys: [keys.log, keys.epoch, keys.nodes], arguments, within: limit)
+        _ = try LogReplies.written(reply)
+    }
+
+    // MARK: Nodes
+
+    package func announce(_ report: NodeReport, in epoch: UInt64, within limit: Duration) async throws(SharedLogError) {
+        let reply = try await run(
+            .announce,
+            keys: [keys.log, keys.epoch, keys.nodes],
+            [.text(String(epoch)), .text(report.name.text), .text(report.encoded)],
+            within: limit
+        )
+        _ = try LogReplies.written(reply)
+    }
+
+    package func nodes(within limit: Duration) async throws(SharedLogError) -> [NodeRow] {
+        try LogReplies.rows(try await perform(RedisCommand("HGETALL", keys.nodes), within: limit))
+    }
+}

@@ -1,0 +1,129 @@
+/// Where a Redis or Valkey is, as an operator writes it in a URL.
+///
+/// `redis://host:port` is one server, `rediss` is the same with TLS, and
+/// `redis+sentinel://name@host:port,host:port` are sentinels that watch a primary of this name
+/// (`rediss+sentinel` with TLS to both). `valkey` and `valkeys` may stand for `redis` and `rediss`.
+/// A server's user is written before the host. A password is a setting of its own, because URLs are
+/// logged.
+package struct RedisAddress: Sendable, Hashable {
+    /// The servers behind an address.
+    package enum Topology: Sendable, Hashable {
+        case server(RedisEndpoint)
+        /// Sentinels tell where the primary is.
+        case sentinels([RedisEndpoint], primary: String)
+    }
+
+    package var topology: Topology
+    package var usesTLS = false
+    /// A user of the server's access control list; `nil`: the default user.
+    package var user: String?
+
+    package init(_ topology: Topology) { self.topology = topology }
+
+    /// - Throws: an error of ``RedisTierError/Code/rejected``, without the URL's text.
+    package init(url: String) throws(RedisTierError) {
+        guard let separator = url.firstRange(ofText: "://") else { throw .address("it has no scheme") }
+        let scheme = url[..<separator.lowerBound].lowercased()
+        var rest = url[separator.upperBound...]
+        if rest.hasSuffix("/") { rest.removeLast() }
+        guard !rest.contains(where: { "/?#%".contains($0) }) else {
+            throw .address("it may have no path, query or escapes; there is one database")
+        }
+        let parts = rest.split(separator: "@", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let hosts = parts.last else { throw .address("it has several '@'") }
+        let user = parts.count == 2 ? String(parts[0]) : nil
+        guard user?.contains(":") != true else {
+            throw .address("it holds a password, which belongs into a setting of its own")
+        }
+        guard user != "" else { throw .address("nothing stands before '@'") }
+        switch scheme {
+        case "redis", "valkey", "rediss", "valkeys":
+            topology = .server(try Self.endpoint(hosts, defaultPort: 6379))
+            self.user = user
+        case "redis+sentinel", "valkey+sentinel", "rediss+sentinel", "valkeys+sentinel":
+            guard let user else { throw .address("the name of the primary must stand before '@'") }
+            var sentinels: [RedisEndpoint] = []
+            for host in hosts.split(separator: ",", omittingEmptySubsequences: false) {
+                sentinels.append(try Self.endpoint(host, defaultPort: 26379))
+            }
+            guard sentinels.count <= Self.mostSentinels else {
+                throw .address("it has more than \(Self.mostSentinels) sentinels")
+            }
+            topology = .sentinels(sentinels, primary: user)
+        case "redis+cluster", "rediss+cluster", "valkey+cluster", "valkeys+cluster":
+            throw .address("a cluster is not supported yet")
+        default: throw .address("its scheme is none of redis, rediss, redis+sentinel and rediss+sentinel")
+        }
+        usesTLS = scheme.hasPrefix("rediss") || scheme.hasPrefix("valkeys")
+    }
+
+    static let mostSentinels = 16
+
+    private static func endpoint(
+        _ text: Substring,
+        defaultPort: Int
+    ) throws(RedisTierError) -> RedisEndpoint {
+        var host = text
+        var port = defaultPort
+        // An IPv6 address is in brackets.
+        if let colon = text.lastIndex(of: ":"), !text[colon...].contains("]") {
+            let digits = text[text.index(after: colon)...]
+            guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+                let number = Int(digits), (1...65_535).contains(number)
+            else { throw .address("a port is not from 1 to 65535") }
+            port = number
+            host = text[..<colon]
+        }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+            guard host.utf8.allSatisfy({ $0.isHexDigit || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }) else {
+                throw .address("an address in brackets is not one of IPv6")
+            }
+        } else {
+            guard host.utf8.allSatisfy({ $0.isHostByte }) else { throw .address("a host has other characters") }
+        }
+        guard (1...253).contains(host.utf8.count) else { throw .address("a host is empty or too long") }
+        return .tcp(host: String(host), port: port)
+    }
+}
+
+extension RedisTierError {
+    fileprivate static func address(_ fault: String) -> RedisTierError {
+        RedisTierError(
+            .rejected,
+            "The address of the shared tier is not valid: \(fault). Write 'redis://host:6379', "
+                + "'rediss://user@host:6379' or 'redis+sentinel://name@host:26379,host:26379'."
+        )
+    }
+}
+
+extension String {
+    fileprivate func firstRange(ofText text: String) -> Range<String.Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}
+
+extension UInt8 {
+    fileprivate var isHexDigit: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+        default: false
+        }
+    }
+
+    fileprivate var isHostByte: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,107 @@
+package import NIOCore
+import Synchronization
+
+/// Makes connections to the primary behind an address.
+package final class RedisConnector: Sendable {
+    private let settings: RedisConnectionSettings
+    private let group: any EventLoopGroup
+    private let findPrimary: @Sendable () async throws(RedisTierError) -> RedisEndpoint
+    private let canMove: Bool
+    private let last = Mutex<RedisEndpoint?>(nil)
+
+    /// - Parameters:
+    ///   - settings: of connections to servers. The address replaces their endpoint and user.
+    ///   - password: of the address's user; `nil`: the connection stays unauthenticated.
+    ///   - sentinelCredentials: for sentinels that ask for some of their own.
+    /// - Throws: an error of ``RedisTierError/Code/rejected`` for an address that does not go with
+    ///   the settings.
+    package convenience init(
+        _ address: RedisAddress,
+        settings: RedisConnectionSettings,
+        password: String?,
+        sentinelCredentials: RedisCredentials? = nil,
+        on group: any EventLoopGroup
+    ) throws(RedisTierError) {
+        guard address.usesTLS == (settings.tls != nil) else {
+            throw RedisTierError(.rejected, "TLS is for an address with 'rediss', and for no other.")
+        }
+        guard address.user == nil || password != nil else {
+            throw RedisTierError(.rejected, "The address of the shared tier has a user, and there is no password.")
+        }
+        var settings = settings
+        settings.credentials = password.map { RedisCredentials(user: address.user, password: $0) }
+        switch address.topology {
+        case .server(let endpoint):
+            self.init(settings: settings, on: group, canMove: false) { () throws(RedisTierError) in endpoint }
+        case .sentinels(let endpoints, let primary):
+            var sentinelSettings = settings
+            sentinelSettings.credentials = sentinelCredentials
+            sentinelSettings.onPush = { _ in }
+            let sentinels = SentinelGroup(
+                endpoints: endpoints,
+                primary: primary,
+                settings: sentinelSettings,
+                group: group
+            )
+            self.init(settings: settings, on: group, canMove: true) { () async throws(RedisTierError) in
+                try await sentinels.findPrimary()
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - canMove: whether the place of the primary changes.
+    ///   - findPrimary: says where it is now.
+    init(
+        settings: RedisConnectionSettings,
+        on group: any EventLoopGroup,
+        canMove: Bool,
+        findPrimary: @escaping @Sendable () async throws(RedisTierError) -> RedisEndpoint
+    ) {
+        self.settings = settings
+        self.group = group
+        self.canMove = canMove
+        self.findPrimary = findPrimary
+    }
+
+    /// Connects to the primary.
+    ///
+    /// - Throws: also an error of ``RedisTierError/Code/unreachable`` for a replica.
+    package func connect() async throws(RedisTierError) -> RedisConnection {
+        var settings = settings
+        let endpoint = try await findPrimary()
+        settings.endpoint = endpoint
+        let (connection, greeting) = try await RedisConnection.connect(settings, on: group.next())
+        do throws(RedisTierError) {
+            guard try await isPrimary(connection, greeting, within: settings.connectTimeout) else {
+                throw RedisTierError(
+                    .unreachable,
+                    "The server '\(endpoint)' is a replica. Entries are written to a primary alone."
+                )
+            }
+        } catch {
+            connection.close()
+            throw error
+        }
+        last.withLock { $0 = endpoint }
+        return connection
+    }
+
+    private func isPrimary(
+        _ connection: RedisConnection,
+        _ greeting: ServerGreeting,
+        within time: TimeAmount
+    ) async throws(RedisTierError) -> Bool {
+        if let role = greeting.role { return role == "master" }
+        guard case .array(let parts) = try await connection.execute(RedisCommand("ROLE"), within: time) else {
+            return false
+        }
+        return parts.first?.text == "master"
+    }
+
+    /// Whether the primary is at another place than the one to which the last connection went.
+    package func hasMoved() async -> Bool {
+        guard canMove, let last = last.withLock({ $0 }), let present = try? await findPrimary() else { return false }
+        return present != last
+    }
+}

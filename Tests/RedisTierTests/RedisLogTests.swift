@@ -1,0 +1,344 @@
+import Foundation
+import HoldfastTesting
+import NIOCore
+import NIOPosix
+import SharedTier
+import Testing
+
+@testable import RedisTier
+
+/// The shared log on real servers, beyond its contract.
+@Suite("Shared log in a stream", .timeLimit(.minutes(20))) struct RedisLogTests {
+    private let limit = Duration.seconds(1200)
+
+    private func purge(_ number: UInt64) -> PurgeID {
+        var random = SeededRandom(seed: number)
+        return PurgeID(using: &random)
+    }
+
+    private func begin(_ log: any SharedLog, knowing epoch: UInt64 = 0) async throws -> LogEpoch {
+        var random = SeededRandom(seed: epoch &+ 1)
+        return try await log.begin(knowing: epoch, using: &random, within: limit)
+    }
+
+    private func append(_ log: any SharedLog, _ number: UInt64, _ epoch: LogEpoch) async throws -> LogPosition {
+        try await log.append([UInt8(number)], purge: purge(number), in: epoch.number, within: limit)
+    }
+
+    /// A running log on a server of its own.
+    private func withLog(
+        _ arguments: [String] = [],
+        password: String? = nil,
+        user: String? = nil,
+        _ body: (RedisLog, RedisServer) async throws -> Void
+    ) async throws {
+        try await RedisServer.with(arguments) { server async throws in
+            var settings = RedisConnectionSettings.patient(server.endpoint)
+            if let password { settings.credentials = RedisCredentials(user: user, password: password) }
+            let connector = RedisConnector(
+                settings: settings,
+                on: MultiThreadedEventLoopGroup.singleton,
+                canMove: false
+            ) { () throws(RedisTierError) in server.endpoint }
+            try await running(RedisLog.forTests(connector, namespace: "test")) { log async throws in
+                try await body(log, server)
+            }
+        }
+    }
+
+    private func running(_ log: RedisLog, _ body: (RedisLog) async throws -> Void) async throws {
+        let task = Task { await log.run() }
+        await log.waitUntilReady()
+        do {
+            try await body(log)
+        } catch {
+            task.cancel()
+            await task.value
+            throw error
+        }
+        task.cancel()
+        await task.value
+    }
+
+    private let stream = RedisCommand.Argument.text("hf1:test:{log}:s")
+
+    // MARK: Scripts
+
+    @Test func serverThatForgetsScriptsGetsThemAgain() async throws {
+        try await withLog { log, server async throws in
+            let epoch = try await begin(log)
+            #expect(try await append(log, 1, epoch).number == 2)
+            try await RedisLogEngine.command(server, RedisCommand("SCRIPT", "FLUSH"))
+            #expect(try await append(log, 2, epoch).number == 3)
+            // The digest is known now, so that a source is sent once.
+            let known = try await RedisLogEngine.command(server, RedisCommand("INFO", "commandstats")).text ?? ""
+            #expect(known.contains("cmdstat_evalsha") && known.contains("cmdstat_eval:calls=3,"))
+        }
+    }
+
+    @Test func trimFindsTheFirstYoungEntryAcrossEpochs() async throws {
+        try await withLog { log, server async throws in
+            // Times in several epochs, with one entry that another program wrote.
+            let times: [(String, Int)] = [
+                ("5-1", 10), ("5-2", 20), ("5-3", 20), ("5-7", 30), ("6-1", 40), ("7-1", 50), ("7-2", 60), ("7-3", 70),
+            ]
+            for since in [0, 10, 11, 20, 21, 30, 35, 41, 60, 61, 70] {
+                try await RedisLogEngine.command(server, RedisCommand("DEL", stream))
+                for (id, time) in times {
+                    let command = RedisCommand("XADD", stream, .text(id), "p", "x", "t", .integer(time))
+                    try await RedisLogEngine.command(server, command)
+                }
+                let since = EngineTime(milliseconds: Int64(since))
+                try await log.trim(LogRetention(since: since), within: limit)
+                let left = try await log.follow(after: .zero, count: 512, wait: .zero, within: limit).entries
+                let expected = times.filter { $0.1 >= since.milliseconds }.map(\.0)
+                #expect(left.map { "\($0.position)" } == expected, "since \(since)")
+            }
+        }
+    }
+
+    /// An entry that another program put behind all of the epoch's is no end of the log.
+    @Test func foreignEntryAboveTheEpochBeginsAnother() async throws {
+        try await withLog { log, server async throws in
+            let epoch = try await begin(log)
+            let foreign = LogPosition(epoch: epoch.number + 7, number: 5)
+            let command = RedisCommand("XADD", stream, .text("\(foreign)"), "junk", "x")
+            try await RedisLogEngine.command(server, command)
+            await #expect(throws: SharedLogError.wrongEpoch) { try await append(log, 1, epoch) }
+            let later = try await begin(log, knowing: epoch.number)
+            #expect(later.number > foreign.epoch)
+            let entries = try await log.follow(after: foreign, count: 1, wait: .zero, within: limit).entries
+            #expect(entries.map(\.content) == [.marker(EpochMarker(name: later.name, inherited: foreign))])
+            #expect(try await log.entry(at: foreign, within: limit)?.content == .unreadable)
+        }
+    }
+
+    @Test func keysOfAnotherTypeAreRefused() async throws {
+        try await withLog { log, server async throws in
+            try await RedisLogEngine.command(server, RedisCommand("SET", stream, "text"))
+            await #expect(throws: SharedLogError.refused("WRONGTYPE")) {
+                try await log.entry(at: .zero, within: limit)
+            }
+            let error = await #expect(throws: SharedLogError.self) { try await begin(log) }
+            guard case .refused = error else { return _ = Issue.record("\(String(describing: error))") }
+        }
+    }
+
+    /// Entries of the greatest length, more than one reply may have.
+    @Test func longEntriesAreReadInSmallBatches() async throws {
+        try await withLog { log, _ async throws in
+            let epoch = try await begin(log)
+            let bytes = [UInt8](repeating: 7, count: LogEntry.longestSealed)
+            for number in 0..<220 as Range<UInt64> {
+                _ = try await log.append(bytes, purge: purge(number), in: epoch.number, within: limit)
+            }
+            var seen = LogPosition.zero
+            var count = 0
+            while count < 221 {
+                do throws(SharedLogError) {
+                    let batch = try await log.follow(after: seen, count: 512, wait: .zero, within: limit)
+                    count += batch.entries.count
+                    seen = batch.entries.last?.position ?? seen
+                } catch {
+                    // The connection that had too much is made again.
+                    guard error == .unreachable || error == .malformed("the server's bytes") else { throw error }
+                    await Task.yield()
+                }
+            }
+            #expect(seen.number == 221)
+        }
+    }
+
+    // MARK: Waiting
+
+    @Test func cancelledReaderLeavesItsConnection() async throws {
+        try await withLog { log, server async throws in
+            let epoch = try await begin(log)
+            let cursor = LogPosition(epoch: epoch.number, number: 1)
+            let task = Task { [limit] in try await log.follow(after: cursor, count: 1, wait: limit, within: limit) }
+            while try await RedisLogEngine.command(server, RedisCommand("INFO", "clients")).text?
+                .contains("blocked_clients:1") != true
+            {}
+            task.cancel()
+            await #expect(throws: SharedLogError.cancelled) { try await task.value }
+            await log.waitUntilReady()
+            while true {
+                do throws(SharedLogError) {
+                    let batch = try await log.follow(after: cursor, count: 1, wait: .zero, within: limit)
+                    #expect(batch.epoch == epoch && batch.entries == [])
+                    return
+                } catch {
+                    guard error == .unreachable else { throw error }
+                    await Task.yield()
+                }
+            }
+        }
+    }
+
+    /// A reader and a caller that waits for replicas hold nothing else up.
+    @Test func waitingCallsDoNotBlockOthers() async throws {
+        try await withLog { log, server async throws in
+            let epoch = try await begin(log)
+            let position = try await append(log, 1, epoch)
+            let reader = Task { [limit] in try await log.follow(after: position, count: 1, wait: limit, within: limit) }
+            let confirmer = Task { [limit] in
+                try await log.confirm(replicas: 1, in: epoch.number, wait: .seconds(1000), within: limit)
+            }
+            while try await RedisLogEngine.command(server, RedisCommand("INFO", "clients")).text?
+                .contains("blocked_clients:2") != true
+            {}
+            let next = try await append(log, 2, epoch)
+            #expect(try await reader.value.entries.map(\.position) == [next])
+            confirmer.cancel()
+            await #expect(throws: SharedLogError.cancelled) { try await confirmer.value }
+        }
+    }
+
+    // MARK: Servers
+
+    /// The list of an operator who gives away no more than is needed.
+    @Test func userWithFewRightsIsEnough() async throws {
+        let list = [
+            "--user", "default", "off", "--user", "holdfast", "on", ">correct horse", "~hf1:test:*", "resetchannels",
+            "-@all", "+hello", "+client|setname", "+ping", "+role", "+time", "+info", "+eval", "+evalsha", "+wait",
+            "+xadd", "+xread", "+xrange", "+xrevrange", "+xtrim", "+xinfo|stream", "+exists", "+get", "+set", "+hget",
+            "+hmget", "+hset", "+hdel", "+hgetall", "+hincrby",
+        ]
+        try await withLog(list, password: "correct horse", user: "holdfast") { log, _ async throws in
+            let epoch = try await begin(log)
+            let position = try await append(log, 1, epoch)
+            #expect(try await append(log, 1, epoch) == position)
+            let name = try #require(NodeName("gw-1"))
+            let report = NodeReport(name: name, applied: position, unpublished: 0, version: "1")
+            try await log.announce(report, in: epoch.number, within: limit)
+            #expect(try await log.nodes(within: limit).map(\.report) == [report])
+            #expect(try await log.bounds(within: limit)?.last == position)
+            #expect(try await log.epoch(within: limit) == epoch)
+            #expect(try await log.confirm(replicas: 0, in: epoch.number, wait: .zero, within: limit) == 0)
+            let retention = LogRetention(
+                since: EngineTime(milliseconds: 0),
+                count: 1,
+                nodesSince: EngineTime(milliseconds: .max)
+            )
+            try await log.trim(retention, within: limit)
+            #expect(
+                try await log.follow(after: .zero, count: 9, wait: .milliseconds(1), within: limit).entries.count == 1
+            )
+        }
+    }
+
+    @Test func missingRightIsRefusedByName() async throws {
+        let list = ["--user", "default", "on", "nopass", "~*", "+@all", "-xadd"]
+        try await withLog(list) { log, _ async throws in
+            let error = await #expect(throws: SharedLogError.self) { try await begin(log) }
+            guard case .refused = error else { return _ = Issue.record("\(String(describing: error))") }
+        }
+    }
+
+    @Test func engineHasNothingOfAPurgeInReadableForm() async throws {
+        try await withLog { log, server async throws in
+            let epoch = try await begin(log)
+            let keys = try #require(FleetKeys(secret: Array("a secret of more than 32 bytes in all".utf8)))
+            let sealer = LogSealer(keys: keys, namespace: try #require(FleetNamespace("test")))
+            var random = SeededRandom(seed: 1)
+            let words = ["https://a.example/private/path", "tag-of-a-user", "a.example"]
+            let scopes: [PurgeScope] = [
+                .target(Array(words[0].utf8)), .tag(Array(words[1].utf8)), .host(Array(words[2].utf8)),
+            ]
+            for scope in scopes {
+                let record = PurgeRecord(
+                    id: PurgeID(using: &random),
+                    node: try #require(NodeName("gw-1")),
+                    kind: .soft,
+                    scope: scope,
+                    issuedAt: try await log.time(within: limit)
+                )
+                let sealed = try sealer.seal(record, using: &random)
+                _ = try await log.append(sealed, purge: record.id, in: epoch.number, within: limit)
+            }
+            let entries = try await log.follow(after: .zero, count: 9, wait: .zero, within: limit).entries
+            let opened = try entries.compactMap { entry -> PurgeRecord? in
+                guard case .purge(let bytes) = entry.content else { return nil }
+                return try sealer.open(bytes)
+            }
+            #expect(opened.map(\.scope) == scopes)
+            try await RedisLogEngine.command(server, RedisCommand("SAVE"))
+            let dump = try Data(contentsOf: URL(fileURLWithPath: "\(server.folder)/dump.rdb"))
+            for word in words + ["more than 32 bytes"] {
+                #expect(dump.range(of: Data(word.utf8)) == nil, "\(word)")
+            }
+            #expect(dump.range(of: Data("hf1:test:{log}:s".utf8)) != nil)
+        }
+    }
+
+    /// Nothing breaks the connections to the old primary, which lives on.
+    @Test func logLeavesAServerThatIsNotThePrimaryAnyMore() async throws {
+        let engine = try await RedisLogEngine(withReplica: true)
+        let log = RedisLog.forTests(namespace: "test", canMove: true) { () throws(RedisTierError) in
+            engine.primary.endpoint
+        }
+        try await running(log) { log async throws in
+            let epoch = try await begin(log)
+            #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
+            try await engine.cause(.holdReplication)
+            try await engine.cause(.split)
+            while true {
+                let error = await failure { () async throws(SharedLogError) in
+                    _ = try await log.append([1], purge: purge(1), in: epoch.number, within: limit)
+                }
+                if error == .wrongEpoch { break }
+                #expect(error == nil || error == .unreachable)
+                await Task.yield()
+            }
+        }
+        await engine.end()
+    }
+
+    private func failure(_ body: () async throws(SharedLogError) -> Void) async -> SharedLogError? {
+        do throws(SharedLogError) {
+            try await body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func replicaIsUnreachable() async throws {
+        let engine = try await RedisLogEngine(withReplica: true)
+        let replica = try #require(engine.replica)
+        let connector = RedisConnector(
+            settings: .patient(replica.endpoint),
+            on: MultiThreadedEventLoopGroup.singleton,
+            canMove: false
+        ) { () throws(RedisTierError) in replica.endpoint }
+        let error = await #expect(throws: RedisTierError.self) { try await connector.connect() }
+        #expect(error?.code == .unreachable)
+        await engine.end()
+    }
+
+    /// A primary that becomes a replica while it is connected to.
+    @Test func demotedPrimaryIsLeft() async throws {
+        let engine = try await RedisLogEngine(withReplica: true)
+        let log = try await engine.makeLog()
+        let epoch = try await begin(log)
+        let kept = try await append(log, 1, epoch)
+        #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
+        let old = engine.primary
+        try await engine.cause(.holdReplication)
+        try await engine.cause(.split)
+        try await RedisLogEngine.follow(old, engine.primary)
+        // The replica rejects writes, by which the log notices.
+        var later: LogEpoch?
+        while later == nil {
+            do {
+                later = try await begin(log, knowing: epoch.number)
+            } catch SharedLogError.unreachable {
+                await Task.yield()
+            }
+        }
+        let entries = try await log.follow(after: kept, count: 9, wait: .zero, within: limit).entries
+        let name = try #require(later?.name)
+        #expect(entries.map(\.content) == [.marker(EpochMarker(name: name, inherited: kept))])
+        await engine.end()
+    }
+}

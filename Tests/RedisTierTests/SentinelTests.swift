@@ -1,0 +1,108 @@
+import HoldfastTesting
+import NIOPosix
+import SharedTier
+import Testing
+
+@testable import RedisTier
+
+/// Two real servers that three real sentinels watch.
+@Suite("Real sentinels", .timeLimit(.minutes(20))) struct SentinelTests {
+    private let limit = Duration.seconds(1200)
+
+    private func withSentinels(
+        _ body: (_ sentinels: [RedisServer], _ primary: RedisServer, _ replica: RedisServer) async throws -> Void
+    ) async throws {
+        try await ShortFolder.with { folder in
+            var servers: [RedisServer] = []
+            do {
+                for name in ["a", "b"] { servers.append(try await RedisLogEngine.server(in: folder, name)) }
+                try await RedisLogEngine.follow(servers[1], servers[0])
+                for number in 1...3 {
+                    let sentinel = try await RedisServer.startSentinel(
+                        in: "\(folder)/s\(number)",
+                        watching: servers[0].port ?? 0,
+                        quorum: 2
+                    )
+                    servers.append(sentinel)
+                }
+                try await body(Array(servers[2...]), servers[0], servers[1])
+            } catch {
+                for server in servers { try await server.kill() }
+                throw error
+            }
+            for server in servers { try await server.kill() }
+        }
+    }
+
+    private func connector(_ sentinels: [RedisServer], _ name: String = "main") throws -> RedisConnector {
+        let ports = sentinels.map { "127.0.0.1:\($0.port ?? 0)" }.joined(separator: ",")
+        return try RedisConnector(
+            RedisAddress(url: "redis+sentinel://\(name)@\(ports)"),
+            settings: .patient(.unix(path: "/")),
+            password: nil,
+            on: MultiThreadedEventLoopGroup.singleton
+        )
+    }
+
+    /// The log follows the primary, although the old one lives on.
+    @Test func logFollowsAFailover() async throws {
+        try await withSentinels { sentinels, primary, replica async throws in
+            let log = RedisLog.forTests(try connector(sentinels), namespace: "test")
+            let task = Task { await log.run() }
+            await log.waitUntilReady()
+            var random = SeededRandom(seed: 1)
+            let purge = PurgeID(using: &random)
+            let epoch = try await log.begin(knowing: 0, using: &random, within: limit)
+            let place = try await log.append([1], purge: purge, in: epoch.number, within: limit)
+            #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
+            // A sentinel knows the replica after a while, and rejects the command before.
+            while true {
+                let command = RedisCommand("SENTINEL", "FAILOVER", "main")
+                if (try? await RedisLogEngine.command(sentinels[0].portEndpoint, command)) != nil { break }
+                await Task.yield()
+            }
+            // Until the log is at the other server.
+            while true {
+                do throws(SharedLogError) {
+                    _ = try await log.append([1], purge: purge, in: epoch.number, within: limit)
+                } catch {
+                    if error == .wrongEpoch { break }
+                    guard error == .unreachable else { throw error }
+                }
+                await Task.yield()
+            }
+            var later: LogEpoch?
+            while later == nil {
+                do {
+                    later = try await log.begin(knowing: epoch.number, using: &random, within: limit)
+                } catch SharedLogError.unreachable {
+                    await Task.yield()
+                }
+            }
+            let role = try await RedisLogEngine.command(replica, RedisCommand("ROLE"))
+            guard case .array(let parts) = role else { return _ = Issue.record("\(role)") }
+            #expect(parts.first?.text == "master")
+            let length = try await RedisLogEngine.command(replica, RedisCommand("XLEN", "hf1:test:{log}:s"))
+            #expect(length == .integer(3) && place.number == 2)
+            task.cancel()
+            await task.value
+        }
+    }
+
+    @Test func oneSentinelIsEnough() async throws {
+        try await withSentinels { sentinels, primary, _ async throws in
+            try await sentinels[0].kill()
+            try await sentinels[2].kill()
+            let connector = try connector(sentinels)
+            try await connector.connect().close()
+            #expect(await !connector.hasMoved())
+            for name in ["other", "main"] {
+                if name == "main" { try await sentinels[1].kill() }
+                let error = await #expect(throws: RedisTierError.self) {
+                    try await self.connector(sentinels, name).connect()
+                }
+                #expect(error?.code == .unreachable)
+            }
+        }
+    }
+}
