@@ -110,7 +110,7 @@ import Testing
             await bench.clock.sleepers(atLeast: 1)
             bench.clock.advance(by: .milliseconds(50))
             await bench.server.commands(atLeast: 6)
-            await bench.clock.sleepers(atLeast: 1)
+            await bench.pausesOrReaches(.ready)
             #expect(bench.keeper.state == .suspended)
         }
     }

@@ -271,6 +271,21 @@ import Testing
         }
     }
 
+    /// `WAIT` alone would be about the last write of its own connection, which the replica has.
+    @Test func confirmationIsAboutAllThatWasWritten() async throws {
+        let engine = try await RedisLogEngine(withReplica: true)
+        let log = try await engine.makeLog()
+        let epoch = try await begin(log)
+        #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
+        let replica = try #require(engine.replica)
+        replica.setStopped(true)
+        _ = try await append(log, 1, epoch)
+        #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: .milliseconds(20), within: limit) == 0)
+        replica.setStopped(false)
+        #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
+        await engine.end()
+    }
+
     /// Nothing breaks the connections to the old primary, which lives on.
     @Test func logLeavesAServerThatIsNotThePrimaryAnyMore() async throws {
         let engine = try await RedisLogEngine(withReplica: true)

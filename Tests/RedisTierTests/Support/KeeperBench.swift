@@ -34,9 +34,19 @@ final class KeeperBench: Sendable {
         try await body(bench)
     }
 
-    /// Waits until the state is this one.
+    /// Waits until the state is this one, or the task is cancelled.
     func reaches(_ state: KeeperState) async {
         await states.wait { $0.last == state }
+    }
+
+    /// Waits until the keeper pauses, or the state is this one, which must not be.
+    func pausesOrReaches(_ state: KeeperState) async {
+        await withTaskGroup { group in
+            group.addTask { await self.clock.sleepers(atLeast: 1) }
+            group.addTask { await self.reaches(state) }
+            await group.next()
+            group.cancelAll()
+        }
     }
 
     /// The code of the error of a command; `nil` if it had a reply.
@@ -121,7 +131,8 @@ final class ScriptedServer: Sendable {
 final class Observed<Value: Sendable>: Sendable {
     private struct State {
         var value: Value
-        var waiting: [(isReached: @Sendable (Value) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+        var waiting: [Int: (isReached: @Sendable (Value) -> Bool, continuation: CheckedContinuation<Void, Never>)] = [:]
+        var next = 0
     }
 
     private let state: Mutex<State>
@@ -135,22 +146,32 @@ final class Observed<Value: Sendable>: Sendable {
         let (result, reached) = state.withLock { state in
             let result = body(&state.value)
             let value = state.value
-            let reached = state.waiting.filter { $0.isReached(value) }.map(\.continuation)
-            state.waiting.removeAll { $0.isReached(value) }
+            let reached = state.waiting.filter { $0.value.isReached(value) }
+            for number in reached.keys { state.waiting[number] = nil }
             return (result, reached)
         }
-        for continuation in reached { continuation.resume() }
+        for waiter in reached.values { waiter.continuation.resume() }
         return result
     }
 
+    /// Returns when the value is as expected, or the task is cancelled.
     func wait(until isReached: @escaping @Sendable (Value) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isDone = state.withLock { state in
-                if isReached(state.value) { return true }
-                state.waiting.append((isReached, continuation))
-                return false
+        let number = state.withLock { state in
+            state.next += 1
+            return state.next
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    // Under the lock, which the handler takes too.
+                    if Task.isCancelled || isReached(state.value) { return true }
+                    state.waiting[number] = (isReached, continuation)
+                    return false
+                }
+                if isDone { continuation.resume() }
             }
-            if isDone { continuation.resume() }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: number) }?.continuation.resume()
         }
     }
 }

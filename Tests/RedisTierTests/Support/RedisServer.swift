@@ -142,6 +142,12 @@ final class RedisServer: Sendable {
         }
     }
 
+    /// Stops its process, so that its connections stay and nothing is read, or lets it go on.
+    func setStopped(_ isStopped: Bool) {
+        guard let child = process.withLock({ $0 }) else { return }
+        _ = Foundation.kill(child.identifier, isStopped ? SIGSTOP : SIGCONT)
+    }
+
     /// Kills it, and waits until it has ended.
     func kill() async throws {
         guard let child = process.withLock({ $0.take() }) else { return }
