@@ -271,13 +271,20 @@ import Testing
         }
     }
 
-    /// `WAIT` alone would be about the last write of its own connection, which the replica has.
+    /// `WAIT` alone is about an earlier command of its own connection, which the replica has.
     @Test func confirmationIsAboutAllThatWasWritten() async throws {
         let engine = try await RedisLogEngine(withReplica: true)
         let log = try await engine.makeLog()
         let epoch = try await begin(log)
         #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
         let replica = try #require(engine.replica)
+        // Until the primary knows that the replica has all of it.
+        while true {
+            let text = try await RedisLogEngine.command(engine.primary, RedisCommand("INFO", "replication")).text ?? ""
+            let lines = text.split(whereSeparator: \.isNewline)
+            let offset = lines.first { $0.hasPrefix("master_repl_offset:") }?.split(separator: ":").last ?? "none"
+            if lines.contains(where: { $0.hasPrefix("slave0:") && $0.contains(",offset=\(offset),") }) { break }
+        }
         replica.setStopped(true)
         _ = try await append(log, 1, epoch)
         #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: .milliseconds(20), within: limit) == 0)
@@ -289,22 +296,27 @@ import Testing
     /// Nothing breaks the connections to the old primary, which lives on.
     @Test func logLeavesAServerThatIsNotThePrimaryAnyMore() async throws {
         let engine = try await RedisLogEngine(withReplica: true)
+        let questions = Observed(0)
         let log = RedisLog.forTests(namespace: "test", canMove: true) { () throws(RedisTierError) in
-            engine.primary.endpoint
+            questions.change { $0 += 1 }
+            return engine.primary.endpoint
         }
         try await running(log) { log async throws in
             let epoch = try await begin(log)
             #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
             try await engine.cause(.holdReplication)
             try await engine.cause(.split)
-            while true {
+            // One question is enough to notice. A log that stays asks on and on.
+            let start = questions.value
+            while questions.value < start + 200 {
                 let error = await failure { () async throws(SharedLogError) in
                     _ = try await log.append([1], purge: purge(1), in: epoch.number, within: limit)
                 }
-                if error == .wrongEpoch { break }
+                if error == .wrongEpoch { return }
                 #expect(error == nil || error == .unreachable)
                 await Task.yield()
             }
+            Issue.record("it stayed with the old primary")
         }
         await engine.end()
     }

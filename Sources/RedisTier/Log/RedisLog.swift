@@ -22,6 +22,9 @@ package final class RedisLog: SharedLog {
     ///   - pollInterval: how often sentinels are asked whether the primary has moved.
     ///   - clock: supplies the time of pauses.
     ///   - random: supplies numbers from 0 to 1, for jitter.
+    ///   - onChange: called with each new state of the connection for commands. It must return at
+    ///     once.
+    ///   - onFailure: called when a connection cannot be made, with a reason for an operator.
     package init<C: Clock>(
         _ connector: RedisConnector,
         namespace: FleetNamespace,
@@ -30,7 +33,8 @@ package final class RedisLog: SharedLog {
         policy: KeeperPolicy = KeeperPolicy(),
         clock: C,
         random: @escaping @Sendable () -> Double,
-        onChange: @escaping @Sendable (KeeperState) -> Void = { _ in }
+        onChange: @escaping @Sendable (KeeperState) -> Void = { _ in },
+        onFailure: @escaping @Sendable (RedisTierError) -> Void = { _ in }
     ) where C.Duration == Duration {
         self.connector = connector
         self.nameLifetime = nameLifetime
@@ -39,7 +43,12 @@ package final class RedisLog: SharedLog {
         func keeper(_ onChange: @escaping @Sendable (KeeperState) -> Void) -> ConnectionKeeper {
             ConnectionKeeper(policy: policy, clock: clock, random: random, onChange: onChange) {
                 () throws(RedisTierError) in
-                try await connector.connect()
+                do throws(RedisTierError) {
+                    return try await connector.connect()
+                } catch {
+                    onFailure(error)
+                    throw error
+                }
             }
         }
         commands = keeper(onChange)
