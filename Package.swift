@@ -439,7 +439,7 @@ let package = Package(
             name: "FuzzReplayTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastGateway", "OfflineStore",
-                "RedisTier", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
+                "RedisTier", "SharedTier", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
             ],
             // A link to the fuzzers' target functions; these two belong to their process.
             exclude: ["Targets/main.swift", "Targets/Require.swift"],

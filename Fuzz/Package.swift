@@ -103,7 +103,7 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastGateway", "OfflineStore",
-                "RedisTier", "CFuzzDriver", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
+                "RedisTier", "SharedTier", "CFuzzDriver", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
             ],
             swiftSettings: settings
         ),

@@ -29,6 +29,8 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "configuration", run: configuration),
         FuzzTarget(name: "url-pattern", run: urlPattern),
         FuzzTarget(name: "resp", run: resp),
+        FuzzTarget(name: "log-record", run: logRecord),
+        FuzzTarget(name: "log-replies", run: logReplies),
     ]
 
     /// The target that the first argument names. It is static, because the driver's callback is a C
