@@ -26,6 +26,7 @@ final class InMemoryEngine: SharedLogEngine {
         switch fault {
         case .flush: engine.flush()
         case .restart: engine.restart(keepingData: true)
+        case .stall: engine.setStalled(true)
         case .evictLog: engine.evictLog()
         case .evictNames: engine.evictNames()
         case .holdReplication: engine.setReplication(.held)

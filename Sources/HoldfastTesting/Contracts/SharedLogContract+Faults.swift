@@ -82,6 +82,58 @@ extension SharedLogContract {
         },
     ]
 
+    /// Deadlines.
+    static let stalling: [Rule] = [
+        Rule("Every call to an engine that does not reply ends with its deadline.", with: [.stall]) { bench in
+            let (node, epoch) = try await bench.begunNode()
+            let report = try bench.report("gw-1")
+            try await bench.engine.cause(.stall)
+            let (log, cursor) = (node.log, LogPosition(epoch: epoch.number, number: 1))
+            let limit = Duration.milliseconds(20)
+            let offer = EpochOffer(highestKnown: epoch.number, candidate: epoch)
+            let calls: [(String, @Sendable () async throws(SharedLogError) -> Void)] = [
+                ("time", { () async throws(SharedLogError) in _ = try await log.time(within: limit) }),
+                ("begin", { () async throws(SharedLogError) in _ = try await log.begin(offer, within: limit) }),
+                ("epoch", { () async throws(SharedLogError) in _ = try await log.epoch(within: limit) }),
+                (
+                    "append",
+                    { () async throws(SharedLogError) in
+                        _ = try await log.append([1], purge: bench.purge(1), in: epoch.number, within: limit)
+                    }
+                ),
+                (
+                    "follow",
+                    { () async throws(SharedLogError) in
+                        _ = try await log.follow(after: cursor, count: 1, wait: limit, within: limit)
+                    }
+                ),
+                ("entry", { () async throws(SharedLogError) in _ = try await log.entry(at: cursor, within: limit) }),
+                ("bounds", { () async throws(SharedLogError) in _ = try await log.bounds(within: limit) }),
+                ("trim", { () async throws(SharedLogError) in try await log.trim(LogRetention(), within: limit) }),
+                (
+                    "confirm",
+                    { () async throws(SharedLogError) in
+                        _ = try await log.confirm(replicas: 0, in: epoch.number, wait: limit, within: limit)
+                    }
+                ),
+                (
+                    "announce",
+                    { () async throws(SharedLogError) in
+                        try await log.announce(report, in: epoch.number, within: limit)
+                    }
+                ),
+                ("nodes", { () async throws(SharedLogError) in _ = try await log.nodes(within: limit) }),
+            ]
+            for (name, call) in calls {
+                let error = await bench.error(call)
+                bench.findings.expect(
+                    error == .timedOut || error == .unreachable,
+                    "'\(name)': \(String(describing: error))"
+                )
+            }
+        }
+    ]
+
     /// A replica takes over.
     static let failingOver: [Rule] = [
         Rule(

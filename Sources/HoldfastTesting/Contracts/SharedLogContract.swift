@@ -42,7 +42,7 @@ package struct SharedLogContract: Sendable {
 
     private var allRules: [Rule] {
         Self.beginning + Self.appending + Self.following + Self.trimming + Self.confirming + Self.announcing
-            + Self.losing + Self.failingOver
+            + Self.losing + Self.stalling + Self.failingOver
     }
 
     /// The sentences that ``run(where:)`` checks.
@@ -105,6 +105,8 @@ package enum SharedLogFault: Sendable, Hashable, CaseIterable {
     case flush
     /// The primary ends, and starts again with its data.
     case restart
+    /// The primary keeps its connections, and replies to nothing more.
+    case stall
     /// The log alone is evicted.
     case evictLog
     /// The names of purges are evicted.

@@ -18,6 +18,7 @@ package final class InMemoryLogEngine: Sendable {
         var servers: [InMemoryLogServer] = [InMemoryLogServer(identity: 0)]
         var primary = 0
         var replication = Replication.immediate
+        var isStalled = false
         var waiting: [Int: (server: Int, signal: AsyncStream<Void>.Continuation)] = [:]
         var nextWaiter = 0
     }
@@ -53,6 +54,9 @@ package final class InMemoryLogEngine: Sendable {
             state.servers[state.primary].send(count)
         }
     }
+
+    /// Replies to nothing while it is stalled: calls time out at once, and change nothing.
+    package func setStalled(_ isStalled: Bool) { state.withLock { $0.isStalled = isStalled } }
 
     /// Promotes the replica, which gets a new replica of its own.
     ///
@@ -133,6 +137,7 @@ package final class InMemoryLogEngine: Sendable {
         let (result, signals) = state.withLock {
             state -> (Result<Value, SharedLogError>, [AsyncStream<Void>.Continuation]) in
             guard state.servers[number].isAlive else { return (.failure(.unreachable), []) }
+            guard !state.isStalled else { return (.failure(.timedOut), []) }
             let last = state.servers[number].data.last
             let result: Result<Value, SharedLogError>
             do throws(SharedLogError) {

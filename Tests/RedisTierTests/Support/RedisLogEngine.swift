@@ -69,7 +69,7 @@ final class RedisLogEngine: SharedLogEngine {
     // MARK: The engine
 
     var faults: Set<SharedLogFault> {
-        var faults: Set<SharedLogFault> = [.flush, .restart, .evictLog, .evictNames]
+        var faults: Set<SharedLogFault> = [.flush, .restart, .stall, .evictLog, .evictNames]
         if hasReplica { faults.formUnion([.holdReplication, .failOver, .split]) }
         return faults
     }
@@ -94,6 +94,7 @@ final class RedisLogEngine: SharedLogEngine {
             try await Self.command(primary, RedisCommand("SAVE"))
             try await primary.kill()
             try await primary.start()
+        case .stall: primary.setStopped(true)
         case .evictLog: try await Self.command(primary, RedisCommand("DEL", .text("hf1:\(Self.namespace):{log}:s")))
         case .evictNames:
             let names = try await Self.command(primary, RedisCommand("KEYS", "hf1:*:u:*"))
@@ -119,8 +120,9 @@ final class RedisLogEngine: SharedLogEngine {
     func end() async {
         let (tasks, servers) = state.withLock { ($0.tasks, [$0.primary, $0.replica].compactMap { $0 }) }
         for task in tasks { task.cancel() }
-        for task in tasks { await task.value }
         for server in servers { try? await server.kill() }
+        // Nothing keeps them from ending now.
+        for task in tasks { await task.value }
         try? FileManager.default.removeItem(atPath: folder)
     }
 }
