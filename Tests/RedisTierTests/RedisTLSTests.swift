@@ -10,7 +10,10 @@ import Testing
     private let loop = MultiThreadedEventLoopGroup.singleton.next()
 
     /// Runs a server with TLS that asks for a client's certificate.
-    private func withServer(_ body: (_ folder: String, _ port: Int) async throws -> Void) async throws {
+    private func withServer(
+        _ arguments: [String] = [],
+        _ body: (_ folder: String, _ port: Int) async throws -> Void
+    ) async throws {
         try await ShortFolder.with { folder in
             for name in ["server", "client", "other"] { try await Self.makeCertificate(name, in: folder) }
             // Another process may take the port before the server does.
@@ -21,7 +24,7 @@ import Testing
                     [
                         "--tls-port", "\(port)", "--bind", "127.0.0.1", "--tls-cert-file", "\(folder)/server.pem",
                         "--tls-key-file", "\(folder)/server.key", "--tls-ca-cert-file", "\(folder)/client.pem",
-                    ]
+                    ] + arguments
                 )
                 do {
                     try await server.start()
@@ -95,6 +98,37 @@ import Testing
             ] as [(String, String?, String?, String)] {
                 let reply = try await reply(folder, port, trusting: trusting, client: client, name: name)
                 #expect(reply == expected, "\(trusting) \(client ?? "-") \(name ?? "-")")
+            }
+        }
+    }
+
+    @Test func addressWithTLSAndAUserIsConnectedTo() async throws {
+        try await withServer(["--user", "holdfast", "on", ">correct horse", "~*", "+@all"]) {
+            folder,
+            port async throws in
+            for (password, isRight) in [("correct horse", true), ("wrong", false)] {
+                var settings = RedisConnectionSettings.patient(.unix(path: "/"))
+                settings.tls = try RedisTLS(
+                    trustRootsFile: "\(folder)/server.pem",
+                    certificateFile: "\(folder)/client.pem",
+                    keyFile: "\(folder)/client.key",
+                    serverName: "server.example"
+                )
+                let connector = try RedisConnector(
+                    RedisAddress(url: "rediss://holdfast@127.0.0.1:\(port)"),
+                    settings: settings,
+                    password: password,
+                    on: MultiThreadedEventLoopGroup.singleton
+                )
+                guard isRight else {
+                    let error = await #expect(throws: RedisTierError.self) { try await connector.connect() }
+                    #expect(error?.code == .rejected)
+                    continue
+                }
+                let connection = try await connector.connect()
+                let user = try await connection.execute(RedisCommand("ACL", "WHOAMI"), within: .patient)
+                #expect(user.text == "holdfast")
+                connection.close()
             }
         }
     }
