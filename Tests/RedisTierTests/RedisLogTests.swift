@@ -273,52 +273,53 @@ import Testing
 
     /// `WAIT` alone is about an earlier command of its own connection, which the replica has.
     @Test func confirmationIsAboutAllThatWasWritten() async throws {
-        let engine = try await RedisLogEngine(withReplica: true)
-        let log = try await engine.makeLog()
-        let epoch = try await begin(log)
-        #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
-        let replica = try #require(engine.replica)
-        // Until the primary knows that the replica has all of it.
-        while true {
-            let text = try await RedisLogEngine.command(engine.primary, RedisCommand("INFO", "replication")).text ?? ""
-            let lines = text.split(whereSeparator: \.isNewline)
-            let offset = lines.first { $0.hasPrefix("master_repl_offset:") }?.split(separator: ":").last ?? "none"
-            if lines.contains(where: { $0.hasPrefix("slave0:") && $0.contains(",offset=\(offset),") }) { break }
+        try await RedisLogEngine.withReplica { engine async throws in
+            let log = try await engine.makeLog()
+            let epoch = try await begin(log)
+            #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
+            let replica = try #require(engine.replica)
+            // Until the primary knows that the replica has all of it.
+            while true {
+                let text =
+                    try await RedisLogEngine.command(engine.primary, RedisCommand("INFO", "replication")).text ?? ""
+                let lines = text.split(whereSeparator: \.isNewline)
+                let offset = lines.first { $0.hasPrefix("master_repl_offset:") }?.split(separator: ":").last ?? "none"
+                if lines.contains(where: { $0.hasPrefix("slave0:") && $0.contains(",offset=\(offset),") }) { break }
+            }
+            replica.setStopped(true)
+            _ = try await append(log, 1, epoch)
+            #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: .milliseconds(20), within: limit) == 0)
+            replica.setStopped(false)
+            #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
         }
-        replica.setStopped(true)
-        _ = try await append(log, 1, epoch)
-        #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: .milliseconds(20), within: limit) == 0)
-        replica.setStopped(false)
-        #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
-        await engine.end()
     }
 
     /// Nothing breaks the connections to the old primary, which lives on.
     @Test func logLeavesAServerThatIsNotThePrimaryAnyMore() async throws {
-        let engine = try await RedisLogEngine(withReplica: true)
-        let questions = Observed(0)
-        let log = RedisLog.forTests(namespace: "test", canMove: true) { () throws(RedisTierError) in
-            questions.change { $0 += 1 }
-            return engine.primary.endpoint
-        }
-        try await running(log) { log async throws in
-            let epoch = try await begin(log)
-            #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
-            try await engine.cause(.holdReplication)
-            try await engine.cause(.split)
-            // One question is enough to notice. A log that stays asks on and on.
-            let start = questions.value
-            while questions.value < start + 200 {
-                let error = await failure { () async throws(SharedLogError) in
-                    _ = try await log.append([1], purge: purge(1), in: epoch.number, within: limit)
-                }
-                if error == .wrongEpoch { return }
-                #expect(error == nil || error == .unreachable)
-                await Task.yield()
+        try await RedisLogEngine.withReplica { engine async throws in
+            let questions = Observed(0)
+            let log = RedisLog.forTests(namespace: "test", canMove: true) { () throws(RedisTierError) in
+                questions.change { $0 += 1 }
+                return engine.primary.endpoint
             }
-            Issue.record("it stayed with the old primary")
+            try await running(log) { log async throws in
+                let epoch = try await begin(log)
+                #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
+                try await engine.cause(.holdReplication)
+                try await engine.cause(.split)
+                // One question is enough to notice. A log that stays asks on and on.
+                let start = questions.value
+                while questions.value < start + 200 {
+                    let error = await failure { () async throws(SharedLogError) in
+                        _ = try await log.append([1], purge: purge(1), in: epoch.number, within: limit)
+                    }
+                    if error == .wrongEpoch { return }
+                    #expect(error == nil || error == .unreachable)
+                    await Task.yield()
+                }
+                Issue.record("it stayed with the old primary")
+            }
         }
-        await engine.end()
     }
 
     private func failure(_ body: () async throws(SharedLogError) -> Void) async -> SharedLogError? {
@@ -331,41 +332,41 @@ import Testing
     }
 
     @Test func replicaIsUnreachable() async throws {
-        let engine = try await RedisLogEngine(withReplica: true)
-        let replica = try #require(engine.replica)
-        let connector = RedisConnector(
-            settings: .patient(replica.endpoint),
-            on: MultiThreadedEventLoopGroup.singleton,
-            canMove: false
-        ) { () throws(RedisTierError) in replica.endpoint }
-        let error = await #expect(throws: RedisTierError.self) { try await connector.connect() }
-        #expect(error?.code == .unreachable)
-        await engine.end()
+        try await RedisLogEngine.withReplica { engine async throws in
+            let replica = try #require(engine.replica)
+            let connector = RedisConnector(
+                settings: .patient(replica.endpoint),
+                on: MultiThreadedEventLoopGroup.singleton,
+                canMove: false
+            ) { () throws(RedisTierError) in replica.endpoint }
+            let error = await #expect(throws: RedisTierError.self) { try await connector.connect() }
+            #expect(error?.code == .unreachable)
+        }
     }
 
     /// A primary that becomes a replica while it is connected to.
     @Test func demotedPrimaryIsLeft() async throws {
-        let engine = try await RedisLogEngine(withReplica: true)
-        let log = try await engine.makeLog()
-        let epoch = try await begin(log)
-        let kept = try await append(log, 1, epoch)
-        #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
-        let old = engine.primary
-        try await engine.cause(.holdReplication)
-        try await engine.cause(.split)
-        try await RedisLogEngine.follow(old, engine.primary)
-        // The replica rejects writes, by which the log notices.
-        var later: LogEpoch?
-        while later == nil {
-            do {
-                later = try await begin(log, knowing: epoch.number)
-            } catch SharedLogError.unreachable {
-                await Task.yield()
+        try await RedisLogEngine.withReplica { engine async throws in
+            let log = try await engine.makeLog()
+            let epoch = try await begin(log)
+            let kept = try await append(log, 1, epoch)
+            #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
+            let old = engine.primary
+            try await engine.cause(.holdReplication)
+            try await engine.cause(.split)
+            try await RedisLogEngine.follow(old, engine.primary)
+            // The replica rejects writes, by which the log notices.
+            var later: LogEpoch?
+            while later == nil {
+                do {
+                    later = try await begin(log, knowing: epoch.number)
+                } catch SharedLogError.unreachable {
+                    await Task.yield()
+                }
             }
+            let entries = try await log.follow(after: kept, count: 9, wait: .zero, within: limit).entries
+            let name = try #require(later?.name)
+            #expect(entries.map(\.content) == [.marker(EpochMarker(name: name, inherited: kept))])
         }
-        let entries = try await log.follow(after: kept, count: 9, wait: .zero, within: limit).entries
-        let name = try #require(later?.name)
-        #expect(entries.map(\.content) == [.marker(EpochMarker(name: name, inherited: kept))])
-        await engine.end()
     }
 }

@@ -21,6 +21,18 @@ final class RedisLogEngine: SharedLogEngine {
     private let state: Mutex<State>
     private let hasReplica: Bool
 
+    /// A primary and a replica that run during a body.
+    static func withReplica(_ body: (RedisLogEngine) async throws -> Void) async throws {
+        let engine = try await RedisLogEngine(withReplica: true)
+        do {
+            try await body(engine)
+        } catch {
+            await engine.end()
+            throw error
+        }
+        await engine.end()
+    }
+
     /// Starts the servers.
     init(withReplica: Bool) async throws {
         folder = try ShortFolder.make()
