@@ -157,12 +157,16 @@ let package = Package(
             name: "Holdfast",
             dependencies: [
                 "CZlib", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport",
-                "HoldfastConfiguration", httpTypes, nioCore, nioPosix, crypto, logging,
+                "HoldfastConfiguration", "SharedTier", "RedisTier", httpTypes, nioCore, nioPosix, crypto, logging,
             ],
             swiftSettings: settings
         ),
-        // The log of purges that the nodes of a fleet share. Only the test kit has it yet.
-        .target(name: "SharedTier", dependencies: [crypto], swiftSettings: settings),
+        // The log of purges that the nodes of a fleet share.
+        .target(
+            name: "SharedTier",
+            dependencies: ["HTTPCache", "HTTPCacheSemantics", crypto, logging],
+            swiftSettings: settings
+        ),
         .target(
             name: "HoldfastTesting",
             dependencies: [
@@ -172,10 +176,10 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // A client of Redis, for the shared tier. No product has it yet.
+        // A client of Redis, and the shared log that is kept there.
         .target(
             name: "RedisTier",
-            dependencies: ["SharedTier", nioCore, nioPosix, nioSSL, crypto],
+            dependencies: ["SharedTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
             swiftSettings: settings
         ),
         .target(name: "LocalSockets", swiftSettings: settings),
@@ -216,7 +220,8 @@ let package = Package(
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [
-                "CommandLineSupport", "Holdfast", "HoldfastConfiguration", "HoldfastGateway", "HoldfastControl",
+                "CommandLineSupport", "Holdfast", "OfflineStore", "SharedTier", "HoldfastConfiguration",
+                "HoldfastGateway", "HoldfastControl",
                 "LocalSockets", "HoldfastMetrics", "HoldfastTracing", "HTTPCacheExplaining", argumentParser,
                 asyncHTTPClient, crypto, logging, nioCore,
                 nioHTTP1, nioPosix, serviceLifecycle, unixSignals,
@@ -322,7 +327,8 @@ let package = Package(
             name: "OfflineStoreTests",
             dependencies: [
                 "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
-                "OfflineStoreRecovery", grdb, grdbSQLite, httpTypes, nioCore, logging, metricsTestKit,
+                "OfflineStoreRecovery", "HoldfastTesting", grdb, grdbSQLite, httpTypes, nioCore, logging,
+                metricsTestKit,
             ],
             swiftSettings: settings
         ),
@@ -426,12 +432,14 @@ let package = Package(
         ),
         .testTarget(
             name: "SharedTierTests",
-            dependencies: ["SharedTier", "HoldfastTesting"],
+            dependencies: ["SharedTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "RedisTierTests",
-            dependencies: ["RedisTier", "SharedTier", "HoldfastTesting", nioCore, nioEmbedded, nioPosix, nioSSL],
+            dependencies: [
+                "RedisTier", "SharedTier", "HTTPCache", "HoldfastTesting", nioCore, nioEmbedded, nioPosix, nioSSL,
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "HoldfastMetricsTests", dependencies: ["HoldfastMetrics", metrics], swiftSettings: settings),
@@ -448,6 +456,14 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SharingSimulationTests",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "SharedTier", "OfflineStore", "HoldfastTesting", httpTypes,
+                nioCore, logging,
+            ],
             swiftSettings: settings
         ),
         .testTarget(

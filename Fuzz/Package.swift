@@ -90,10 +90,14 @@ let package = Package(
         ),
         .target(name: "HoldfastMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(name: "LocalSockets", swiftSettings: settings),
-        .target(name: "SharedTier", dependencies: [crypto], swiftSettings: settings),
+        .target(
+            name: "SharedTier",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", crypto, logging],
+            swiftSettings: settings
+        ),
         .target(
             name: "RedisTier",
-            dependencies: ["SharedTier", nioCore, nioPosix, nioSSL, crypto],
+            dependencies: ["SharedTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
             swiftSettings: settings
         ),
         .target(name: "OfflineStore", dependencies: ["HTTPCacheSemantics", httpTypes], swiftSettings: settings),

@@ -34,6 +34,8 @@ public struct Migration: Sendable, Hashable {
 ///   their sizes in bytes.
 /// - `tag_invalidation`, `unsafe_tag_invalidation` and `prefix_invalidation`: invalidations that
 ///   the sweep has not applied to the rows yet.
+/// - `shared_log`, `shared_epoch` and `shared_invalidation`: how far a log that several nodes share
+///   was read, and the invalidations that it must have.
 public enum Migrations {
     /// The value of `PRAGMA application_id` in every database of Holdfast: `HFST` in ASCII.
     public static let applicationID: Int32 = 0x4846_5354
@@ -44,6 +46,7 @@ public enum Migrations {
         Migration(version: 2, name: "V002__tags", bytes: PackageResources.V002__tags_sql),
         Migration(version: 3, name: "V003__sweeps", bytes: PackageResources.V003__sweeps_sql),
         Migration(version: 4, name: "V004__causes", bytes: PackageResources.V004__causes_sql),
+        Migration(version: 5, name: "V005__shared", bytes: PackageResources.V005__shared_sql),
     ]
 
     /// The version after the last step.

@@ -6,16 +6,19 @@ import Synchronization
 
 /// A store without a disk, by the same contract: for tests of code that uses a store.
 public final class InMemoryResponseStore: ResponseStore {
-    fileprivate struct State {
+    struct State {
         var responses: [CacheKey: [StoredResponse]] = [:]
         var bodies: [Int64: ByteBuffer] = [:]
         var tags: [Int64: [String]] = [:]
         var pinned: Set<Int64> = []
         var invalidations: [(number: Int64, scope: InvalidationScope)] = []
         var nextID: Int64 = 1
+        /// `nil` before it joined a shared log.
+        var journal: InMemoryJournal?
     }
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
+    let journalAdditions = AdditionSignal()
 
     /// See `ResponseStore`.
     public let changes = StoreChangeFeed()
@@ -98,27 +101,11 @@ public final class InMemoryResponseStore: ResponseStore {
         at now: Timestamp
     ) async throws -> InvalidationSequence {
         let number = state.withLock { state in
-            let number = (state.invalidations.last?.number ?? 0) + 1
-            state.invalidations.append((number, scope))
-            for key in state.responses.keys {
-                var kept: [StoredResponse] = []
-                for var response in state.responses[key, default: []] {
-                    if scope.covers(key, tags: state.tags[response.id] ?? []) {
-                        switch effect {
-                        case .remove:
-                            state.forget(response)
-                            continue
-                        case .mark(let cause):
-                            response.head.invalidate(cause)
-                        }
-                    }
-                    kept.append(response)
-                }
-                state.responses[key] = kept.isEmpty ? nil : kept
-            }
-            return InvalidationSequence(number)
+            state.journal?.add(SharedInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: now))
+            return state.invalidate(scope, effect)
         }
         changes.publish(StoreChange(.invalidated, scope))
+        journalAdditions.send()
         return number
     }
 
@@ -190,6 +177,28 @@ public final class InMemoryResponseStore: ResponseStore {
 private struct WriterEnded: Error {}
 
 extension InMemoryResponseStore.State {
+    mutating func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect) -> InvalidationSequence {
+        let number = (invalidations.last?.number ?? 0) + 1
+        invalidations.append((number, scope))
+        for key in responses.keys {
+            var kept: [StoredResponse] = []
+            for var response in responses[key, default: []] {
+                if scope.covers(key, tags: tags[response.id] ?? []) {
+                    switch effect {
+                    case .remove:
+                        forget(response)
+                        continue
+                    case .mark(let cause):
+                        response.head.invalidate(cause)
+                    }
+                }
+                kept.append(response)
+            }
+            responses[key] = kept.isEmpty ? nil : kept
+        }
+        return InvalidationSequence(number)
+    }
+
     /// Puts a response in the place of its variant and of its earlier version.
     fileprivate mutating func put(_ response: StoredResponse, tags: [String], isPinned: Bool) {
         var isPinned = isPinned

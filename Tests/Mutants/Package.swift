@@ -105,16 +105,36 @@ let package = Package(
             dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes],
             swiftSettings: settings
         ),
-        .target(name: "SharedTier", dependencies: [crypto], swiftSettings: settings),
-        .testTarget(name: "SharedTierTests", dependencies: ["SharedTier", "HoldfastTesting"], swiftSettings: settings),
+        .target(
+            name: "SharedTier",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", crypto, logging],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SharedTierTests",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "SharedTier", "HoldfastTesting", httpTypes, nioCore, logging,
+            ],
+            swiftSettings: settings
+        ),
         .target(
             name: "RedisTier",
-            dependencies: ["SharedTier", nioCore, nioPosix, nioSSL, crypto],
+            dependencies: ["SharedTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
             swiftSettings: settings
         ),
         .testTarget(
             name: "RedisTierTests",
-            dependencies: ["RedisTier", "SharedTier", "HoldfastTesting", nioCore, nioEmbedded, nioPosix, nioSSL],
+            dependencies: [
+                "RedisTier", "SharedTier", "HTTPCache", "HoldfastTesting", nioCore, nioEmbedded, nioPosix, nioSSL,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SharingSimulationTests",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "SharedTier", "OfflineStore", "HoldfastTesting", httpTypes,
+                nioCore, logging,
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -209,7 +229,8 @@ let package = Package(
             name: "OfflineStoreTests",
             dependencies: [
                 "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore",
-                "OfflineStoreRecovery", grdb, grdbSQLite, httpTypes, nioCore, logging, metricsTestKit,
+                "OfflineStoreRecovery", "HoldfastTesting", grdb, grdbSQLite, httpTypes, nioCore, logging,
+                metricsTestKit,
             ],
             swiftSettings: settings
         ),

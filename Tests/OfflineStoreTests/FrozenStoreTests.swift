@@ -7,7 +7,7 @@ import Testing
 
 /// The stores that programs of every released schema wrote: see Tests/Fixtures/stores/README.md.
 @Suite struct FrozenStoreTests {
-    static let versions = [1, 2, 3]
+    static let versions = [1, 2, 3, 4]
 
     let folder: TemporaryFolder
     let clock = ManualClock()

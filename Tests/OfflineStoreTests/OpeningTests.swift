@@ -264,6 +264,7 @@ import Testing
     @Test(arguments: [
         ("V001__store", 10_225_777_037_920_993_147), ("V002__tags", 6_731_857_290_421_569_900),
         ("V003__sweeps", 14_917_343_767_749_325_490), ("V004__causes", 17_495_505_146_469_493_276),
+        ("V005__shared", 124_488_745_855_665_868),
     ])
     func releasedStepsDoNotChange(_ name: String, _ checksum: UInt64) throws {
         let step = try #require(Migrations.all.first { $0.name == name })

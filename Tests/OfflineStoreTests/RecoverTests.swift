@@ -363,7 +363,7 @@ import Testing
         #expect(Set(try await contents(new).keys) == all)
     }
 
-    @Test(arguments: ["schema-1", "schema-2", "schema-3"])
+    @Test(arguments: ["schema-1", "schema-2", "schema-3", "schema-4"])
     func recoversOlderSchemas(_ name: String) async throws {
         let copy = folder.path + "/copy"
         try copyFolder(

@@ -65,7 +65,7 @@ import Testing
             #expect(verification.findings == [])
             #expect(verification.isWhole && verification.isStructureExamined)
             #expect(verification.entries == 44 && verification.examinedEntries == 44)
-            #expect(verification.databaseName == "0001.sqlite" && verification.schemaVersion == 4)
+            #expect(verification.databaseName == "0001.sqlite" && verification.schemaVersion == 5)
             if isFull { #expect(verification.examinedBytes == 39 * 20 * 5_000 + 6 << 20 + 4 + 7) }
         }
         #expect(try fingerprint(folder.store) { !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal") } == before)

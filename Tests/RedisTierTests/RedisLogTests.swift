@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCache
 import HoldfastTesting
 import NIOCore
 import NIOPosix
@@ -242,15 +243,14 @@ import Testing
             let sealer = LogSealer(keys: keys, namespace: try #require(FleetNamespace("test")))
             var random = SeededRandom(seed: 1)
             let words = ["https://a.example/private/path", "tag-of-a-user", "a.example"]
-            let scopes: [PurgeScope] = [
-                .target(Array(words[0].utf8)), .tag(Array(words[1].utf8)), .host(Array(words[2].utf8)),
-            ]
-            for scope in scopes {
+            let kinds: [ScopeSelector.Kind] = [.target, .tag, .host]
+            let selectors = zip(kinds, words).map { ScopeSelector(kind: $0, bytes: Array($1.utf8)) }
+            for selector in selectors {
                 let record = PurgeRecord(
                     id: PurgeID(using: &random),
                     node: try #require(NodeName("gw-1")),
-                    kind: .soft,
-                    scope: scope,
+                    effect: .remove,
+                    selector: selector,
                     issuedAt: try await log.time(within: limit)
                 )
                 let sealed = try sealer.seal(record, using: &random)
@@ -261,7 +261,7 @@ import Testing
                 guard case .purge(let bytes) = entry.content else { return nil }
                 return try sealer.open(bytes)
             }
-            #expect(opened.map(\.scope) == scopes)
+            #expect(opened.map(\.selector) == selectors)
             try await RedisLogEngine.command(server, RedisCommand("SAVE"))
             let dump = try Data(contentsOf: URL(fileURLWithPath: "\(server.folder)/dump.rdb"))
             for word in words + ["more than 32 bytes"] {

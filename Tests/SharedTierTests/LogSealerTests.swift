@@ -1,3 +1,5 @@
+import HTTPCache
+import HTTPCacheSemantics
 import HoldfastTesting
 import Testing
 
@@ -18,15 +20,18 @@ import Testing
         )
     }
 
-    private func record(_ scope: PurgeScope = .tag(Array("news".utf8)), _ kind: PurgeRecord.Kind = .soft) throws
+    private func record(
+        _ scope: ScopeSelector = ScopeSelector(kind: .tag, bytes: Array("news".utf8)),
+        _ effect: InvalidationEffect = .mark(.unspecified)
+    ) throws
         -> PurgeRecord
     {
         var random = SeededRandom(seed: 3)
         return PurgeRecord(
             id: PurgeID(using: &random),
             node: try #require(NodeName("gw-1")),
-            kind: kind,
-            scope: scope,
+            effect: effect,
+            selector: scope,
             issuedAt: EngineTime(milliseconds: 1_767_225_600_123)
         )
     }
@@ -46,12 +51,14 @@ import Testing
     }
 
     @Test(arguments: [
-        PurgeScope.all, .target(Array("https://a.example/x".utf8)), .key([0, 255, 10]), .tag([]), .prefix([47]),
-        .host([97]), .key([UInt8](repeating: 9, count: PurgeScope.longestSelector)),
+        ScopeSelector(kind: .all, bytes: []), ScopeSelector(kind: .target, bytes: Array("https://a.example/x".utf8)),
+        ScopeSelector(kind: .key, bytes: [0, 255, 10]), ScopeSelector(kind: .tag, bytes: []),
+        ScopeSelector(kind: .prefix, bytes: [47]), ScopeSelector(kind: .host, bytes: [97]),
+        ScopeSelector(kind: .key, bytes: [UInt8](repeating: 9, count: ScopeSelector.longest)),
     ])
-    func recordsOpenAsTheyWereSealed(_ scope: PurgeScope) throws {
+    func recordsOpenAsTheyWereSealed(_ scope: ScopeSelector) throws {
         let sealer = try sealer()
-        for kind in [PurgeRecord.Kind.soft, .hard] {
+        for kind in [InvalidationEffect.mark(.unspecified), .mark(.unsafeMethod), .remove] {
             let record = try record(scope, kind)
             let bytes = try sealed(record, sealer)
             #expect(try sealer.open(bytes) == record)
@@ -60,10 +67,10 @@ import Testing
     }
 
     @Test func longestRecordIsAsLongAsAllowed() throws {
-        var record = try record(.key([UInt8](repeating: 9, count: PurgeScope.longestSelector)))
+        var record = try record(ScopeSelector(kind: .key, bytes: [UInt8](repeating: 9, count: ScopeSelector.longest)))
         record.node = try #require(NodeName(String(repeating: "n", count: 64)))
         #expect(try sealed(record, sealer()).count == LogEntry.longestSealed)
-        record.scope = .key([UInt8](repeating: 9, count: PurgeScope.longestSelector + 1))
+        record.selector = ScopeSelector(kind: .key, bytes: [UInt8](repeating: 9, count: ScopeSelector.longest + 1))
         #expect(throws: SharedLogError.limit("selector")) { try sealed(record, sealer()) }
     }
 
@@ -91,7 +98,7 @@ import Testing
 
     @Test func nothingOfARecordIsReadable() throws {
         let (name, path) = ("gateway-of-a-node", "https://a.example/a/path")
-        var record = try record(.target(Array(path.utf8)))
+        var record = try record(ScopeSelector(kind: .target, bytes: Array(path.utf8)))
         record.node = try #require(NodeName(name))
         let text = String(decoding: try sealed(record, sealer()), as: UTF8.self)
         #expect(!text.contains(name) && !text.contains("a.example"))
@@ -144,7 +151,7 @@ import Testing
     /// Only a node of the fleet makes these; it is of another version.
     @Test(
         arguments: [
-            [], [0], [0, 0], [2, 0] + time + [1, 97], [0, 6] + time + [1, 97], [0, 0] + time + [0],
+            [], [0], [0, 0], [3, 0] + time + [1, 97], [0, 6] + time + [1, 97], [0, 0] + time + [0],
             [0, 0] + time + [1, 97, 1], [0, 3] + time + [2, 97], [0, 3] + time + [65], [0, 3] + time + [1, 32],
         ] as [[UInt8]]
     )

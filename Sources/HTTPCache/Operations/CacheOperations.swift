@@ -30,9 +30,15 @@ public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOpe
 
     /// The numbers of the same origins for metrics, by the label `origin`: at most 64 and `other`.
     var originNumbers: [OriginNumbers] { get }
+
+    /// The state of what is shared with other nodes; `nil` if nothing is.
+    var sharedCondition: SharedCondition? { get }
 }
 
 extension CacheOperations {
+    /// `nil`
+    public var sharedCondition: SharedCondition? { nil }
+
     /// The origins that are treated as unreachable now, `https://a.example`, in alphabetical order.
     public var unreachableOrigins: [String] {
         origins.filter { $0.reachability == .unreachable }.map(\.origin)
@@ -46,6 +52,7 @@ public struct EngineOperations: CacheOperations {
     private let modes: ModeSwitch
     private let staleness: StalenessSwitch
     private let settings: any ConfigurationOperations
+    private let shared: (@Sendable () -> SharedCondition)?
     /// The log level of the program.
     public let logLevels: LogLevels
 
@@ -55,14 +62,17 @@ public struct EngineOperations: CacheOperations {
     ///   - staleness: extends stale use of the same engine.
     ///   - settings: reloads the configuration of the same engine.
     ///   - logLevels: the levels of the program's loggers.
+    ///   - shared: the state of what is shared with other nodes; `nil` if nothing is.
     public init(
         engine: CacheEngine,
         store: any StoreOperations & StoreListing,
         modes: ModeSwitch,
         staleness: StalenessSwitch,
         settings: any ConfigurationOperations,
-        logLevels: LogLevels
+        logLevels: LogLevels,
+        shared: (@Sendable () -> SharedCondition)? = nil
     ) {
+        self.shared = shared
         self.engine = engine
         self.store = store
         self.modes = modes
@@ -70,6 +80,9 @@ public struct EngineOperations: CacheOperations {
         self.settings = settings
         self.logLevels = logLevels
     }
+
+    /// The state of what is shared with other nodes; `nil` if nothing is.
+    public var sharedCondition: SharedCondition? { shared?() }
 
     // MARK: Mode
 

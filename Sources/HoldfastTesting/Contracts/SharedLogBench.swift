@@ -1,3 +1,4 @@
+import HTTPCache
 import SharedTier
 
 /// An engine under test, with the operations that most rules need.

@@ -1,3 +1,4 @@
+import HTTPCache
 import SharedTier
 
 /// The data of one server, as a replica gets it.

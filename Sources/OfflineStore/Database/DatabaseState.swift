@@ -34,7 +34,7 @@ final class DatabaseState: Sendable {
     let pending = PendingWrites()
     /// The invalidations that pending writes, and the memory tier if there is one, are compared
     /// with.
-    let ring: InvalidationRing
+    let known: KnownInvalidations
     /// `nil` in a process that only reads, because it does not see which keys are added.
     let filter: KeyFilter?
     let unfinished: SpaceReservation
@@ -64,6 +64,8 @@ final class DatabaseState: Sendable {
     static let sweepSchemaVersion: Int32 = 3
     /// The first schema with causes of invalidations.
     static let causeSchemaVersion: Int32 = 4
+    /// The first schema with a journal for other nodes.
+    static let sharedSchemaVersion: Int32 = 5
 
     private let latest = Atomic<Int64>(0)
     /// The latest instant at which this process knows that an entry was stored.
@@ -90,10 +92,10 @@ final class DatabaseState: Sendable {
         furthest = Atomic(row.latestStored)
         usesTags = Atomic(row.hasTags)
         filter = isWriter ? KeyFilter(bytes: limits.filter) : nil
-        ring = InvalidationRing(last: row.sequence)
+        known = KnownInvalidations(last: row.sequence)
         memory =
             isWriter && limits.memory > 0
-            ? MemoryTier(budget: limits.memory, bodyLimit: limits.residentBody, ring: ring) : nil
+            ? MemoryTier(budget: limits.memory, bodyLimit: limits.residentBody, known: known) : nil
         recency = RecencyLog(last: row.recency, isExact: memory == nil)
         responseFloor = Atomic(row.responseFloor)
         objectFloor = Atomic(row.objectFloor)

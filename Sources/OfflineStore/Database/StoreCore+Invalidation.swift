@@ -42,9 +42,15 @@ extension StoreCore {
         if isReadOnly { throw readOnlyError }
         var published = scopes
         // Also if it throws: the invalidations may be in force, only not promised.
-        defer { for scope in published { changes.publish(StoreChange(.invalidated, scope)) } }
+        defer {
+            for scope in published { changes.publish(StoreChange(.invalidated, scope)) }
+            journalAdditions.send()
+        }
         let operation: @Sendable (WriteContext) throws -> [WriteContext.Invalidation] = { context in
-            try scopes.map { try context.invalidate($0, effect, at: now) }
+            try scopes.map { scope in
+                try context.journal(scope, effect, at: now)
+                return try context.invalidate(scope, effect, at: now)
+            }
         }
         var isNew = false
         var attempt = 1

@@ -31,6 +31,8 @@ final class StoreCore: Sendable {
     let sequence = Atomic<Int64>(0)
     /// Publishes every change to the stored responses.
     let changes = StoreChangeFeed()
+    /// Tells who publishes invalidations to other nodes that there are some.
+    let journalAdditions = AdditionSignal()
     /// Heads and chunks with a wrong checksum, since opening.
     let damagedReads = Atomic<Int>(0)
     /// Objects that did not decode as the requested type, since opening.

@@ -124,6 +124,8 @@ extension WriteContext {
             max(last, known)
         )
         noteFloors(response: number, object: number)
+        // Some of them may not have reached other nodes.
+        if memory.isShared { try journalEverything(at: now) }
     }
 
     /// Takes the next invalidation number, and logs the scope.

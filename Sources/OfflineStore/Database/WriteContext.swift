@@ -189,7 +189,7 @@ final class WriteContext {
         if let objectFloor { state.objectFloor.store(objectFloor, ordering: .releasing) }
         if let responseRemoved { state.responseRemoved.store(responseRemoved, ordering: .releasing) }
         if let objectRemoved { state.objectRemoved.store(objectRemoved, ordering: .releasing) }
-        if !invalidations.isEmpty { state.ring.append(invalidations) }
+        if !invalidations.isEmpty { state.known.append(invalidations) }
         state.memory?.apply(changes)
         for bodyID in finishedBodies { state.leases.markFinished(bodyID) }
         state.leases.endClaims(claims)

@@ -27,10 +27,12 @@ extension CacheManager {
         let now = now()
         let wereThere = try await core.write(isDurable: true) { context in
             let count = try context.countResponses(of: key)
+            try context.journal(.key(key), .remove, at: now)
             _ = try context.invalidate(.key(key), .remove, at: now)
             return count > 0
         }
         core.changes.publish(StoreChange(.invalidated, .key(key)))
+        core.journalAdditions.send()
         return wereThere
     }
 

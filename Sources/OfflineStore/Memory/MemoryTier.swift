@@ -28,18 +28,18 @@ final class MemoryTier: Sendable {
 
     private let shards: [Shard]
     private let mask: Int
-    private let ring: InvalidationRing
+    private let known: KnownInvalidations
     /// The largest body that is kept in memory, in bytes; larger ones stay on disk.
     let bodyLimit: Int
 
     /// - Parameters:
     ///   - budget: bytes for everything.
-    ///   - ring: the last invalidations.
-    init(budget: Int, bodyLimit: Int, ring: InvalidationRing) {
+    ///   - known: the last invalidations.
+    init(budget: Int, bodyLimit: Int, known: KnownInvalidations) {
         let count = Self.shardCount(budget)
         shards = (0..<count).map { _ in Shard(budget: budget / count) }
         mask = count - 1
-        self.ring = ring
+        self.known = known
         self.bodyLimit = bodyLimit
     }
 
@@ -93,7 +93,7 @@ final class MemoryTier: Sendable {
             // An invalidation came since the last check and may concern this entry. (If another
             // thread knew a later number, the entry was already checked.)
             if found.sequence < sequence {
-                guard let subject = state.subject(place), !ring.concerns(subject, after: found.sequence) else {
+                guard let subject = state.subject(place), !known.concerns(subject, after: found.sequence) else {
                     state.remove(hash, gone: &gone)
                     return Found(value: nil, ticket: ticket)
                 }

@@ -43,7 +43,7 @@ final class PendingWrites: Sendable {
     ///
     /// - Parameters:
     ///   - sequence: the number of the last invalidation.
-    ///   - ring: the last invalidations.
+    ///   - known: the last invalidations.
     ///   - originHash: computed only for removals by prefix. It must be as exact as the writer's
     ///     own check. A value that is hidden here and stored all the same would appear, vanish and
     ///     appear again.
@@ -51,14 +51,14 @@ final class PendingWrites: Sendable {
         _ key: [UInt8],
         hash: Int64,
         sequence: Int64,
-        ring: InvalidationRing,
+        known: KnownInvalidations,
         originHash: @autoclosure () -> Int64? = nil
     ) -> [MemoryValue] {
         guard count.load(ordering: .acquiring) > 0 else { return [] }
         let found = pending.withLock { pending in (pending[hash] ?? []).filter { $0.entry.key == key } }
         return found.filter { pending in
             guard let fence = pending.fence, fence != sequence else { return true }
-            return !ring.concerns(pending.entry.subject, after: fence, originHash: originHash())
+            return !known.concerns(pending.entry.subject, after: fence, originHash: originHash())
         }.map(\.entry.value)
     }
 

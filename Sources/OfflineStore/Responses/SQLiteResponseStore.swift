@@ -118,7 +118,7 @@ final class SQLiteResponseStore: ResponseStore {
             key.bytes,
             hash: hash,
             sequence: sequence,
-            ring: state.ring,
+            known: state.known,
             originHash: state.hash(key.components.target.originBytes, .origin)
         )
         let inMemory = state.memory?.responses(key, hash: hash, sequence: sequence, recency: state.recency)
@@ -218,7 +218,8 @@ final class SQLiteResponseStore: ResponseStore {
     > {
         let hash = state.hash(key, .objectKey)
         let sequence = core.sequence.load(ordering: .acquiring)
-        if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence, ring: state.ring).last
+        if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence, known: state.known)
+            .last
         {
             return .found(.object(object))
         }

@@ -1,3 +1,4 @@
+import HTTPCache
 import SharedTier
 
 /// The names of a log's keys on the server. All have one hash tag, so that a cluster keeps them in

@@ -1,3 +1,4 @@
+package import HTTPCache
 import NIOCore
 package import SharedTier
 import Synchronization

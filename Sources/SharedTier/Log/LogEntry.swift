@@ -1,3 +1,5 @@
+package import HTTPCache
+
 /// An entry of a shared log.
 package struct LogEntry: Sendable, Hashable {
     /// The longest sealed record, in bytes.

@@ -1,3 +1,5 @@
+package import HTTPCache
+
 /// One history of a log: the time during which one server answers for it.
 package struct LogEpoch: Sendable, Hashable {
     /// Grows with each server that takes the log over.

@@ -1,3 +1,5 @@
+package import HTTPCache
+
 /// The name of a node of a fleet: 1 to 64 letters, digits, `.`, `_`, `:` and `-`.
 package struct NodeName: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let text: String

@@ -1,3 +1,5 @@
+package import HTTPCache
+
 /// The log of invalidations that the nodes of a fleet share, on an engine that any of them may lose
 /// sight of.
 ///

@@ -1,4 +1,5 @@
 import Crypto
+package import HTTPCache
 
 /// Seals purges for a log whose engine is not trusted, and opens them: AES-256-GCM (NIST SP
 /// 800-38D). The engine sees no URL, tag or key, and cannot make or change a record.
@@ -29,12 +30,12 @@ package struct LogSealer: Sendable {
 
     /// - Parameter generator: must be a secure one. A nonce that is used twice reveals content.
     /// - Throws: ``SharedLogError/limit(_:)`` for a selector of more than
-    ///   ``PurgeScope/longestSelector`` bytes.
+    ///   ``HTTPCache/ScopeSelector/longest`` bytes.
     package func seal(
         _ record: PurgeRecord,
         using generator: inout some RandomNumberGenerator
     ) throws(SharedLogError) -> [UInt8] {
-        guard record.scope.selector.count <= PurgeScope.longestSelector else { throw .limit("selector") }
+        guard record.selector.bytes.count <= ScopeSelector.longest else { throw .limit("selector") }
         let header = [SealedPurge.version, keys.present.id] + record.id.bytes
         let nonce = (0..<SealedPurge.nonceLength).map { _ in generator.next() as UInt8 }
         do {
@@ -83,7 +84,7 @@ package enum SealedPurge {
 
     /// The longest record, in bytes.
     package static let longest =
-        headerLength + nonceLength + tagLength + shortestContent + 63 + PurgeScope.longestSelector
+        headerLength + nonceLength + tagLength + shortestContent + 63 + ScopeSelector.longest
 
     /// The purge that a record claims to be, without a check; `nil` if it is none.
     package static func id(of sealed: [UInt8]) -> PurgeID? {

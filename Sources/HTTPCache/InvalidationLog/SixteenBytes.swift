@@ -1,11 +1,13 @@
 /// 128 bits that are chosen at random and written in hexadecimal digits.
-struct SixteenBytes: Sendable, Hashable {
+package struct SixteenBytes: Sendable, Hashable {
     private var high: UInt64
     private var low: UInt64
 
-    init(using generator: inout some RandomNumberGenerator) { (high, low) = (generator.next(), generator.next()) }
+    package init(using generator: inout some RandomNumberGenerator) {
+        (high, low) = (generator.next(), generator.next())
+    }
 
-    init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         (high, low) = (0, 0)
         for byte in bytes {
@@ -15,7 +17,7 @@ struct SixteenBytes: Sendable, Hashable {
     }
 
     /// 32 lower-case hexadecimal digits.
-    init?(hex digits: some Collection<UInt8>) {
+    package init?(hex digits: some Collection<UInt8>) {
         guard digits.count == 32 else { return nil }
         (high, low) = (0, 0)
         for digit in digits {
@@ -30,11 +32,11 @@ struct SixteenBytes: Sendable, Hashable {
         }
     }
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) } }
     }
 
-    var hex: String {
+    package var hex: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }

@@ -1,7 +1,9 @@
 /// The place of an entry in a shared log: `<epoch>-<number>`.
 ///
-/// Numbers of one epoch are consecutive, and its marker has number 1. Epochs grow. Zero is before
-/// every entry.
+/// Numbers of one epoch are consecutive, and its marker has number 1. Epochs grow: each server that
+/// begins to answer for the log has its own. Zero is before every entry.
+///
+/// Both are below 2⁶³ in the log of an honest engine; a store keeps no others.
 package struct LogPosition: Sendable, Hashable, Comparable, CustomStringConvertible {
     package var epoch: UInt64
     package var number: UInt64
@@ -17,6 +19,11 @@ package struct LogPosition: Sendable, Hashable, Comparable, CustomStringConverti
     package static func < (left: Self, right: Self) -> Bool {
         (left.epoch, left.number) < (right.epoch, right.number)
     }
+
+    /// The place behind this one, if the epoch goes on.
+    package var next: LogPosition { LogPosition(epoch: epoch, number: number &+ 1) }
+    /// The place before this one in its epoch.
+    package var previous: LogPosition { LogPosition(epoch: epoch, number: number &- 1) }
 
     /// Two decimal numbers without leading zeros; `nil` for any other text.
     package init?(_ text: some StringProtocol) {
@@ -43,27 +50,5 @@ package struct LogPosition: Sendable, Hashable, Comparable, CustomStringConverti
             value = sum
         }
         return value
-    }
-}
-
-/// An instant on the clock of a log's engine: whole milliseconds since 1970. It is a type of its
-/// own, so that it is not compared with an instant of a node's clock.
-package struct EngineTime: Sendable, Hashable, Comparable {
-    package var milliseconds: Int64
-
-    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
-
-    package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
-
-    /// This instant moved by a duration, saturating.
-    package func adding(_ duration: Duration) -> EngineTime {
-        let (seconds, attoseconds) = duration.components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        let (sum, overflowToo) =
-            milliseconds
-            .addingReportingOverflow(overflow ? (seconds < 0 ? .min : .max) : product)
-        guard !overflow, !overflowToo else { return EngineTime(milliseconds: seconds < 0 ? .min : .max) }
-        let (whole, isTooLarge) = sum.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
-        return EngineTime(milliseconds: isTooLarge ? (attoseconds < 0 ? .min : .max) : whole)
     }
 }

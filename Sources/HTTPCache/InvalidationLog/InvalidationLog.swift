@@ -1,0 +1,102 @@
+package import HTTPCacheSemantics
+
+/// The log of a store's invalidations, for a node that shares them with other nodes.
+///
+/// A store that is joined to a shared log journals each invalidation that a caller asked for, in
+/// the transaction that puts it in force. So neither can be lost without the other. The journal
+/// also has the invalidations of other nodes that were put in force here: every node can tell the
+/// shared log again what it has lost.
+///
+/// A journaled invalidation without a position waits to be published. With one, it is in the shared
+/// log, as far as this node knows; it is forgotten some time after the log has confirmed it.
+package protocol InvalidationLog: Sendable {
+    /// The number of the last invalidation in force here. As cheap as an atomic read.
+    var current: InvalidationSequence { get }
+
+    /// An element after each commit that journaled something to be published; several may become
+    /// one. A later call ends the stream of an earlier one.
+    func additions() -> AsyncStream<Void>
+
+    /// Begins to journal, or goes on.
+    ///
+    /// A store that was joined to a log of another name forgets its journal and its place.
+    ///
+    /// - Parameter name: the namespace of the shared log.
+    func join(_ name: String, at now: Timestamp) async throws -> LogPlace
+
+    /// The journaled invalidations that wait to be published, in the order in which they came.
+    func unpublished(limit: Int) async throws -> [SharedInvalidation]
+
+    /// How many invalidations wait to be published.
+    func unpublishedCount() async throws -> Int
+
+    /// The journaled invalidations that were in the shared log after a position, in its order.
+    ///
+    /// - Parameter position: ``LogPosition/zero`` for all of them.
+    func since(_ position: LogPosition, limit: Int) async throws -> [SharedInvalidation]
+
+    /// Puts in force and journals what the shared log has, in one durable transaction, with the new
+    /// place. If it throws, nothing of it has happened.
+    ///
+    /// - Returns: how many invalidations were new here.
+    @discardableResult
+    func append(_ steps: [LogStep], through place: LogCursor, at now: Timestamp) async throws -> Int
+
+    /// Notes that invalidations are in the shared log.
+    func published(_ positions: [PurgeID: LogPosition]) async throws
+
+    /// Notes that the log keeps everything up to a position, and forgets what it has kept since an
+    /// earlier instant.
+    func settle(through position: LogPosition, at now: Timestamp, forgetting earlier: Timestamp) async throws
+}
+
+/// One step in applying a shared log to a store.
+package enum LogStep: Hashable, Sendable {
+    /// An invalidation is at a position. If it is not known, it is put in force.
+    case apply(SharedInvalidation, LogPosition)
+    /// The log has lost what it had between two positions: this node publishes again what its
+    /// journal has of it.
+    ///
+    /// `before` is `nil` if it lost everything behind.
+    case republish(after: LogPosition, before: LogPosition?)
+    /// Invalidations may have been missed: everything stored is marked.
+    case distrust
+}
+
+/// How far a node has read a shared log.
+package struct LogCursor: Hashable, Sendable {
+    /// ``LogPosition/zero`` before anything was read.
+    package var position: LogPosition
+    /// The last number that was read of each epoch; of the oldest epochs it may be forgotten.
+    package var epochs: [UInt64: UInt64]
+
+    package init(position: LogPosition = .zero, epochs: [UInt64: UInt64] = [:]) {
+        self.position = position
+        self.epochs = epochs
+    }
+
+    /// The number of epochs that are remembered.
+    package static let epochLimit = 64
+}
+
+/// Where a store stands when it joins a shared log.
+package struct LogPlace: Hashable, Sendable {
+    /// The name of this node's store: 16 random bytes, made when it first joined.
+    package var node: PurgeID
+    package var cursor: LogCursor
+    /// How many invalidations wait to be published.
+    package var unpublished: Int
+
+    package init(node: PurgeID, cursor: LogCursor, unpublished: Int) {
+        self.node = node
+        self.cursor = cursor
+        self.unpublished = unpublished
+    }
+}
+
+/// The reasons for which a log takes nothing.
+package enum InvalidationLogError: Error, Sendable {
+    /// The store has not joined a shared log, or a new database has taken the place of the one that
+    /// had: ``InvalidationLog/join(_:at:)`` has to be called first.
+    case notJoined
+}

@@ -1,0 +1,113 @@
+package import HTTPCache
+import HTTPCacheSemantics
+
+/// The contract of every `InvalidationLog`, as a suite that tests a store with its log and returns
+/// its findings.
+package struct InvalidationLogContract: Sendable {
+    /// A store and its log.
+    package struct Pair: Sendable {
+        package var store: any ResponseStore
+        package var log: any InvalidationLog
+
+        package init(store: any ResponseStore, log: any InvalidationLog) {
+            self.store = store
+            self.log = log
+        }
+    }
+
+    let make: @Sendable () async throws -> Pair
+    /// Closes a store and opens it again.
+    let reopen: (@Sendable (Pair) async throws -> Pair)?
+    let seed: UInt64
+    let timeout: Duration
+
+    /// - Parameters:
+    ///   - seed: of all random choices; print it.
+    ///   - timeout: for one rule; only a log that breaks it by hanging reaches it.
+    ///   - reopen: closes the store and opens it again; `nil` omits the rules about restarts.
+    ///   - make: makes an empty store.
+    package init(
+        seed: UInt64 = 1,
+        timeout: Duration = .seconds(30),
+        reopen: (@Sendable (Pair) async throws -> Pair)? = nil,
+        make: @escaping @Sendable () async throws -> Pair
+    ) {
+        self.seed = seed
+        self.timeout = timeout
+        self.reopen = reopen
+        self.make = make
+    }
+
+    struct Rule: Sendable {
+        var sentence: String
+        var check: @Sendable (InvalidationLogBench) async throws -> Void
+
+        init(_ sentence: String, _ check: @escaping @Sendable (InvalidationLogBench) async throws -> Void) {
+            self.sentence = sentence
+            self.check = check
+        }
+    }
+
+    private var allRules: [Rule] {
+        Self.journaling + Self.applying + Self.publishing + (reopen == nil ? [] : Self.reopening)
+    }
+
+    /// The sentences that ``run(where:)`` checks.
+    package var rules: [String] { allRules.map(\.sentence) }
+
+    /// Tests the rules, each with its own store.
+    ///
+    /// - Returns: the breaches; empty if the log keeps the contract.
+    package func run(where isIncluded: (String) -> Bool = { _ in true }) async -> [ContractFinding] {
+        var found: [ContractFinding] = []
+        for rule in allRules where isIncluded(rule.sentence) {
+            found += await findings(of: rule.sentence, timeout: timeout) { findings in
+                let pair = try await make()
+                try await rule.check(InvalidationLogBench(pair: pair, findings: findings, seed: seed, reopen: reopen))
+            }
+        }
+        return found
+    }
+}
+
+/// One store under test, with the helpers of the rules.
+struct InvalidationLogBench: Sendable {
+    var pair: InvalidationLogContract.Pair
+    let findings: Findings
+    let seed: UInt64
+    let reopen: (@Sendable (InvalidationLogContract.Pair) async throws -> InvalidationLogContract.Pair)?
+
+    static let now = Timestamp(milliseconds: 1_700_000_000_000)
+
+    var log: any InvalidationLog { pair.log }
+    var stores: StoreBench { StoreBench(store: pair.store, findings: findings, seed: seed, reopen: nil) }
+
+    @discardableResult
+    func join(_ name: String = "shop") async throws -> LogPlace { try await log.join(name, at: Self.now) }
+
+    /// Stores a response of a key.
+    func put(_ key: CacheKey, tags: [String] = []) async throws {
+        try await stores.put(stores.draft(key, tags: tags), stores.body("content"))
+    }
+
+    /// Whether the response of a key is marked; `nil` if there is none.
+    func mark(_ key: CacheKey) async throws -> Bool? { try await stores.mark(key) }
+
+    func invalidate(_ scope: InvalidationScope, soft: Bool = true) async throws {
+        _ = try await pair.store.invalidate(scope, soft ? .mark(.unspecified) : .remove, at: Self.now)
+    }
+
+    /// All that waits.
+    func waiting() async throws -> [SharedInvalidation] { try await log.unpublished(limit: 1000) }
+
+    func place(_ number: UInt64, in epoch: UInt64 = 8) -> LogPosition { LogPosition(epoch: epoch, number: number) }
+
+    func cursor(_ number: UInt64, in epoch: UInt64 = 8) -> LogCursor {
+        LogCursor(position: place(number, in: epoch), epochs: [epoch: number])
+    }
+
+    /// An invalidation of another node.
+    func foreign(_ scope: InvalidationScope, _ effect: InvalidationEffect = .mark(.unspecified)) -> SharedInvalidation {
+        SharedInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: Self.now)
+    }
+}

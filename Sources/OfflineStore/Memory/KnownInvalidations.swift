@@ -1,0 +1,100 @@
+import HTTPCacheSemantics
+import Synchronization
+
+/// A committed invalidation, in the form that entries in memory are checked against.
+struct CommittedInvalidation: Sendable {
+    var number: Int64
+    var scope: WriteContext.LogScope
+    var hash: Int64
+}
+
+/// The last invalidation of each scope. An invalidation does not search the memory tier: each entry
+/// checks at its next use which invalidations came after its last check.
+///
+/// A check asks for the scopes of one entry, so it costs the same after one invalidation and after
+/// thousands.
+final class KnownInvalidations: Sendable {
+    private struct Key: Hashable {
+        var scope: WriteContext.LogScope
+        var hash: Int64
+    }
+
+    private struct State {
+        var last: [Key: Int64] = [:]
+        /// The last one of everything.
+        var lastOfAll: Int64 = 0
+        /// The last one of any prefix.
+        var lastOfPrefixes: Int64 = 0
+        /// The last number that is no longer remembered.
+        var floor: Int64
+    }
+
+    /// The number of scopes that are remembered. An entry that was checked before the oldest of
+    /// them is read from disk again. About 1 MiB
+    static let capacity = 16_384
+
+    private let state: Mutex<State>
+
+    /// - Parameter last: the number of the last invalidation so far.
+    init(last: Int64) {
+        state = Mutex(State(floor: last))
+    }
+
+    /// Adds committed invalidations, before their numbers are published.
+    func append(_ invalidations: [CommittedInvalidation]) {
+        state.withLock { state in
+            for invalidation in invalidations {
+                switch invalidation.scope {
+                case .all: state.lastOfAll = invalidation.number
+                case .prefix:
+                    state.lastOfPrefixes = invalidation.number
+                    state.last[Key(scope: .prefix, hash: invalidation.hash)] = invalidation.number
+                case .target, .key, .tag, .object:
+                    state.last[Key(scope: invalidation.scope, hash: invalidation.hash)] = invalidation.number
+                }
+            }
+            if state.last.count > Self.capacity { Self.forget(&state) }
+        }
+    }
+
+    /// Forgets the older half, so that it is seldom necessary.
+    private static func forget(_ state: inout State) {
+        let numbers = state.last.values.sorted()
+        let floor = numbers[numbers.count / 2]
+        state.last = state.last.filter { $0.value > floor }
+        state.floor = max(state.floor, floor)
+    }
+
+    /// Returns whether an invalidation after `number` may concern a response.
+    ///
+    /// - Parameter originHash: computed only for removals by prefix; with `nil`, such a removal may
+    ///   concern the response whatever its origin.
+    func concerns(
+        _ subject: InvalidationSubject,
+        after number: Int64,
+        originHash: @autoclosure () -> Int64? = nil
+    ) -> Bool {
+        state.withLock { state in
+            if number < state.floor || number < state.lastOfAll { return true }
+            func isInvalidated(_ scope: WriteContext.LogScope, _ hash: Int64) -> Bool {
+                state.last[Key(scope: scope, hash: hash)].map { $0 > number } ?? false
+            }
+            if isInvalidated(.target, subject.targetHash) || isInvalidated(.key, subject.keyHash)
+                || isInvalidated(.object, subject.keyHash)
+                || subject.tagHashes.contains(where: { isInvalidated(.tag, $0) })
+            {
+                return true
+            }
+            // Prefix invalidations are rare, so entries in memory do not hold their origin's hash.
+            guard state.lastOfPrefixes > number else { return false }
+            return originHash().map { isInvalidated(.prefix, $0) } ?? true
+        }
+    }
+}
+
+/// The hashes by which an invalidation is matched to a response.
+struct InvalidationSubject: Sendable {
+    var keyHash: Int64
+    var targetHash: Int64
+    var tagHashes: [Int64] = []
+}

@@ -1,0 +1,88 @@
+package import HTTPCache
+import HTTPCacheSemantics
+import Synchronization
+
+/// The invalidation log of a store on disk.
+final class SQLiteInvalidationLog: InvalidationLog {
+    private let core: StoreCore
+
+    init(core: StoreCore) {
+        self.core = core
+    }
+
+    var current: InvalidationSequence { InvalidationSequence(core.sequence.load(ordering: .acquiring)) }
+
+    func additions() -> AsyncStream<Void> { core.journalAdditions.listen() }
+
+    func join(_ name: String, at now: Timestamp) async throws -> LogPlace {
+        let database = try core.database()
+        let replacesAnother = database.number > 1
+        return try await core.write(to: database, isDurable: true) {
+            try $0.join(name, replacesAnother: replacesAnother, at: now)
+        }
+    }
+
+    func unpublished(limit: Int) async throws -> [SharedInvalidation] {
+        try await core.write { try $0.waiting(limit: limit) }
+    }
+
+    func unpublishedCount() async throws -> Int { try await core.write { try $0.waitingCount() } }
+
+    func since(_ position: LogPosition, limit: Int) async throws -> [SharedInvalidation] {
+        try await core.write { try $0.journaled(after: position, limit: limit) }
+    }
+
+    @discardableResult
+    func append(_ steps: [LogStep], through cursor: LogCursor, at now: Timestamp) async throws -> Int {
+        let (fresh, count) = try await write { context in
+            var fresh: [InvalidationScope] = []
+            var count = 0
+            for step in steps {
+                switch step {
+                case .apply(let invalidation, let position):
+                    guard try context.apply(invalidation, at: position, now: now) else { continue }
+                    fresh.append(invalidation.scope)
+                    count += 1
+                case .republish(let after, let before): try context.republish(after: after, before: before)
+                case .distrust:
+                    _ = try context.invalidateAll(.mark(.unspecified), at: now)
+                    fresh.append(.all)
+                }
+            }
+            try context.move(to: cursor)
+            return (fresh, count)
+        }
+        for scope in fresh { core.changes.publish(StoreChange(.invalidated, scope)) }
+        // Some may have to be published again.
+        core.journalAdditions.send()
+        return count
+    }
+
+    func published(_ positions: [PurgeID: LogPosition]) async throws {
+        try await write { context in
+            for (id, position) in positions { try context.notePosition(position, of: id) }
+        }
+    }
+
+    func settle(through position: LogPosition, at now: Timestamp, forgetting earlier: Timestamp) async throws {
+        // If it is lost in a crash, it is done again.
+        try await core.write { try $0.settle(through: position, at: now, forgetting: earlier) }
+    }
+
+    /// Writes what must not be lost, unless another database has taken the place of the one that
+    /// has joined.
+    private func write<Result: Sendable>(
+        _ operation: @escaping @Sendable (WriteContext) throws -> Result
+    ) async throws -> Result {
+        let result = try await core.write(isDurable: true) { context in
+            try context.memory.isShared ? operation(context) : nil
+        }
+        guard let result else { throw InvalidationLogError.notJoined }
+        return result
+    }
+}
+
+extension CacheManager {
+    /// The log of its invalidations, for a node that shares them with others.
+    package var invalidationLog: any InvalidationLog { SQLiteInvalidationLog(core: core) }
+}

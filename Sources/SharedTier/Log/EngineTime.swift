@@ -1,0 +1,21 @@
+/// An instant on the clock of a log's engine: whole milliseconds since 1970. It is a type of its
+/// own, so that it is not compared with an instant of a node's clock.
+package struct EngineTime: Sendable, Hashable, Comparable {
+    package var milliseconds: Int64
+
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
+
+    /// This instant moved by a duration, saturating.
+    package func adding(_ duration: Duration) -> EngineTime {
+        let (seconds, attoseconds) = duration.components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        let (sum, overflowToo) =
+            milliseconds
+            .addingReportingOverflow(overflow ? (seconds < 0 ? .min : .max) : product)
+        guard !overflow, !overflowToo else { return EngineTime(milliseconds: seconds < 0 ? .min : .max) }
+        let (whole, isTooLarge) = sum.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        return EngineTime(milliseconds: isTooLarge ? (attoseconds < 0 ? .min : .max) : whole)
+    }
+}

@@ -1,0 +1,324 @@
+package import HTTPCache
+import HTTPCacheSemantics
+package import Logging
+
+/// Shares a store's invalidations with the other nodes of a fleet, by a log that all of them read
+/// and write.
+///
+/// The local store stays the authority. An engine that cannot be reached, is slow, has lost its log
+/// or lies leads at most to marks on what is stored, so that it is validated before its next use.
+/// A purge is in force here, and durable, before the log hears of it.
+///
+/// ``run()`` performs its steps until it is cancelled: ``connect()``, ``read(wait:)``,
+/// ``publish()``, ``confirm()``. Tests call them one by one.
+package actor InvalidationSharing {
+    package struct Settings: Sendable {
+        package var namespace: FleetNamespace
+        package var node: NodeName
+        /// The program's version, for other nodes to see.
+        package var version: String
+        /// For one call of the engine. 50 ms by default
+        package var timeout: Duration
+        /// How many replicas have to confirm what was written. 0 by default: the engine alone
+        package var quorum: Int
+        /// How much of the log stays. 25 h and 1,000,000 entries by default
+        package var retention: (time: Duration, entries: Int)
+        /// How long a confirmed contact counts: of a log that is lost within that time, this node
+        /// has heard everything. 5 s by default
+        package var lease = Duration.seconds(5)
+        /// How long the journal keeps what the log has confirmed, in seconds. 600 by default
+        package var settledTime: Int64 = 600
+
+        package init(
+            namespace: FleetNamespace,
+            node: NodeName,
+            version: String = "",
+            timeout: Duration = .milliseconds(50),
+            quorum: Int = 0,
+            retention: (time: Duration, entries: Int) = (.seconds(25 * 3600), 1_000_000)
+        ) {
+            self.namespace = namespace
+            self.node = node
+            self.version = version
+            self.timeout = timeout
+            self.quorum = quorum
+            self.retention = retention
+        }
+    }
+
+    /// How long a purge that removes is in force as one: later, copies of other nodes may be newer
+    /// than it, and the only ones offline. Then it marks.
+    static let removalTime = Duration.seconds(60)
+    /// Between two readings under load: each ends the conditions of all hot responses once.
+    static let readingPause = Duration.milliseconds(25)
+    /// The failures in a row after which the log says so, once.
+    static let failuresUntilWarning = 4
+    /// The entries of one reading, and the invalidations that are published at a time.
+    static let batch = LogBatch.mostEntries
+
+    private let log: any InvalidationLog
+    private let engine: any SharedLog
+    private let sealer: LogSealer
+    private let settings: Settings
+    private let clock: any Clock<Duration>
+    private let wall: any WallClock
+    private let logger: Logger
+    package nonisolated let status: SharingStatus
+    private var generator: any RandomNumberGenerator & Sendable
+
+    private var follower: Follower?
+    /// The engine's time less the node's, in milliseconds, as it was measured last.
+    private var offset: Int64 = 0
+    /// The failures in a row.
+    private var failures = 0
+    /// The last position at which this node has published.
+    private var published = LogPosition.zero
+
+    package init(
+        log: any InvalidationLog,
+        engine: any SharedLog,
+        sealer: LogSealer,
+        settings: Settings,
+        clock: any Clock<Duration> = ContinuousClock(),
+        wall: any WallClock = SystemWallClock(),
+        generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
+        logger: Logger = Logger(label: "holdfast.shared")
+    ) {
+        self.log = log
+        self.engine = engine
+        self.sealer = sealer
+        self.settings = settings
+        self.clock = clock
+        self.wall = wall
+        self.generator = generator
+        self.logger = logger
+        status = SharingStatus()
+    }
+
+    // MARK: Steps
+
+    /// Joins the log, and begins an epoch if the server has none of its own.
+    package func connect() async throws {
+        status.enter(.connecting)
+        if follower == nil {
+            let place = try await log.join(settings.namespace.text, at: wall.now())
+            follower = Follower(cursor: place.cursor, lease: settings.lease)
+        }
+        status.setWaiting(try await log.unpublishedCount())
+        try await measureTime()
+        let known = follower?.highestEpoch ?? 0
+        let time = EngineTime(milliseconds: wall.now().milliseconds + offset)
+        let epoch = try await begin(knowing: known, at: time)
+        follower?.begin(epoch)
+        status.enter(follower?.isFollowing == true ? .following : .resyncing)
+    }
+
+    private func begin(knowing known: UInt64, at time: EngineTime) async throws -> LogEpoch {
+        var higher: UInt64 = 0
+        // Another node may begin an epoch between two attempts, but not each time.
+        for _ in 0..<4 {
+            guard let offer = EpochOffer(above: known, exceeding: higher, at: time, using: &generator) else {
+                throw SharedLogError.malformed("an epoch that no other can exceed")
+            }
+            do throws(SharedLogError) {
+                return try await engine.begin(offer, within: settings.timeout)
+            } catch .lowEpoch(let present) {
+                higher = present
+            }
+        }
+        throw SharedLogError.lowEpoch(higher)
+    }
+
+    func measureTime() async throws {
+        let start = wall.now().milliseconds
+        let time = try await engine.time(within: settings.timeout)
+        let end = wall.now().milliseconds
+        offset = time.milliseconds - (start + (end - start) / 2)
+    }
+
+    /// Reads the next entries, and puts them in force.
+    ///
+    /// - Parameter wait: how long to wait for the first one.
+    /// - Returns: how many entries there were.
+    @discardableResult
+    package func read(wait: Duration) async throws -> Int {
+        guard let present = follower else { throw SharedLogError.wrongEpoch }
+        if present.cursor.position == .zero, let bounds = try await engine.bounds(within: settings.timeout) {
+            try await apply(present.first(bounds))
+            logger.notice(
+                "joined the shared log; responses that were stored before are validated before their next use",
+                metadata: ["shared.namespace": "\(settings.namespace)", "shared.node": "\(settings.node)"]
+            )
+        }
+        guard let after = follower?.readsAfter else { throw SharedLogError.wrongEpoch }
+        let batch = try await engine.follow(
+            after: after,
+            count: Self.batch,
+            wait: wait,
+            within: settings.timeout
+        )
+        let now = EngineTime(milliseconds: wall.now().milliseconds + offset)
+        let decision = follower?.decide(batch) { sealed, entry in self.open(sealed, entry, at: now) }
+        switch decision {
+        case .apply(let reading):
+            try await apply(reading)
+            status.noteContact()
+            if failures >= Self.failuresUntilWarning {
+                logger.notice(
+                    "the shared log can be used again",
+                    metadata: ["shared.namespace": "\(settings.namespace)"]
+                )
+            }
+            failures = 0
+            if follower?.isFollowing == true, batch.entries.count < Self.batch { status.enter(.following) }
+            return batch.entries.count
+        case .readAgain:
+            status.enter(.resyncing)
+            return try await read(wait: .zero)
+        case .begin, nil:
+            throw SharedLogError.wrongEpoch
+        }
+    }
+
+    private func apply(_ reading: Follower.Reading) async throws {
+        if !reading.steps.isEmpty || reading.cursor != follower?.cursor {
+            let fresh = try await log.append(reading.steps, through: reading.cursor, at: wall.now())
+            status.count(reading, fresh: fresh)
+        }
+        follower?.commit(reading)
+        if reading.hasGap, reading.steps != [.distrust] {
+            logger.notice(
+                "purges of other nodes may have been missed; stored responses are validated before their next use",
+                metadata: ["shared.position": "\(reading.cursor.position)"]
+            )
+        }
+    }
+
+    /// Opens a sealed purge; `nil` if it is none of this fleet, which is counted.
+    private func open(_ sealed: [UInt8], _ entry: LogEntry, at now: EngineTime) -> SharedInvalidation? {
+        guard let record = try? sealer.open(sealed), let scope = record.selector.scope else { return nil }
+        var effect = record.effect
+        if effect == .remove, record.issuedAt < now.adding(.zero - Self.removalTime) { effect = .mark(.unspecified) }
+        let issuedAt = Timestamp(milliseconds: record.issuedAt.milliseconds - offset)
+        return SharedInvalidation(id: record.id, scope: scope, effect: effect, issuedAt: issuedAt)
+    }
+
+    /// Publishes what waits, in the order in which it came.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    package func publish() async throws -> Int {
+        var count = 0
+        while true {
+            guard let epoch = follower?.epoch else { throw SharedLogError.wrongEpoch }
+            let waiting = try await log.unpublished(limit: Self.batch)
+            status.setWaiting(waiting.isEmpty ? 0 : try await log.unpublishedCount())
+            if waiting.isEmpty { return count }
+            var positions: [PurgeID: LogPosition] = [:]
+            var failure: (any Error)?
+            do {
+                for invalidation in waiting {
+                    let sealed = try seal(invalidation)
+                    positions[invalidation.id] = try await engine.append(
+                        sealed,
+                        purge: invalidation.id,
+                        in: epoch.number,
+                        within: settings.timeout
+                    )
+                }
+            } catch {
+                failure = error
+            }
+            if let last = positions.values.max() { published = max(published, last) }
+            // Also if one failed: the others need not be told again.
+            if !positions.isEmpty { try await log.published(positions) }
+            count += positions.count
+            status.countPublished(positions.count)
+            if let failure { throw failure }
+        }
+    }
+
+    private func seal(_ invalidation: SharedInvalidation) throws -> [UInt8] {
+        let issuedAt = EngineTime(milliseconds: invalidation.issuedAt.milliseconds + offset)
+        let record = PurgeRecord(
+            id: invalidation.id,
+            node: settings.node,
+            effect: invalidation.effect,
+            selector: ScopeSelector(invalidation.scope),
+            issuedAt: issuedAt
+        )
+        return try sealer.seal(record, using: &generator)
+    }
+
+    /// Tells other nodes how far this one is, and has the log confirm what was written before.
+    package func confirm() async throws {
+        guard let follower, let epoch = follower.epoch, follower.isFollowing else { return }
+        let through = max(follower.cursor.position, published)
+        let start = wall.now()
+        let time = EngineTime(milliseconds: start.milliseconds + offset)
+        let waiting = status.waiting
+        let report = NodeReport(
+            name: settings.node,
+            applied: follower.cursor.position,
+            unpublished: UInt64(waiting),
+            version: settings.version
+        )
+        try await engine.announce(report, in: epoch.number, within: settings.timeout)
+        if settings.quorum > 0 {
+            let replicas = try await engine.confirm(
+                replicas: settings.quorum,
+                in: epoch.number,
+                wait: settings.timeout,
+                within: settings.timeout
+            )
+            guard replicas >= settings.quorum else { return }
+        }
+        // Another epoch may have begun meanwhile, which this one says nothing about.
+        guard self.follower?.epoch == epoch else { return }
+        self.follower?.confirm(at: time)
+        try await log.settle(
+            through: through,
+            at: start,
+            forgetting: start.adding(milliseconds: -1000 * settings.settledTime)
+        )
+    }
+
+    /// Removes old entries of the log, which any node may do.
+    package func trim() async throws {
+        let now = EngineTime(milliseconds: wall.now().milliseconds + offset)
+        try await engine.trim(
+            LogRetention(
+                since: now.adding(.zero - settings.retention.time),
+                count: settings.retention.entries,
+                nodesSince: now.adding(.seconds(-7 * 24 * 3600))
+            ),
+            within: settings.timeout
+        )
+    }
+
+    func additions() -> AsyncStream<Void> { log.additions() }
+
+    /// Waits, by at most a fifth more or less, so that the nodes of a fleet do not act together.
+    func pause(_ duration: Duration) async throws {
+        try await clock.sleep(for: duration * Double.random(in: 0.8...1.2, using: &generator), tolerance: nil)
+    }
+
+    func fail(_ error: any Error) {
+        status.countFailure("\(error)")
+        disconnect(because: error)
+        failures += 1
+        // One failure is not worth a line: a connection is just being made, for example.
+        guard failures == Self.failuresUntilWarning else { return }
+        logger.warning(
+            "the shared log cannot be used; purges of this node wait, and those of others come later",
+            metadata: ["error": "\(error)", "shared.namespace": "\(settings.namespace)"]
+        )
+    }
+
+    /// The connection was lost. The store's place in the log stays.
+    package func disconnect(because error: any Error) {
+        if case InvalidationLogError.notJoined = error { follower = nil }
+        follower?.loseContact()
+        status.enter(.cutOff)
+    }
+}

@@ -1,0 +1,224 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import Logging
+import Testing
+
+@testable import SharedTier
+
+/// Nodes that run as they do in a service, with an engine in memory.
+@Suite(.timeLimit(.minutes(20))) struct InvalidationSharingTests {
+    private struct Node: Sendable {
+        let store = InMemoryResponseStore()
+        let link: InMemorySharedLog
+        let sharing: InvalidationSharing
+
+        init(
+            _ number: Int,
+            _ engine: InMemoryLogEngine,
+            secret: UInt8 = 7,
+            quorum: Int = 0,
+            wall: any WallClock = SystemWallClock()
+        ) throws {
+            link = engine.makeLog()
+            let namespace = try #require(FleetNamespace("shop"))
+            sharing = InvalidationSharing(
+                log: InMemoryInvalidationLog(store),
+                engine: link,
+                sealer: LogSealer(
+                    keys: try #require(FleetKeys(secret: [UInt8](repeating: secret, count: 32))),
+                    namespace: namespace
+                ),
+                settings: .init(namespace: namespace, node: try #require(NodeName("gw-\(number)")), quorum: quorum),
+                wall: wall,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+        }
+
+        /// Waits until something is so. The test's limit of time ends a wait for what never comes.
+        func wait(until isSo: @Sendable (Node) -> Bool) async throws {
+            while !isSo(self) {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+        }
+
+        func put(_ key: CacheKey) async throws {
+            let now = Timestamp(seconds: 1_767_225_600)
+            let draft = ResponseDraft(
+                key: key,
+                head: StoredResponseHead(status: .ok, fields: [:], requestTime: now, responseTime: now),
+                freshUntil: .distantFuture,
+                isUsableStale: true,
+                storedAt: now
+            )
+            let writer = try #require(try await store.beginWrite(draft, fence: store.invalidationSequence))
+            #expect(try await writer.finish() != nil)
+        }
+
+        func isMarked(_ key: CacheKey) -> Bool? {
+            store.resident(key)?.first.map { $0.head.invalidation != nil }
+        }
+
+        func purge(_ scope: InvalidationScope, _ effect: InvalidationEffect = .mark(.unspecified)) async throws {
+            _ = try await store.invalidate(scope, effect, at: SystemWallClock().now())
+        }
+    }
+
+    private func engine() -> InMemoryLogEngine {
+        InMemoryLogEngine(clock: ContinuousClock()) { EngineTime(milliseconds: SystemWallClock().now().milliseconds) }
+    }
+
+    private func key(_ path: String) throws -> CacheKey {
+        CacheKey(target: try TargetURI("https://a.example\(path)"))
+    }
+
+    private func run(_ nodes: [Node], _ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for node in nodes { group.addTask { await node.sharing.run() } }
+            defer { group.cancelAll() }
+            try await body()
+        }
+    }
+
+    @Test func aPurgeIsInForceAtAllNodes() async throws {
+        let engine = engine()
+        let nodes = try (0..<8).map { try Node($0, engine) }
+        try await run(nodes) {
+            for node in nodes { try await node.wait { $0.sharing.status.state == .following } }
+            let (purged, other) = (try key("/purged"), try key("/other"))
+            for node in nodes { for key in [purged, other] { try await node.put(key) } }
+            try await nodes[0].purge(.key(purged))
+            for node in nodes { try await node.wait { $0.isMarked(purged) == true } }
+            for node in nodes { #expect(node.isMarked(other) == false) }
+            // The other way round, and a removal.
+            try await nodes[7].purge(.key(other), .remove)
+            for node in nodes { try await node.wait { $0.isMarked(other) == nil } }
+        }
+    }
+
+    @Test func aNodeThatWasCutOffHearsOfItWhenItIsBack() async throws {
+        let engine = engine()
+        let nodes = try (0..<2).map { try Node($0, engine) }
+        let key = try key("/purged")
+        try await run(nodes) {
+            for node in nodes { try await node.wait { $0.sharing.status.state == .following } }
+            for node in nodes { try await node.put(key) }
+            nodes[1].link.cut()
+            try await nodes[1].wait { $0.sharing.status.state == .cutOff }
+            try await nodes[0].purge(.key(key))
+            try await nodes[0].wait { $0.sharing.status.counts.published == 1 }
+            #expect(nodes[1].isMarked(key) == false)
+            nodes[1].link.mend()
+            try await nodes[1].wait { $0.isMarked(key) == true }
+            #expect(nodes[1].sharing.status.counts.gaps == 1, "beside the first contact nothing was missed")
+        }
+    }
+
+    @Test func aPurgeOfACutOffNodeWaits() async throws {
+        let engine = engine()
+        let nodes = try (0..<2).map { try Node($0, engine) }
+        let key = try key("/purged")
+        try await run(nodes) {
+            for node in nodes { try await node.wait { $0.sharing.status.state == .following } }
+            for node in nodes { try await node.put(key) }
+            nodes[0].link.cut()
+            try await nodes[0].wait { $0.sharing.status.state == .cutOff }
+            try await nodes[0].purge(.key(key))
+            #expect(nodes[0].isMarked(key) == true && nodes[1].isMarked(key) == false)
+            nodes[0].link.mend()
+            try await nodes[1].wait { $0.isMarked(key) == true }
+        }
+    }
+
+    @Test func aFlushMarksNothingAtNodesInContact() async throws {
+        let engine = engine()
+        let nodes = try (0..<3).map { try Node($0, engine) }
+        let (kept, purged) = (try key("/kept"), try key("/purged"))
+        try await run(nodes) {
+            for node in nodes { try await node.wait { $0.sharing.status.state == .following } }
+            for node in nodes { for key in [kept, purged] { try await node.put(key) } }
+            // Contact is a matter of a confirmation, the first of which comes at once.
+            for node in nodes { try await node.sharing.confirm() }
+            engine.flush()
+            try await nodes[0].purge(.key(purged))
+            for node in nodes { try await node.wait { $0.isMarked(purged) == true } }
+            for node in nodes {
+                #expect(node.isMarked(kept) == false)
+                #expect(node.sharing.status.counts.gaps == 1, "the first contact alone")
+            }
+        }
+    }
+
+    @Test func anotherFleetsEntriesCostACounter() async throws {
+        let engine = engine()
+        let (ours, other) = (try Node(0, engine), try Node(1, engine, secret: 8))
+        let key = try key("/kept")
+        try await run([ours, other]) {
+            for node in [ours, other] { try await node.wait { $0.sharing.status.state == .following } }
+            try await ours.put(key)
+            try await other.purge(.all)
+            try await ours.wait { $0.sharing.status.counts.unreadable == 1 }
+            #expect(ours.isMarked(key) == false)
+        }
+    }
+
+    /// After a minute, the copies of other nodes may be newer than it, and the only ones offline.
+    @Test(arguments: [(59, true), (61, false)])
+    func anOldRemovalMarks(_ seconds: Int, _ isRemoved: Bool) async throws {
+        let clock = ManualClock()
+        let engine = InMemoryLogEngine(clock: ContinuousClock()) { EngineTime(milliseconds: clock.now().milliseconds) }
+        let nodes = try (0..<2).map { try Node($0, engine, wall: clock) }
+        let key = try key("/removed")
+        for node in nodes {
+            try await node.sharing.connect()
+            try await node.sharing.read(wait: .zero)
+            try await node.put(key)
+        }
+        _ = try await nodes[0].store.invalidate(.key(key), .remove, at: clock.now())
+        clock.advance(by: .seconds(seconds))
+        try await nodes[0].sharing.publish()
+        try await nodes[1].sharing.read(wait: .zero)
+        #expect(nodes[0].isMarked(key) == nil)
+        #expect(nodes[1].isMarked(key) == (isRemoved ? nil : true))
+    }
+
+    @Test func unconfirmedPurgesAreKept() async throws {
+        let clock = ManualClock()
+        let engine = InMemoryLogEngine(clock: ContinuousClock()) { EngineTime(milliseconds: clock.now().milliseconds) }
+        let node = try Node(0, engine, quorum: 1, wall: clock)
+        let log = InMemoryInvalidationLog(node.store)
+        try await node.sharing.connect()
+        try await node.sharing.read(wait: .zero)
+        _ = try await node.store.invalidate(.all, .mark(.unspecified), at: clock.now())
+        engine.setReplication(.held)
+        try await node.sharing.publish()
+        for _ in 0..<3 {
+            try await node.sharing.confirm()
+            clock.advance(by: .seconds(601))
+        }
+        #expect(try await log.since(.zero, limit: 9).count == 1)
+        engine.setReplication(.onDemand)
+        try await node.sharing.confirm()
+        #expect(try await log.since(.zero, limit: 9).count == 1)
+        clock.advance(by: .seconds(601))
+        try await node.sharing.confirm()
+        #expect(try await log.since(.zero, limit: 9).count == 0)
+    }
+
+    @Test func aStartNeedsNoEngine() async throws {
+        let engine = engine()
+        let node = try Node(0, engine)
+        node.link.cut()
+        try await run([node]) {
+            try await node.wait { $0.sharing.status.counts.failures > 1 }
+            let key = try key("/local")
+            try await node.put(key)
+            try await node.purge(.key(key))
+            #expect(node.isMarked(key) == true)
+            node.link.mend()
+            try await node.wait { $0.sharing.status.counts.published == 1 }
+        }
+    }
+}

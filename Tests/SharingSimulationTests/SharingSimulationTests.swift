@@ -1,0 +1,72 @@
+import Foundation
+import HoldfastTesting
+import OfflineStore
+import Testing
+
+/// Histories of a fleet that shares its purges, which a seed determines, judged by an oracle that
+/// knows every purge: see ``SharingWorld``.
+///
+/// `HOLDFAST_SEED=<seed>` replays one; `HOLDFAST_SEEDS=<count>` runs more (`make simulate
+/// SEEDS=<count>`).
+@Suite struct SharingSimulationTests {
+    private static var seeds: [UInt64] {
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["HOLDFAST_SEED"].flatMap({ UInt64($0) }) { return [seed] }
+        let first = environment["HOLDFAST_FIRST_SEED"].flatMap { UInt64($0) } ?? 1
+        let count = environment["HOLDFAST_SEEDS"].flatMap { UInt64($0) } ?? 200
+        return Array(first..<(first + max(1, count)))
+    }
+
+    @Test func noPurgeIsLostWhateverTheEngineDoes() async throws {
+        var total = SharingWorld.Report()
+        var failed = 0
+        for seed in Self.seeds {
+            let report = try await SharingWorld.run(seed: seed)
+            total.answers += report.answers
+            total.purges += report.purges
+            total.failovers += report.failovers
+            total.lost += report.lost
+            total.flushes += report.flushes
+            total.gaps += report.gaps
+            total.published += report.published
+            guard let first = report.violations.first else { continue }
+            failed += 1
+            Issue.record("seed \(seed): \(report.violations.count) violations; \(first)")
+            if failed >= 10 { break }
+        }
+        // The histories have everything in them that they are to have.
+        #expect(total.answers > 0 && total.purges > 0 && total.failovers > 0 && total.lost > 0)
+        #expect(total.flushes > 0 && total.gaps > 0 && total.published > total.purges)
+        if ProcessInfo.processInfo.environment["HOLDFAST_SEEDS"] != nil {
+            print("\(Self.seeds.count) histories: \(total)")
+        }
+    }
+
+    @Test(arguments: [UInt64(1), 2, 3]) func storesOnDiskKeepItToo(_ seed: UInt64) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-sharing-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let stores = Stores()
+        let report = try await SharingWorld.run(seed: seed) { number in
+            try await stores.open(folder.appending(path: "\(number)").path)
+        }
+        #expect(report.violations == [])
+        await stores.close()
+    }
+}
+
+private actor Stores {
+    private var open: [CacheManager] = []
+
+    func open(_ path: String) async throws -> InvalidationLogContract.Pair {
+        try FileManager.default.createDirectory(
+            atPath: path,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+        let store = try await CacheManager.open(at: path, configuration: .init(budget: 64 << 20))
+        open.append(store)
+        return .init(store: store.responses, log: store.invalidationLog)
+    }
+
+    func close() async { for store in open { try? await store.close() } }
+}
