@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo unit deb test test-clients test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-traces test-switches h2-cases simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-traces test-switches h2-cases simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -34,6 +34,9 @@ deb: ## Build a Debian package of tools, service and manual into SCRATCH/deb
 
 run: ## Run the gateway in front of a sample origin, or of ORIGIN=https://…; Ctrl-C ends it
 	@scripts/run
+
+demo-fleet: ## See two gateways share their purges by a Redis; ends by itself
+	@scripts/demo-fleet
 
 demo: ## See it work: a feed outlives its origin; ends by itself
 	@scripts/demo

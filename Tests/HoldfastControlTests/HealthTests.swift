@@ -53,4 +53,15 @@ import Testing
         #expect(await LoopWatch(loops).stuckLoops().isEmpty)
         #expect(HealthReport.liveness(stuckLoops: []).httpStatus == 200)
     }
+
+    @Test func whatIsSharedDegradesOnly() {
+        let mode = ModeState(configured: .automatic)
+        for (isFollowing, status) in [(true, HealthStatus.ok), (false, .degraded)] {
+            let shared = SharedCondition(isFollowing: isFollowing, detail: "cut off")
+            let report = HealthReport.readiness(.serving, .usable, [], mode, shared: shared)
+            #expect(report.status == status && report.httpStatus == 200)
+            #expect(report.checks["shared"]?.detail == "cut off")
+        }
+        #expect(HealthReport.readiness(.serving, .usable, [], mode).checks["shared"] == nil)
+    }
 }

@@ -13,7 +13,8 @@ extension CachingClient {
     /// ```
     ///
     /// The client uses the configuration's store, mode and rules, and all settings for timeouts,
-    /// limits and origins. `listen`, `routes` and the limits of clients are for a gateway.
+    /// limits and origins. With `shared` it shares its purges with the other nodes of a fleet.
+    /// `listen`, `routes` and the limits of clients are for a gateway.
     ///
     /// - Parameters:
     ///   - file: the content of a configuration file, or the same settings made in Swift. It must
@@ -21,8 +22,9 @@ extension CachingClient {
     ///   - defaults: defaults for requests; see ``RequestDefaults``.
     ///   - decoder: see ``Configuration/decoder``.
     ///   - maximumBodyBytes: see ``Configuration/maximumBodyBytes``.
-    /// - Throws: `ConfigurationError` if no folder is named; `StoreError` if the folder is not a
-    ///   store, cannot be written, or is in use by another process.
+    /// - Throws: `ConfigurationError` if no folder is named, or a secret of `shared` cannot be
+    ///   read; `StoreError` if the folder is not a store, cannot be written, or is in use by
+    ///   another process.
     public static func open(
         _ file: HoldfastConfiguration.Configuration,
         defaults: RequestDefaults = RequestDefaults(),
@@ -48,7 +50,8 @@ extension CachingClient {
             storeConfiguration: CacheManager.Configuration(file.store),
             transportConfiguration: transportConfiguration,
             clock: clock,
-            logger: logger
+            logger: logger,
+            shared: file
         )
     }
 }

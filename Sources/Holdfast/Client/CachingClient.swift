@@ -4,6 +4,7 @@ import HTTPClientTransport
 import HTTPTypes
 public import HoldfastConfiguration
 public import Logging
+import NIOPosix
 public import OfflineStore
 import Synchronization
 
@@ -229,12 +230,49 @@ public final class CachingClient: Sendable {
         clock: any WallClock = SystemWallClock(),
         logger: Logger = Logger(label: "holdfast")
     ) async throws -> CachingClient {
+        try await open(
+            store: folder,
+            configuration: configuration,
+            storeConfiguration: storeConfiguration,
+            transportConfiguration: transportConfiguration,
+            clock: clock,
+            logger: logger,
+            shared: HoldfastConfiguration.Configuration()
+        )
+    }
+
+    /// - Parameter shared: a file whose `shared` says what is shared.
+    static func open(
+        store folder: String,
+        configuration: Configuration,
+        storeConfiguration: CacheManager.Configuration,
+        transportConfiguration: HTTPClientTransport.Configuration,
+        clock: any WallClock,
+        logger: Logger,
+        shared: HoldfastConfiguration.Configuration
+    ) async throws -> CachingClient {
         let store = try await CacheManager.open(
             at: folder,
             configuration: storeConfiguration,
             clock: clock,
             logger: logger
         )
+        let member: FleetMember?
+        do {
+            member = try FleetMember(
+                shared,
+                store: store,
+                environment: ProcessInfo.processInfo.environment,
+                version: "",
+                on: MultiThreadedEventLoopGroup.singleton,
+                logger: logger
+            )
+        } catch {
+            try await store.close()
+            throw error
+        }
+        // It ends with the client, and outlives the task that opens it.
+        let sharing = member.map { member in Task { await member.run() } }
         let transport = HTTPClientTransport(configuration: transportConfiguration, logger: logger)
         return CachingClient(
             store: store,
@@ -244,6 +282,8 @@ public final class CachingClient: Sendable {
             sleeper: TimeoutClock(),
             logger: logger
         ) {
+            sharing?.cancel()
+            await sharing?.value
             // The folder is released even if the connections cannot be closed.
             let ending: Result<Void, any Error>
             do { ending = .success(try await transport.shutDown()) } catch { ending = .failure(error) }

@@ -32,7 +32,7 @@ extension Configuration {
         return besideFile(place)
     }
 
-    private func besideFile(_ path: String) -> String {
+    func besideFile(_ path: String) -> String {
         guard !path.hasPrefix("/"), let file, let slash = file.lastIndex(of: "/") else { return path }
         return String(file[...slash]) + path
     }

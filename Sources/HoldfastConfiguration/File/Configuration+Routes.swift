@@ -73,6 +73,7 @@ extension Configuration {
             report("breaker.first-probe", "It is more than \(other("breaker.longest-pause")).")
         }
         findings += controlContradictions()
+        findings += sharedContradictions()
         let lookup = RouteLookup(routes)
         for (index, route) in routes.enumerated() { findings += problems(of: route, at: index, lookup) }
         return findings

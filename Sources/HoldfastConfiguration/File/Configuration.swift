@@ -261,6 +261,8 @@ public struct Configuration: Sendable {
     public var stallTimeouts = StallTimeouts()
     /// `store`
     public var store = Store()
+    /// `shared`
+    public var shared = Shared()
     /// `limits`
     public var limits = Limits()
     /// `timeouts`, `breaker`, `guard`, `eager-refresh` and `failure-throttle` of the top level, and

@@ -32,12 +32,23 @@ extension HealthReport {
     ///
     /// An unreachable origin, the mode and a store that accepts no writes degrade it only. A load
     /// balancer must not remove the one program that still answers.
-    static func readiness(_ phase: ServingPhase, _ store: StoreCondition, _ origins: [String], _ mode: ModeState)
-        -> HealthReport
-    {
-        HealthReport([
+    ///
+    /// - Parameter shared: the state of what is shared with other nodes, if anything is. It
+    ///   degrades the gateway only, too: its own store is the authority.
+    static func readiness(
+        _ phase: ServingPhase,
+        _ store: StoreCondition,
+        _ origins: [String],
+        _ mode: ModeState,
+        shared: SharedCondition? = nil
+    ) -> HealthReport {
+        var checks = [
             "serving": serving(phase), "store": Check(store), "origins": unreachable(origins), "mode": Check(mode),
-        ])
+        ]
+        if let shared {
+            checks["shared"] = Check(status: shared.isFollowing ? .ok : .degraded, detail: shared.detail)
+        }
+        return HealthReport(checks)
     }
 
     /// All checks.

@@ -21,7 +21,8 @@ public final class HealthWatch: Sendable {
             phase,
             condition,
             operations.unreachableOrigins,
-            operations.modeState
+            operations.modeState,
+            shared: operations.sharedCondition
         )
         return readiness.adding(.liveness(stuckLoops: await loops.stuckLoops())).status
     }

@@ -153,7 +153,13 @@ struct ControlResponder: HTTPResponder {
     private func liveness() async -> HealthReport { .liveness(stuckLoops: await loops.stuckLoops()) }
 
     private func readiness() async -> HealthReport {
-        .readiness(phase(), await operations.storeCondition(), operations.unreachableOrigins, operations.modeState)
+        .readiness(
+            phase(),
+            await operations.storeCondition(),
+            operations.unreachableOrigins,
+            operations.modeState,
+            shared: operations.sharedCondition
+        )
     }
 
     // MARK: Responses

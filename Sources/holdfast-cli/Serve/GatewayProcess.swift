@@ -21,6 +21,8 @@ struct GatewayProcess: Sendable {
     let health: GatewayHealth
     let supervision: Supervision
     let accessLog: AccessLog
+    /// `nil` if nothing is shared with other nodes.
+    let member: FleetMember?
     let logger: Logger
 
     /// Opens the store, listens, and serves until a signal comes.
@@ -101,6 +103,7 @@ struct GatewayProcess: Sendable {
             throw CommandFailure("The store's secret cannot be read. Look at the store with 'cache-dump stats'.")
         }
         metrics.add(ProcessMetrics(startTime: Double(SystemWallClock().now().milliseconds) / 1000))
+        let member = try makeMember(settings, store, metrics, on: group, logger)
         let (transport, tracer) = try makeTransport(settings, metrics, on: group, logger)
         let engine = makeEngine(settings, store, transport, metrics, logger)
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
@@ -145,7 +148,8 @@ struct GatewayProcess: Sendable {
             modes: modes,
             staleness: staleness,
             settings: configuration,
-            logLevels: levels
+            logLevels: levels,
+            shared: condition(of: member)
         )
         let control: ControlServer?
         do {
@@ -173,6 +177,7 @@ struct GatewayProcess: Sendable {
             health: health,
             supervision: Supervision(operations, loops: Array(group.makeIterator()), logger),
             accessLog: accessLog,
+            member: member,
             logger: logger
         )
     }
@@ -231,6 +236,7 @@ struct GatewayProcess: Sendable {
             tasks.addTask { await obey(signals, ending: services) }
             tasks.addTask { await supervision.run() }
             tasks.addTask { await CertificateWatch(server).run() }
+            if let member { tasks.addTask { await member.run() } }
             defer { tasks.cancelAll() }
             try await services.run()
         }

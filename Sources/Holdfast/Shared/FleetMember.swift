@@ -1,0 +1,161 @@
+package import HoldfastConfiguration
+package import Logging
+package import NIOCore
+package import OfflineStore
+import RedisTier
+package import SharedTier
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A store's membership in a fleet: what its configuration's `shared` describes, put together.
+///
+/// The engine needs not be there: everything that is shared comes later then.
+package final class FleetMember: Sendable {
+    private let log: RedisLog
+    private let sharing: InvalidationSharing
+
+    /// The state, for metrics and health.
+    package var status: SharingStatus { sharing.status }
+
+    /// - Parameters:
+    ///   - environment: the variables that may hold secrets.
+    ///   - version: the program's, for other nodes to see.
+    /// - Returns: `nil` if nothing is shared.
+    /// - Throws: `ConfigurationError`: a secret is missing or too short, the address is not valid,
+    ///   or a file of TLS cannot be used. Nothing was connected.
+    package init?(
+        _ file: HoldfastConfiguration.Configuration,
+        store: CacheManager,
+        environment: [String: String],
+        version: String,
+        on group: any EventLoopGroup,
+        logger: Logger
+    ) throws {
+        guard let parts = try Parts(file, environment: environment) else { return nil }
+        let (namespace, node) = (parts.namespace, parts.node)
+        // The address replaces the place of the server.
+        var settings = RedisConnectionSettings(endpoint: .tcp(host: "localhost", port: 6379))
+        settings.clientName = "holdfast-\(node)"
+        settings.tls = parts.tls
+        let connector: RedisConnector
+        do {
+            connector = try RedisConnector(parts.address, settings: settings, password: parts.password, on: group)
+        } catch {
+            throw Parts.refusal(file, "shared.url", error.message)
+        }
+        // Attempts go on until one succeeds, and mostly fail for one reason.
+        let last = Mutex<String?>(nil)
+        log = RedisLog(
+            connector,
+            namespace: namespace,
+            clock: ContinuousClock(),
+            random: { Double.random(in: 0..<1) },
+            onFailure: { error in
+                let reason = "\(error)"
+                let isNews = last.withLock { last in
+                    defer { last = reason }
+                    return last != reason
+                }
+                if isNews { logger.warning("the shared log cannot be reached: \(reason)") }
+            }
+        )
+        sharing = InvalidationSharing(
+            log: store.invalidationLog,
+            engine: log,
+            sealer: LogSealer(keys: parts.keys, namespace: namespace),
+            settings: InvalidationSharing.Settings(
+                namespace: namespace,
+                node: node,
+                version: version,
+                timeout: file.shared.timeout,
+                quorum: file.shared.quorum,
+                retention: (file.shared.retentionTime, file.shared.retentionEntries)
+            ),
+            logger: logger
+        )
+    }
+
+    /// Shares until the task is cancelled. Call it once.
+    package func run() async {
+        await withTaskGroup { group in
+            group.addTask { await self.log.run() }
+            group.addTask { await self.sharing.run() }
+        }
+    }
+
+    /// Reads what a membership needs, and connects to nothing.
+    ///
+    /// - Throws: as ``init(_:store:environment:version:on:logger:)``.
+    package static func check(
+        _ file: HoldfastConfiguration.Configuration,
+        environment: [String: String]
+    ) throws {
+        _ = try Parts(file, environment: environment)
+    }
+}
+
+/// The parts of a membership, as the configuration says them.
+private struct Parts {
+    var namespace: FleetNamespace
+    var node: NodeName
+    var keys: FleetKeys
+    var address: RedisAddress
+    var password: String?
+    var tls: RedisTLS?
+
+    init?(_ file: HoldfastConfiguration.Configuration, environment: [String: String]) throws {
+        guard let url = file.shared.url else { return nil }
+        let secrets = try file.sharedSecrets(environment: environment)
+        let (secret, previous) = (Array(secrets.secret.utf8), secrets.previous.map { Array($0.utf8) })
+        guard let keys = FleetKeys(secret: secret, previous: previous) else {
+            throw Self.refusal(file, "shared.secret", "It is too short.")
+        }
+        guard let namespace = file.shared.namespace.flatMap({ FleetNamespace($0) }) else {
+            throw Self.refusal(file, "shared.namespace", "It is missing: the fleet's name on the server.")
+        }
+        guard let node = NodeName(file.shared.node ?? Self.hostName) else {
+            throw Self.refusal(file, "shared.node", "The host has no name that can be the node's. Set one here.")
+        }
+        (self.keys, self.namespace, self.node, password) = (keys, namespace, node, secrets.password)
+        do {
+            address = try RedisAddress(url: url)
+        } catch {
+            throw Self.refusal(file, "shared.url", error.message)
+        }
+        guard address.usesTLS else { return }
+        let files = file.sharedTLS
+        do {
+            tls = try RedisTLS(
+                trustRootsFile: files.roots,
+                certificateFile: files.certificate,
+                keyFile: files.key,
+                serverName: files.serverName
+            )
+        } catch {
+            throw Self.refusal(file, "shared.tls", "A file cannot be used: \(error)")
+        }
+    }
+
+    static func refusal(
+        _ file: HoldfastConfiguration.Configuration,
+        _ setting: String,
+        _ message: String
+    ) -> ConfigurationError {
+        let line = file.effective.settings.first { $0.name == setting }?.line
+        return ConfigurationError([.init(file: file.file, line: line, setting: setting, message: message)])
+    }
+
+    /// The host's name, with the characters that a node's name can have.
+    private static var hostName: String {
+        let name = ProcessInfo.processInfo.hostName.map { character in
+            character.isASCII && (character.isLetter || character.isNumber || "-._".contains(character))
+                ? character : "-"
+        }
+        return String(name.prefix(64))
+    }
+}

@@ -1,0 +1,148 @@
+extension Configuration {
+    /// `shared`: the log of purges that the nodes of a fleet share, on a Redis or Valkey.
+    public struct Shared: Sendable, Hashable {
+        /// `url`: `redis://host:6379`, `rediss://user@host:6379`, or
+        /// `redis+sentinel://primary@host:26379,host:26379`. `nil`: nothing is shared.
+        public var url: String?
+        /// `password`: where the password of the server's user is found.
+        public var password: Secret?
+        /// `tls`: files for an address with TLS.
+        public var tls = TLS()
+        /// `namespace`: the fleet's name on the server.
+        public var namespace: String?
+        /// `node`: this node's name. `nil`: the host's name.
+        public var node: String?
+        /// `secret`: where the secret is found that all nodes of the fleet share: 32 bytes or more.
+        public var secret: Secret?
+        /// `previous-secret`: where the secret is found that it replaces. It still opens.
+        public var previousSecret: Secret?
+        /// `share`: the things that are shared.
+        public var share = Share.invalidations
+        /// `timeout`: for one call of the server.
+        public var timeout = Duration.milliseconds(50)
+        /// `quorum`: the number of replicas that have to confirm what was written before this node
+        /// forgets it.
+        public var quorum = 0
+        /// `retention.time`: how long the log keeps a purge.
+        public var retentionTime = Duration.seconds(25 * 3600)
+        /// `retention.entries`: how many purges the log keeps.
+        public var retentionEntries = 1_000_000
+        /// Nothing is shared.
+        public init() {}
+
+        /// The things that nodes share.
+        public enum Share: String, Sendable, Hashable, CaseIterable {
+            /// Purges, and the invalidations of unsafe methods.
+            case invalidations
+        }
+
+        /// The place of a secret. It never stands in the file itself.
+        public enum Secret: Sendable, Hashable {
+            /// The name of a variable of the environment.
+            case environment(String)
+            /// The path of a file, relative to the configuration file. A line break at its end does
+            /// not count.
+            case file(String)
+        }
+
+        /// The files for TLS.
+        public struct TLS: Sendable, Hashable {
+            /// `ca`: the path of a PEM file with the trusted roots. `nil`: those of the system.
+            public var roots: String?
+            /// `certificate`: the path of a PEM file with this node's certificate.
+            public var certificate: String?
+            /// `key`: the path of a PEM file with its key.
+            public var key: String?
+            /// `server-name`: the name that the server's certificate must have. `nil`: its host.
+            public var serverName: String?
+            /// The system's roots, and no certificate.
+            public init() {}
+        }
+    }
+}
+
+extension Configuration {
+    /// The settings of `shared` that are missing, or that contradict each other.
+    func sharedContradictions() -> [ConfigurationError.Finding] {
+        var findings: [ConfigurationError.Finding] = []
+        func report(_ setting: String, _ message: String) {
+            findings.append(.init(file: file, line: lines[setting], setting: setting, message: message))
+        }
+        guard let url = shared.url else {
+            for setting in lines.keys.sorted() where setting.hasPrefix("shared.") && setting != "shared.url" {
+                report(setting, "It has no effect without 'shared.url'.")
+            }
+            return findings
+        }
+        if shared.secret == nil {
+            report(
+                "shared.url",
+                "'shared.secret' is missing: the secret that all nodes share, 32 bytes or more. "
+                    + "Write '{file: PATH}' or '{env: NAME}', such as a file made by 'openssl rand -hex 32'."
+            )
+        }
+        if shared.namespace == nil {
+            report("shared.url", "'shared.namespace' is missing: the fleet's name on the server, such as 'shop'.")
+        }
+        if shared.tls != Shared.TLS(), !url.hasPrefix("rediss"), !url.hasPrefix("valkeys") {
+            report("shared.tls", "It has no effect: 'shared.url' does not begin with 'rediss'.")
+        }
+        if (shared.tls.certificate == nil) != (shared.tls.key == nil) {
+            report("shared.tls", "'certificate' and 'key' belong together. Name both, or none.")
+        }
+        return findings
+    }
+
+    /// The secrets of `shared`, read now.
+    ///
+    /// - Parameter environment: the variables by name.
+    /// - Throws: ``ConfigurationError``: a variable or a file is missing, or the secret is too
+    ///   short. No message holds a secret.
+    package func sharedSecrets(
+        environment: [String: String]
+    ) throws -> (password: String?, secret: String, previous: String?) {
+        func value(_ setting: String, _ secret: Shared.Secret?) throws -> String? {
+            guard let secret else { return nil }
+            let folder = file.flatMap { file in file.lastIndex(of: "/").map { String(file[..<$0]) } }
+            do throws(Refusal) {
+                let sources = FieldSources(environment: environment, folder: folder)
+                switch secret {
+                case .environment(let name): return try sources.value(of: .environment(name))
+                case .file(let path): return try sources.value(of: .file(path))
+                }
+            } catch {
+                throw ConfigurationError([
+                    .init(file: file, line: lines[setting], setting: setting, message: error.message)
+                ])
+            }
+        }
+        let secret = try value("shared.secret", shared.secret) ?? ""
+        let previous = try value("shared.previous-secret", shared.previousSecret)
+        for (setting, secret) in [("shared.secret", secret), ("shared.previous-secret", previous ?? secret)] {
+            guard secret.utf8.count >= Self.shortestSharedSecret else {
+                throw ConfigurationError([
+                    .init(
+                        file: file,
+                        line: lines[setting],
+                        setting: setting,
+                        message: "The secret has \(secret.utf8.count) bytes. "
+                            + "It needs at least \(Self.shortestSharedSecret), such as 'openssl rand -hex 32' makes."
+                    )
+                ])
+            }
+        }
+        return (try value("shared.password", shared.password), secret, previous)
+    }
+
+    /// The shortest secret of a fleet, in bytes.
+    static let shortestSharedSecret = 32
+
+    /// The files of `shared.tls`, with the paths at which they can be read.
+    package var sharedTLS: Shared.TLS {
+        var tls = shared.tls
+        tls.roots = tls.roots.map(besideFile)
+        tls.certificate = tls.certificate.map(besideFile)
+        tls.key = tls.key.map(besideFile)
+        return tls
+    }
+}

@@ -1,0 +1,162 @@
+/// The settings of what the nodes of a fleet share.
+extension TopSetting {
+    static let shared = [
+        TopSetting(
+            "shared.url",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.shared.url = value.isOff ? nil : try address(value)
+            },
+            written: { $0.shared.url }
+        ),
+        TopSetting(
+            "shared.password",
+            read: { (value, configuration) throws(Refusal) in configuration.shared.password = try secret(value) },
+            written: { $0.shared.password.map(written) }
+        ),
+        TopSetting(
+            "shared.tls",
+            read: { (value, configuration) throws(Refusal) in configuration.shared.tls = try tls(value) },
+            written: { written($0.shared.tls) }
+        ),
+        TopSetting(
+            "shared.namespace",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.shared.namespace = try name(value, "-._")
+            },
+            written: { $0.shared.namespace }
+        ),
+        TopSetting(
+            "shared.node",
+            read: { (value, configuration) throws(Refusal) in configuration.shared.node = try name(value, "-._:") },
+            written: { $0.shared.node }
+        ),
+        TopSetting(
+            "shared.secret",
+            read: { (value, configuration) throws(Refusal) in configuration.shared.secret = try secret(value) },
+            written: { $0.shared.secret.map(written) }
+        ),
+        TopSetting(
+            "shared.previous-secret",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.shared.previousSecret = try secret(value)
+            },
+            written: { $0.shared.previousSecret.map(written) }
+        ),
+        TopSetting(
+            "shared.share",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.shared.share = try value.word(
+                    Configuration.Shared.Share.allCases.map { ($0.rawValue, $0) }
+                )
+            },
+            written: { $0.shared.url == nil ? nil : $0.shared.share.rawValue }
+        ),
+        duration("shared.timeout", \.shared.timeout),
+        TopSetting(
+            "shared.quorum",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.shared.quorum = try value.integer(0...16)
+            },
+            written: { "\($0.shared.quorum)" }
+        ),
+        TopSetting(
+            "shared.retention",
+            read: { (value, configuration) throws(Refusal) in
+                for entry in try value.entries("'time' and 'entries'") {
+                    switch entry.key {
+                    case "time":
+                        let time = try Readers.duration(entry.value)
+                        guard time >= .seconds(60) else {
+                            throw Refusal("\(entry.value.shown) is too short. The least is 1m.", line: entry.line)
+                        }
+                        configuration.shared.retentionTime = time
+                    case "entries":
+                        configuration.shared.retentionEntries = try entry.value.integer(1000...100_000_000)
+                    default: throw Readers.unknown(entry, of: ["time", "entries"])
+                    }
+                }
+            },
+            written: {
+                "{time: \(Quantity.written($0.shared.retentionTime)), entries: \($0.shared.retentionEntries)}"
+            }
+        ),
+    ]
+
+    private static let schemes = [
+        "redis://", "rediss://", "valkey://", "valkeys://", "redis+sentinel://", "rediss+sentinel://",
+        "valkey+sentinel://", "valkeys+sentinel://",
+    ]
+
+    private static func address(_ value: FileValue) throws(Refusal) -> String {
+        let text = try value.text("an address such as 'redis://cache.internal:6379', or 'off'")
+        // The rest may be a password, and is not repeated.
+        guard schemes.contains(where: { text.lowercased().hasPrefix($0) }) else {
+            throw Refusal(
+                "It does not begin with 'redis://', 'rediss://', 'redis+sentinel://' or 'rediss+sentinel://'. "
+                    + "Write an address such as 'redis://cache.internal:6379'."
+            )
+        }
+        let authority = text.split(separator: "@", omittingEmptySubsequences: false)
+        guard authority.count < 2 || !authority[0].drop(while: { $0 != "/" }).contains(":") else {
+            throw Refusal(
+                "It holds a password, which must not stand in this file. Name it by 'shared.password: {file: PATH}' or '{env: NAME}'."
+            )
+        }
+        return text
+    }
+
+    private static func secret(_ value: FileValue) throws(Refusal) -> Configuration.Shared.Secret {
+        switch value {
+        case .mapping(let sources, _) where sources.count == 1 && sources[0].key == "env":
+            return .environment(try sources[0].value.text("the name of a variable"))
+        case .mapping(let sources, _) where sources.count == 1 && sources[0].key == "file":
+            return .file(try sources[0].value.text("the path of a file"))
+        default:
+            // The value may be the secret.
+            throw Refusal("A secret must not stand in this file. Write '{env: NAME}' or '{file: PATH}'.")
+        }
+    }
+
+    private static func written(_ secret: Configuration.Shared.Secret) -> String {
+        switch secret {
+        case .environment(let name): "(from the environment: \(name))"
+        case .file(let path): "(from the file: \(path))"
+        }
+    }
+
+    private static func tls(_ value: FileValue) throws(Refusal) -> Configuration.Shared.TLS {
+        var tls = Configuration.Shared.TLS()
+        for entry in try value.entries("'ca', 'certificate', 'key' and 'server-name'") {
+            switch entry.key {
+            case "ca": tls.roots = try entry.value.text("the path of a PEM file")
+            case "certificate": tls.certificate = try entry.value.text("the path of a PEM file")
+            case "key": tls.key = try entry.value.text("the path of a PEM file")
+            case "server-name": tls.serverName = try entry.value.text("a host")
+            default: throw Readers.unknown(entry, of: ["ca", "certificate", "key", "server-name"])
+            }
+        }
+        return tls
+    }
+
+    private static func written(_ tls: Configuration.Shared.TLS) -> String? {
+        let parts = [
+            ("ca", tls.roots), ("certificate", tls.certificate), ("key", tls.key), ("server-name", tls.serverName),
+        ].compactMap { name, value in value.map { "\(name): \($0)" } }
+        return parts.isEmpty ? nil : "{\(parts.joined(separator: ", "))}"
+    }
+
+    private static func name(_ value: FileValue, _ others: String) throws(Refusal) -> String {
+        let name = try value.text("a name")
+        let isPlain = name.utf8.allSatisfy { byte in
+            (byte < 0x80 && Character(UnicodeScalar(byte)).isLetter) || (0x30...0x39).contains(byte)
+                || others.utf8.contains(byte)
+        }
+        guard isPlain, (1...64).contains(name.utf8.count) else {
+            throw Refusal(
+                "\(value.shown) is no name: it has 1 to 64 letters, digits and '\(others)'.",
+                line: value.line
+            )
+        }
+        return name
+    }
+}

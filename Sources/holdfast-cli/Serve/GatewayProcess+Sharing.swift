@@ -1,0 +1,76 @@
+import Foundation
+import HTTPCache
+import Holdfast
+import HoldfastMetrics
+import Logging
+import NIOCore
+import OfflineStore
+import SharedTier
+
+extension GatewayProcess {
+    /// The gateway's membership in a fleet; `nil` if nothing is shared.
+    static func makeMember(
+        _ settings: ServeSettings,
+        _ store: CacheManager,
+        _ metrics: MetricsRegistry,
+        on group: any EventLoopGroup,
+        _ logger: Logger
+    ) throws -> FleetMember? {
+        let member = try FleetMember(
+            settings.file,
+            store: store,
+            environment: ProcessInfo.processInfo.environment,
+            version: HoldfastCommand.version,
+            on: group,
+            logger: logger
+        )
+        if let member { metrics.add(SharingMetrics(status: member.status)) }
+        return member
+    }
+
+    /// The state that health reports show.
+    static func condition(of member: FleetMember?) -> (@Sendable () -> SharedCondition)? {
+        guard let status = member?.status else { return nil }
+        return { status.condition }
+    }
+}
+
+/// The metrics of what a fleet shares.
+private struct SharingMetrics: MetricsCollector {
+    let status: SharingStatus
+
+    func families() async -> [MetricFamily] {
+        let counts = status.counts
+        func counter(_ name: String, _ help: String, _ count: Int) -> MetricFamily {
+            let description = MetricDescription("holdfast_shared_\(name)_total", .counter, help)
+            return MetricFamily(description, [MetricSeries(.integer(Int64(clamping: count)))])
+        }
+        func gauge(_ name: String, _ help: String, _ value: Double) -> MetricFamily {
+            let description = MetricDescription("holdfast_shared_\(name)", .gauge, help)
+            return MetricFamily(description, [MetricSeries(.number(value))])
+        }
+        return [
+            gauge(
+                "state",
+                "The state towards the shared log: 1 connecting, 2 reading what it missed, 3 following, 4 cut off.",
+                Double(status.state.rawValue)
+            ),
+            gauge(
+                "contact_age_seconds",
+                "The time since the shared log last answered; -1 if it never did.",
+                status.contactAge.map { $0 / .seconds(1) } ?? -1
+            ),
+            gauge("outbox", "Purges of this node that the shared log has not got yet.", Double(status.waiting)),
+            counter("applied", "Purges of other nodes that were put in force.", counts.applied),
+            counter("published", "Purges that were written to the shared log.", counts.published),
+            counter("gaps", "Times at which purges of other nodes may have been missed.", counts.gaps),
+            counter("epochs", "Epochs of the shared log that began.", counts.epochs),
+            counter(
+                "unreadable",
+                "Entries of the shared log that are none of this fleet, or are damaged.",
+                counts.unreadable
+            ),
+            counter("failures", "Times at which the shared log could not be used.", counts.failures),
+        ]
+    }
+}

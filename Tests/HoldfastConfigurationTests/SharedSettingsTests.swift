@@ -1,0 +1,67 @@
+import Testing
+
+@testable import HoldfastConfiguration
+
+@Suite("Settings of what a fleet shares") struct SharedSettingsTests {
+    private static let secret = String(repeating: "s", count: 32)
+
+    private static func configuration(_ shared: String) throws -> Configuration {
+        try Configuration(yaml: "version: 1\nshared: \(shared)")
+    }
+
+    @Test func everySettingIsReadAndShown() throws {
+        let text = """
+            {url: "rediss://user@cache.internal:6380", namespace: shop-1, node: "gw:1", secret: {env: FLEET}, \
+            previous-secret: {file: old}, password: {file: /run/p}, tls: {ca: ca.pem, certificate: c.pem, key: /k.pem, \
+            server-name: cache}, share: invalidations, timeout: 20 ms, quorum: 2, retention: {time: 2 h, entries: 5000}}
+            """
+        var configuration = try Self.configuration(text)
+        let shared = configuration.shared
+        #expect(
+            shared.url == "rediss://user@cache.internal:6380" && shared.namespace == "shop-1" && shared.node == "gw:1"
+        )
+        #expect(shared.secret == .environment("FLEET") && shared.previousSecret == .file("old"))
+        #expect(shared.password == .file("/run/p") && shared.timeout == .milliseconds(20) && shared.quorum == 2)
+        #expect(shared.retentionTime == .seconds(7200) && shared.retentionEntries == 5000)
+        configuration.file = "/etc/holdfast/holdfast.yaml"
+        #expect(configuration.sharedTLS.roots == "/etc/holdfast/ca.pem" && configuration.sharedTLS.key == "/k.pem")
+        let shown = Dictionary(uniqueKeysWithValues: configuration.effective.settings.map { ($0.name, $0.value) })
+        #expect(shown["shared.secret"] == "(from the environment: FLEET)")
+        #expect(shown["shared.retention"] == "{time: 2 h, entries: 5000}")
+    }
+
+    @Test(arguments: [
+        ("{namespace: shop}", "It has no effect without 'shared.url'"),
+        ("{url: \"redis://a\", namespace: shop}", "'shared.secret' is missing"),
+        ("{url: \"redis://a\", secret: {env: A}}", "'shared.namespace' is missing"),
+        ("{url: \"http://a\", namespace: s, secret: {env: A}}", "does not begin with 'redis://'"),
+        ("{url: \"redis://u:hidden@a\", namespace: s, secret: {env: A}}", "'shared.password: {file: PATH}'"),
+        ("{url: \"redis://a\", namespace: s, secret: hidden}", "A secret must not stand in this file"),
+        ("{url: \"redis://a\", namespace: \"a b\", secret: {env: A}}", "is no name"),
+        ("{url: \"redis://a\", namespace: s, secret: {env: A}, tls: {ca: x}}", "does not begin with 'rediss'"),
+        ("{url: \"rediss://a\", namespace: s, secret: {env: A}, tls: {key: x}}", "belong together"),
+        ("{url: \"redis://a\", namespace: s, secret: {env: A}, share: responses}", "invalidations"),
+    ])
+    func faultsAreReportedWithoutSecrets(_ text: String, _ message: String) {
+        let error = #expect(throws: ConfigurationError.self) { try Self.configuration(text) }
+        let words = error?.description ?? ""
+        #expect(words.contains(message) && !words.contains("hidden"))
+    }
+
+    @Test(
+        arguments: [
+            (["A": secret], nil), ([:], "no variable 'A'"), (["A": "short-secret"], "has 12 bytes"),
+        ] as [([String: String], String?)]
+    )
+    func secretsAreReadWhenTheyAreNeeded(_ environment: [String: String], _ fault: String?) throws {
+        let configuration = try Self.configuration("{url: \"redis://a\", namespace: s, secret: {env: A}}")
+        guard let fault else {
+            #expect(try configuration.sharedSecrets(environment: environment).secret == Self.secret)
+            return
+        }
+        let error = #expect(throws: ConfigurationError.self) {
+            _ = try configuration.sharedSecrets(environment: environment)
+        }
+        #expect(error?.description.contains(fault) == true && error?.description.contains("short-secret") == false)
+    }
+}
