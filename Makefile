@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-traces test-switches h2-cases simulate crash soak restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-traces test-switches h2-cases simulate crash soak fleet restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -82,6 +82,9 @@ crash: ## Kill the store's process, fail its disk, cut its power: ROUNDS rounds 
 
 soak: ## Load the built gateway for SECONDS (600), with faults; an oracle judges every response
 	@scripts/soak $(or $(SECONDS),600) $(or $(SEED),1)
+
+fleet: ## Check the history of gateways that share purges, under faults, for SECONDS (600)
+	@scripts/fleet $(or $(SECONDS),600) $(or $(SEED),1)
 
 restarts: ## Restart the built gateway under load: 0 of REQUESTS (10000) may be refused
 	@scripts/restarts $(or $(REQUESTS),10000)

@@ -1,0 +1,120 @@
+"""What goes wrong: with the servers of the log, and with the nodes and their ways to it."""
+
+import asyncio
+import signal
+
+from relay import moody
+
+# The ways in which a command to a stopped or ended server may fail.
+UNREACHABLE = (OSError, EOFError, TimeoutError)
+
+
+class EngineFaults:
+    """Faults of the servers, one after the other."""
+
+    def __init__(self, randomness, world):
+        self.randomness, self.world, self.engines = randomness, world, world.engines
+        self.kinds = {
+            self.flush: 3, self.stop: 2, self.restart_empty: 2, self.fail_over: 4,
+            self.back_up: 1, self.restore: 1, self.stall_replication: 1,
+        }
+
+    async def flush(self):
+        await self.engines.primary.command("FLUSHALL")
+
+    async def stop(self):
+        self.engines.primary.send(signal.SIGSTOP)
+        await asyncio.sleep(self.randomness.uniform(0.05, 3))
+        self.engines.primary.send(signal.SIGCONT)
+
+    async def restart_empty(self):
+        await self.engines.primary.kill()
+        await asyncio.sleep(self.randomness.choice([0, self.randomness.uniform(0.1, 2)]))
+        await self.engines.primary.start()
+
+    async def back_up(self):
+        await self.engines.primary.back_up()
+
+    async def restore(self):
+        await self.engines.primary.kill()
+        await self.engines.primary.start(from_backup=True)
+
+    async def stall_replication(self):
+        async with moody(self.engines.link, "stall"):
+            await asyncio.sleep(self.randomness.uniform(0.1, 2))
+
+    async def fail_over(self):
+        """The replica takes over, mostly without the last writes. The old primary goes on for some."""
+        if not await self.engines.is_in_step():
+            return False
+        old = self.engines.primary
+        if self.randomness.random() < 0.6:
+            self.engines.link.set_mood("stall")
+            await asyncio.sleep(self.randomness.uniform(0.1, 1))
+        if is_stopped := self.randomness.random() < 0.4:
+            old.send(signal.SIGSTOP)
+            await asyncio.sleep(self.randomness.uniform(0, 1))
+        try:
+            await self.engines.swap()
+            relays = [gateway.relay for gateway in self.world.gateways]
+            for relay in self.randomness.sample(relays, self.randomness.randint(1, len(relays))):
+                relay.lead_to(self.engines.primary.port)
+            await asyncio.sleep(self.randomness.choice([0, self.randomness.uniform(0.1, 3)]))
+        finally:
+            if is_stopped:
+                old.send(signal.SIGCONT)
+            self.engines.link.set_mood("pass")
+        # It is still one for those who were not told.
+        await asyncio.sleep(self.randomness.choice([0, self.randomness.uniform(0.1, 1)]))
+        await self.engines.follow()
+        self.world.lead_to_primary()
+        return True
+
+
+class NodeFaults:
+    """Faults of one node at a time."""
+
+    def __init__(self, randomness, world):
+        self.randomness, self.world = randomness, world
+        self.kinds = {self.kill: 4, self.stop: 2} | {self.relayed(mood): 2 for mood in ("refuse", "stall", "half", "slow", "garbage")}
+
+    def gateway(self):
+        return self.randomness.choice(self.world.gateways)
+
+    async def kill(self):
+        gateway = self.gateway()
+        await gateway.kill()
+        await asyncio.sleep(self.randomness.choice([0, self.randomness.uniform(0, 3)]))
+        await self.world.start(gateway)
+
+    async def stop(self):
+        gateway = self.gateway()
+        gateway.send(signal.SIGSTOP)
+        await asyncio.sleep(self.randomness.uniform(0.1, 3))
+        gateway.send(signal.SIGCONT)
+
+    def relayed(self, mood):
+        async def fault():
+            async with moody(self.gateway().relay, mood):
+                await asyncio.sleep(self.randomness.uniform(0.1, 4))
+
+        fault.__name__ = f"relay_{mood}"
+        return fault
+
+
+async def go_wrong(faults, history, ends):
+    """One fault after the other, until it has to end. The last one ends before."""
+    kinds, weights = zip(*faults.kinds.items())
+    while not ends.is_set():
+        await asyncio.sleep(faults.randomness.uniform(0, 1.2))
+        if ends.is_set():
+            return
+        kind = faults.randomness.choices(kinds, weights)[0]
+        name = kind.__name__.replace("_", " ")
+        history.note_fault(f"-- {name} begins")
+        try:
+            if await kind() is not False:
+                history.counts[f"fault {name}"] += 1
+        except UNREACHABLE as error:
+            history.note_fault(f"-- {name}: {error!r}")
+        history.note_fault(f"-- {name} ends")

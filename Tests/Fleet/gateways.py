@@ -1,0 +1,100 @@
+"""Gateways of the fleet: processes that are killed, stopped and started again on their stores."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+
+from wire import FAILURES, once
+
+START = 60
+
+CONFIGURATION = """
+version: 1
+listen: 127.0.0.1:0
+threads: 1
+store: {{path: store}}
+log: {{access: "off"}}
+shared:
+  url: "redis://127.0.0.1:{port}"
+  namespace: fleet
+  node: {name}
+  secret: {{env: FLEET_SECRET}}
+routes: [{{name: all, origin: "{origin}", tags-from: [Cache-Tag]}}]
+"""
+
+
+class Ended(Exception):
+    """A gateway does not start, or has ended by itself."""
+
+
+class Gateway:
+    def __init__(self, program, folder, name, origin, relay):
+        self.program, self.name, self.relay, self.origin = program, name, relay, origin
+        self.folder = os.path.join(folder, name)
+        os.mkdir(self.folder)
+        self.file, self.log = os.path.join(self.folder, "holdfast.yaml"), os.path.join(self.folder, "log")
+        with open(self.file, "w") as file:
+            file.write(CONFIGURATION.format(port=relay.port, name=name, origin=origin))
+        self.socket = os.path.join(self.folder, "store", "control.sock")
+        self.process, self.port = None, 0
+        # Whether it serves. It may be stopped for a moment all the same.
+        self.up = asyncio.Event()
+
+    @property
+    def place(self):
+        return ("127.0.0.1", self.port)
+
+    async def start(self, environment):
+        with open(self.log, "ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                *[self.program, "serve", "--config", self.file], env=environment,
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=log,
+            )
+        try:
+            async with asyncio.timeout(START):
+                line = (await self.process.stdout.readline()).decode()
+        except TimeoutError:
+            line = f"it says nothing for {START} s"
+        found = re.search(r"listening on http://127\.0\.0\.1:(\d+)", line)
+        if not found:
+            raise Ended(f"gateway {self.name} does not start: {line}\n{self.last_lines()}")
+        self.port = int(found[1])
+        self.up.set()
+
+    def last_lines(self):
+        with open(self.log, errors="replace") as log:
+            return "".join(log.readlines()[-10:])
+
+    async def kill(self):
+        self.up.clear()
+        if self.process is not None and self.process.returncode is None:
+            self.process.kill()
+            await self.process.wait()
+
+    def send(self, number):
+        if self.process.returncode is None:
+            self.process.send_signal(number)
+
+    @property
+    def has_ended(self):
+        """Whether it has ended by itself."""
+        return self.up.is_set() and self.process.returncode is not None
+
+    async def purge(self, select, action):
+        """Whether it was acknowledged, and the response."""
+        content = json.dumps({"select": select, "action": action}).encode()
+        response = await once(self.socket, "POST", "/v1/purges", ["Content-Type: application/json"], content)
+        return response.status == 200, response
+
+    async def shared(self):
+        """The metrics of what is shared, by their names behind 'holdfast_shared_'."""
+        response = await once(self.socket, "GET", "/metrics")
+        return {name: float(value) for name, value in re.findall(r"^holdfast_shared_(\w+) (\S+)$", response.body.decode(), re.M)}
+
+    async def state(self):
+        try:
+            return await self.shared()
+        except FAILURES:
+            return {}

@@ -1,0 +1,171 @@
+"""The fleet: gateways, each with a relay in front of Redis, and an origin."""
+
+import asyncio
+import os
+import random
+import time
+
+import load
+from engines import Engines
+from faults import EngineFaults, NodeFaults, go_wrong
+from gateways import Gateway, Ended
+from history import History
+from origin import KEYS, Origin
+from relay import Relay
+
+NODES = ["a", "b", "c"]
+CLIENTS = 3
+# Until the fleet has come to rest, in seconds.
+REST = 60
+
+
+def marker(node):
+    """A key that is purged only to see that a purge arrives."""
+    return f"/marker/{node}"
+
+
+class World:
+    def __init__(self, bin_, folder, seed):
+        self.bin, self.folder, self.seed = bin_, folder, seed
+        self.origin = Origin(self.randomness("origin"), [*KEYS, *map(marker, NODES)])
+        self.engines = Engines("redis-server", folder, self.randomness("link"))
+        self.history = History(self.origin, NODES)
+        self.gateways = []
+        self.environment = {**os.environ, "FLEET_SECRET": self.randomness("secret").randbytes(32).hex()}
+        # The longest time to come to rest.
+        self.rest = 0
+
+    def randomness(self, name):
+        return random.Random(f"{self.seed} {name}")
+
+    async def start_all(self):
+        await self.origin.start()
+        await self.engines.start()
+        for name in NODES:
+            relay = await Relay(self.randomness(f"relay {name}"), self.engines.primary.port).start()
+            self.gateways.append(Gateway(os.path.join(self.bin, "holdfast"), self.folder, name, self.origin.url, relay))
+        await asyncio.gather(*map(self.start, self.gateways))
+
+    async def start(self, gateway):
+        await gateway.start(self.environment)
+
+    async def end(self):
+        for gateway in self.gateways:
+            await gateway.kill()
+            await gateway.relay.stop()
+        await self.engines.kill()
+
+    def lead_to_primary(self):
+        for gateway in self.gateways:
+            gateway.relay.lead_to(self.engines.primary.port)
+
+    # MARK: Under faults
+
+    async def suffer(self, seconds, name):
+        """Reads, purges and faults for a while. All faults have ended when it returns."""
+        ends = asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            clients = [
+                group.create_task(load.client(self.randomness(f"client {name} {number} {gateway.name}"), self.history, gateway))
+                for gateway in self.gateways
+                for number in range(CLIENTS)
+            ]
+            others = [
+                group.create_task(load.operator(self.randomness(f"operator {name} {gateway.name}"), self.history, gateway, ends))
+                for gateway in self.gateways
+            ]
+            for faults in (EngineFaults, NodeFaults):
+                chosen = faults(self.randomness(f"{faults.__name__} {name}"), self)
+                others.append(group.create_task(go_wrong(chosen, self.history, ends)))
+            deadline = time.monotonic() + seconds
+            while time.monotonic() < deadline and not self.history.has_ended:
+                await asyncio.sleep(0.1)
+                self.look_for_ends()
+            ends.set()
+            await asyncio.gather(*others)
+            for client in clients:
+                client.cancel()
+
+    def look_for_ends(self):
+        for gateway in self.gateways:
+            if gateway.has_ended:
+                raise Ended(f"gateway {gateway.name} has ended by itself: {gateway.process.returncode}\n{gateway.last_lines()}")
+
+    # MARK: At rest
+
+    async def come_to_rest(self):
+        """Waits until every node has everything, and judges every key at every node then."""
+        start = time.monotonic()
+        self.history.note_fault("-- all faults have ended")
+        self.lead_to_primary()
+        for gateway in self.gateways:
+            await self.wait(f"{gateway.name} follows the log", lambda gateway=gateway: self.follows(gateway, start))
+        for gateway in self.gateways:
+            key = marker(gateway.name)
+            select = {"urls": [self.origin.url + key]}
+            if not await load.purge(self.history, gateway, key, select, [key]):
+                self.history.violate(key, f"{gateway.name} refuses a purge at rest")
+                return
+        for gateway in self.gateways:
+            for key in map(marker, NODES):
+                await self.wait(f"{gateway.name} has the purge of {key}", lambda gateway=gateway, key=key: self.has(gateway, key))
+            await self.wait(f"{gateway.name} has published everything", lambda gateway=gateway: self.follows(gateway, start))
+        self.rest = max(self.rest, time.monotonic() - start)
+        self.history.counts["times at rest"] += 1
+        self.history.note_fault("-- the fleet has come to rest")
+        self.history.come_to_rest(NODES)
+        await self.read_all()
+
+    async def follows(self, gateway, since):
+        now = time.monotonic()
+        shared = await gateway.state()
+        has_contact = 0 <= shared.get("contact_age_seconds", -1) < now - since
+        return (has_contact and shared["state"] == 3 and shared["outbox"] == 0), shared
+
+    async def has(self, gateway, key):
+        response = await load.read(self.history, gateway, key)
+        version = response and response.body.split()[1].decode()
+        return version == str(self.history.purged[key]), version
+
+    async def wait(self, words, is_so):
+        deadline = time.monotonic() + REST
+        while True:
+            found, seen = await is_so()
+            if found or self.history.has_ended:
+                return
+            if time.monotonic() > deadline:
+                self.history.violate(None, f"I5: after {REST} s it is not so that {words}: {seen}")
+                return
+            self.look_for_ends()
+            await asyncio.sleep(0.02)
+
+    async def read_all(self, gateways=None):
+        for key in KEYS:
+            for gateway in gateways or self.gateways:
+                response = await load.read(self.history, gateway, key)
+                if response is None:
+                    self.history.violate(key, f"{gateway.name} does not respond to {key}")
+
+    # MARK: Offline
+
+    async def go_offline(self):
+        """Everything is stored everywhere. Then the log fails in every way, and goes, with the origin."""
+        await self.read_all()
+        for gateway in self.gateways:
+            await load.purge(self.history, gateway, load.ALL, {"all": True}, list(self.origin.versions))
+        faults = EngineFaults(self.randomness("the end"), self)
+        for fault in (faults.flush, faults.back_up, faults.fail_over, faults.restart_empty, faults.restore):
+            self.history.note_fault(f"-- {fault.__name__} at the end")
+            await fault()
+        garbage = NodeFaults(self.randomness("garbage at the end"), self)
+        await garbage.relayed("garbage")()
+        await self.engines.kill()
+        await self.origin.stop()
+        self.history.note_fault("-- Redis and the origin have ended")
+        await self.read_all()
+        # A start needs neither.
+        last = self.gateways[-1]
+        await last.kill()
+        await self.start(last)
+        await self.read_all([last])
+        self.history.counts["responses offline"] = len(KEYS) * (len(self.gateways) + 1)
