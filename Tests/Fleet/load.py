@@ -45,7 +45,7 @@ async def client(randomness, history, gateway):
 def selection(randomness, origin):
     """What to purge: in words, as the control plane's 'select', and the keys that it covers."""
     key = randomness.choice(KEYS)
-    match randomness.choices(["url", "urls", "tag", "prefix", ALL], [45, 10, 25, 17, 3])[0]:
+    match randomness.choices(["url", "urls", "tag", "prefix", ALL], [62, 12, 13, 12, 1])[0]:
         case "url":
             return key, {"urls": [origin.url + key]}, [key]
         case "urls":
@@ -73,9 +73,10 @@ async def purge(history, gateway, words, select, keys, action="expire"):
 
 
 async def operator(randomness, history, gateway, ends):
-    """Purges until it has to end, or the gateway is gone for good."""
+    """Purges until it has to end. Where purges are few, a later one does not hide that one was lost."""
+    longest = randomness.choice([0.2, 0.5, 1.5])
     while not ends.is_set():
-        await asyncio.sleep(randomness.uniform(0.02, 0.5))
+        await asyncio.sleep(randomness.uniform(0.02, longest))
         if gateway.up.is_set() and not ends.is_set():
             words, select, keys = selection(randomness, history.origin)
             await purge(history, gateway, words, select, keys, "remove" if randomness.random() < 0.25 else "expire")

@@ -5,7 +5,7 @@ import contextlib
 
 from wire import FAILURES, head
 
-GROUPS, MEMBERS, TAGS = 5, 6, 4
+GROUPS, MEMBERS, TAGS = 8, 10, 8
 KEYS = [f"/g{group}/k{member}" for group in range(GROUPS) for member in range(MEMBERS)]
 
 

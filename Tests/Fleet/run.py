@@ -19,8 +19,8 @@ import time
 from gateways import Ended
 from world import World
 
-# The longest time under faults between two rests.
-STRETCH = 12
+# The shortest and the longest time under faults between two rests, in seconds.
+STRETCH = 3, 10
 
 
 async def run(options, folder):
@@ -30,9 +30,9 @@ async def run(options, folder):
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
     try:
         await world.start_all()
-        number, stretch = 0, min(STRETCH, options.seconds / 2)
-        while time.monotonic() - start < options.seconds - 1 and not world.history.has_ended:
-            await world.suffer(min(stretch, max(1, options.seconds - (time.monotonic() - start))), number)
+        number, lengths = 0, world.randomness("stretches")
+        while (left := options.seconds - (time.monotonic() - start)) > 1 and not world.history.has_ended:
+            await world.suffer(min(lengths.uniform(*STRETCH), left), number)
             await world.come_to_rest()
             number += 1
         if not world.history.has_ended:
