@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import signal
 
+import load
 from relay import moody
 
 # The ways in which a command to a stopped or ended server may fail.
@@ -100,8 +101,16 @@ class NodeFaults:
         return self.randomness.choice(self.world.gateways)
 
     async def kill(self):
+        """Right behind the acknowledgement of a purge, or before it."""
         gateway = self.gateway()
+        selection = load.selection(self.randomness, self.world.origin)
+        purge = asyncio.create_task(load.purge(self.world.history, gateway, *selection))
+        if self.randomness.random() < 0.6:
+            await purge
+        else:
+            await asyncio.sleep(self.randomness.uniform(0, 0.02))
         await gateway.kill()
+        await purge
         await asyncio.sleep(self.randomness.choice([0, self.randomness.uniform(0, 3)]))
         await self.world.start(gateway)
 

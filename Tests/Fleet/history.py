@@ -32,6 +32,8 @@ class Request:
 class History:
     def __init__(self, origin, nodes):
         self.origin, self.start = origin, time.monotonic()
+        # No purge removes from then on.
+        self.removes_until = self.start
         # The version, and why it is the least one.
         self.least = {(node, key): (1, "the beginning") for node in nodes for key in origin.versions}
         self.purged = dict.fromkeys(origin.versions, 1)

@@ -1,6 +1,7 @@
 """Clients that read, and operators who purge, each from a seed of its own."""
 
 import asyncio
+import time
 
 from origin import GROUPS, KEYS, TAGS, tag_of
 from wire import FAILURES, Connection
@@ -79,4 +80,5 @@ async def operator(randomness, history, gateway, ends):
         await asyncio.sleep(randomness.uniform(0.02, longest))
         if gateway.up.is_set() and not ends.is_set():
             words, select, keys = selection(randomness, history.origin)
-            await purge(history, gateway, words, select, keys, "remove" if randomness.random() < 0.25 else "expire")
+            removes = randomness.random() < 0.25 and time.monotonic() < history.removes_until
+            await purge(history, gateway, words, select, keys, "remove" if removes else "expire")

@@ -21,11 +21,15 @@ from world import World
 
 # The shortest and the longest time under faults between two rests, in seconds.
 STRETCH = 3, 10
+# For a minute a node that hears of a removal removes, also what is newer. At the end everything has
+# to be there, so there are no removals before: in short runs none at all.
+REMOVAL = 65
 
 
 async def run(options, folder):
     world = World(options.bin, folder, options.seed)
     start = time.monotonic()
+    world.history.removes_until = start + options.seconds - REMOVAL
     # Ended from outside, it ends its processes first.
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
     try:
@@ -68,6 +72,8 @@ def main():
     folder = os.path.realpath(tempfile.mkdtemp(prefix="holdfast-fleet."))
     try:
         status = asyncio.run(run(options, folder))
+    except asyncio.CancelledError:
+        status = 143
     finally:
         if options.keep:
             print(f"Stores and logs are in {folder}.")

@@ -1,0 +1,48 @@
+"""Measures a fleet that shares its purges: figures.py --bin FOLDER [--only NAME] [options].
+
+The figures are one row each: the figure, its limit, whether it is kept. Everything runs on this
+machine, Redis and the clients too.
+"""
+
+import argparse
+import asyncio
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+import absence
+import privacy
+import propagation
+import throughput
+
+PARTS = {"propagation": propagation, "absence": absence, "throughput": throughput, "privacy": privacy}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--only", default=".")
+    parser.add_argument("--purges", type=int, default=200)
+    parser.add_argument("--entries", type=int, default=100_000)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="holdfast-fleet."))
+    print("| Figure | Measured | Limit | |\n|---|---|---|---|", flush=True)
+    exceeded = []
+    try:
+        for name, part in PARTS.items():
+            if re.search(options.only, name):
+                for words, figure, limit, is_kept in asyncio.run(part.run(options, folder)):
+                    print(f"| {words} | {figure} | {limit} | {'' if is_kept else 'exceeded'} |", flush=True)
+                    exceeded += [] if is_kept else [words]
+    finally:
+        shutil.rmtree(folder)
+    if exceeded and options.check:
+        sys.exit(f"error: {len(exceeded)} limits are exceeded.")
+
+
+if __name__ == "__main__":
+    main()
