@@ -41,9 +41,10 @@ async def run(options, folder):
         gaps = (await away.shared())["gaps_total"]
         response = await fleet.get(away, keys[-1])
         is_validated = "fwd=stale" in response.fields["cache-status"]
+        words = f"start → it follows the log, with {gaps:.0f} gap, and validates what it has"
         return [
             (f"a week away, {options.entries} entries: start → first response", f"{serves:.2f} s", "≤ 1 s", serves <= 1),
-            (f"start → it follows the log, with {gaps:.0f} gap, and validates what it has", f"{follows:.2f} s", "a gap", gaps >= 1 and is_validated),
+            (words, f"{follows:.2f} s", "a gap", gaps >= 1 and is_validated),
         ]
 
 

@@ -95,7 +95,8 @@ class NodeFaults:
 
     def __init__(self, randomness, world):
         self.randomness, self.world = randomness, world
-        self.kinds = {self.kill: 4, self.stop: 2} | {self.relayed(mood): 2 for mood in ("refuse", "stall", "half", "slow", "garbage")}
+        moods = ("refuse", "stall", "half", "slow", "garbage")
+        self.kinds = {self.kill: 4, self.stop: 2} | {self.relayed(mood): 2 for mood in moods}
 
     def gateway(self):
         return self.randomness.choice(self.world.gateways)

@@ -98,7 +98,8 @@ class History:
         node, key = request.node, request.key
         status = response.fields.get("cache-status", "")
         words = response.body.split()
-        kind = "marked" if "detail=" in status else "hit" if "; hit" in status else "validated" if "fwd-status=304" in status else "fetched"
+        kinds = {"detail=": "marked", "; hit": "hit", "fwd-status=304": "validated", "": "fetched"}
+        kind = next(kind for mark, kind in kinds.items() if mark in status)
         self.counts[f"responses {kind}"] += 1
         version = int(words[1]) if len(words) == 2 and words[1].isdigit() else 0
         self.note(key, f"{node}: version {version}, requested at {self.clock(request.start)}: {response.status} {status}")

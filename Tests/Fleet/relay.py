@@ -4,7 +4,10 @@ import asyncio
 import contextlib
 
 # Valid beginnings of replies that are too large, too deep, or none.
-BOMBS = [b"*1000000000\r\n", b"$536870912\r\nabc", b"*1\r\n" * 5000, b":99999999999999999999999\r\n", b"%-5\r\n", b"$-7\r\n", b"~1\r\n" * 900]
+BOMBS = [
+    *[b"*1000000000\r\n", b"$536870912\r\nabc", b"*1\r\n" * 5000, b"~1\r\n" * 900],
+    *[b":99999999999999999999999\r\n", b"%-5\r\n", b"$-7\r\n"],
+]
 
 
 class Relay:

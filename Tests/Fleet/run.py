@@ -58,7 +58,8 @@ def report(world, seconds, options):
     print(f"  {world.origin.requests:7} requests at the origin, {world.origin.validations} of them validations")
     print(f"The longest rest took {world.rest:.1f} s to come. Seed {options.seed}, {seconds:.0f} s.")
     if history.violations:
-        print(f"error: {history.counts['violations']} violations. Again: scripts/fleet {options.seconds} {options.seed}", file=sys.stderr)
+        again = f"scripts/fleet {options.seconds} {options.seed}"
+        print(f"error: {history.counts['violations']} violations. Again: {again}", file=sys.stderr)
     return 1 if history.violations else 0
 
 

@@ -34,8 +34,10 @@ class Connection:
 
     async def exchange(self, method, target, fields, content):
         if self.writer is None:
-            opened = asyncio.open_unix_connection(self.place) if isinstance(self.place, str) else asyncio.open_connection(*self.place)
-            self.reader, self.writer = await opened
+            if isinstance(self.place, str):
+                self.reader, self.writer = await asyncio.open_unix_connection(self.place)
+            else:
+                self.reader, self.writer = await asyncio.open_connection(*self.place)
         lines = [f"{method} {target} HTTP/1.1", "Host: localhost", *fields]
         if content:
             lines.append(f"Content-Length: {len(content)}")
