@@ -159,6 +159,7 @@ class World:
             await fault()
         garbage = NodeFaults(self.randomness("garbage at the end"), self)
         await garbage.relayed("garbage")()
+        await self.miss_everything(self.gateways[0])
         await self.engines.kill()
         await self.origin.stop()
         self.history.note_fault("-- Redis and the origin have ended")
@@ -169,3 +170,15 @@ class World:
         await self.start(last)
         await self.read_all([last])
         self.history.counts["responses offline"] = len(KEYS) * (len(self.gateways) + 1)
+
+    async def miss_everything(self, gateway):
+        """The log is lost while a node is away, so that it has to doubt everything that it has."""
+        await gateway.kill()
+        await self.engines.primary.command("FLUSHALL")
+        await self.start(gateway)
+
+        async def doubts():
+            shared = await gateway.state()
+            return shared.get("gaps_total", 0) > 0 and shared["state"] == 3, shared
+
+        await self.wait(f"{gateway.name} follows the log, and doubts what it has", doubts)
