@@ -151,6 +151,26 @@ import Testing
         }
     }
 
+    /// Also in the epoch that it has left: it has to read what came while it was away.
+    @Test func aNodeThatIsBackFollowsOnlyWhenItHasRead() async throws {
+        let engine = engine()
+        let nodes = try (0..<2).map { try Node($0, engine) }
+        for node in nodes {
+            try await node.sharing.connect()
+            #expect(node.sharing.status.state == .resyncing)
+            try await node.sharing.read(wait: .zero)
+            #expect(node.sharing.status.state == .following)
+        }
+        await nodes[1].sharing.disconnect(because: SharedLogError.unreachable)
+        #expect(nodes[1].sharing.status.state == .cutOff)
+        try await nodes[0].purge(.all)
+        try await nodes[0].sharing.publish()
+        try await nodes[1].sharing.connect()
+        #expect(nodes[1].sharing.status.state == .resyncing && !nodes[1].sharing.status.condition.isFollowing)
+        try await nodes[1].sharing.read(wait: .zero)
+        #expect(nodes[1].sharing.status.state == .following)
+    }
+
     @Test func anotherFleetsEntriesCostACounter() async throws {
         let engine = engine()
         let (ours, other) = (try Node(0, engine), try Node(1, engine, secret: 8))

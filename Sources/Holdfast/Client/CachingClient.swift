@@ -4,7 +4,6 @@ import HTTPClientTransport
 import HTTPTypes
 public import HoldfastConfiguration
 public import Logging
-import NIOPosix
 public import OfflineStore
 import Synchronization
 
@@ -264,7 +263,6 @@ public final class CachingClient: Sendable {
                 store: store,
                 environment: ProcessInfo.processInfo.environment,
                 version: "",
-                on: MultiThreadedEventLoopGroup.singleton,
                 logger: logger
             )
         } catch {

@@ -1,6 +1,6 @@
 package import HoldfastConfiguration
 package import Logging
-package import NIOCore
+import NIOPosix
 package import OfflineStore
 import RedisTier
 package import SharedTier
@@ -33,7 +33,6 @@ package final class FleetMember: Sendable {
         store: CacheManager,
         environment: [String: String],
         version: String,
-        on group: any EventLoopGroup,
         logger: Logger
     ) throws {
         guard let parts = try Parts(file, environment: environment) else { return nil }
@@ -44,15 +43,26 @@ package final class FleetMember: Sendable {
         settings.tls = parts.tls
         let connector: RedisConnector
         do {
-            connector = try RedisConnector(parts.address, settings: settings, password: parts.password, on: group)
+            // Threads of its own: a connection that is being made when the program ends must find
+            // its loop alive.
+            connector = try RedisConnector(
+                parts.address,
+                settings: settings,
+                password: parts.password,
+                on: MultiThreadedEventLoopGroup.singleton
+            )
         } catch {
             throw Parts.refusal(file, "shared.url", error.message)
         }
+        // A node hears of purges within a second after its server has returned.
+        var policy = KeeperPolicy()
+        policy.longestPause = .milliseconds(500)
         // Attempts go on until one succeeds, and mostly fail for one reason.
         let last = Mutex<String?>(nil)
         log = RedisLog(
             connector,
             namespace: namespace,
+            policy: policy,
             clock: ContinuousClock(),
             random: { Double.random(in: 0..<1) },
             onFailure: { error in
@@ -90,7 +100,7 @@ package final class FleetMember: Sendable {
 
     /// Reads what a membership needs, and connects to nothing.
     ///
-    /// - Throws: as ``init(_:store:environment:version:on:logger:)``.
+    /// - Throws: as ``init(_:store:environment:version:logger:)``.
     package static func check(
         _ file: HoldfastConfiguration.Configuration,
         environment: [String: String]

@@ -2,8 +2,9 @@ import HTTPCache
 import Logging
 
 extension InvalidationSharing {
-    /// The waits between two attempts to use the engine, shortest and longest.
-    private static let waits = (first: Duration.milliseconds(50), longest: Duration.seconds(5))
+    /// The waits between two attempts to use the engine, shortest and longest. An attempt without
+    /// a connection sends nothing: the pauses between connections are the engine's.
+    private static let waits = (first: Duration.milliseconds(50), longest: Duration.milliseconds(250))
     /// How long a reading waits for the log's next entry, and the pause between two heartbeats.
     private static let beat = Duration.seconds(1)
     /// Epochs that begin one after the other before it counts as a failure.

@@ -110,7 +110,8 @@ package actor InvalidationSharing {
         let time = EngineTime(milliseconds: wall.now().milliseconds + offset)
         let epoch = try await begin(knowing: known, at: time)
         follower?.begin(epoch)
-        status.enter(follower?.isFollowing == true ? .following : .resyncing)
+        // Also in the same epoch: it has to read what it missed first.
+        status.enter(.resyncing)
     }
 
     private func begin(knowing known: UInt64, at time: EngineTime) async throws -> LogEpoch {
@@ -170,7 +171,8 @@ package actor InvalidationSharing {
                 )
             }
             failures = 0
-            if follower?.isFollowing == true, batch.entries.count < Self.batch { status.enter(.following) }
+            let isAtEnd = batch.entries.count < Self.batch
+            status.enter(follower?.isFollowing == true && isAtEnd ? .following : .resyncing)
             return batch.entries.count
         case .readAgain:
             status.enter(.resyncing)

@@ -3,7 +3,6 @@ import HTTPCache
 import Holdfast
 import HoldfastMetrics
 import Logging
-import NIOCore
 import OfflineStore
 import SharedTier
 
@@ -13,7 +12,6 @@ extension GatewayProcess {
         _ settings: ServeSettings,
         _ store: CacheManager,
         _ metrics: MetricsRegistry,
-        on group: any EventLoopGroup,
         _ logger: Logger
     ) throws -> FleetMember? {
         let member = try FleetMember(
@@ -21,7 +19,6 @@ extension GatewayProcess {
             store: store,
             environment: ProcessInfo.processInfo.environment,
             version: HoldfastCommand.version,
-            on: group,
             logger: logger
         )
         if let member { metrics.add(SharingMetrics(status: member.status)) }

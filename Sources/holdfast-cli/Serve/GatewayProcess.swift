@@ -103,7 +103,7 @@ struct GatewayProcess: Sendable {
             throw CommandFailure("The store's secret cannot be read. Look at the store with 'cache-dump stats'.")
         }
         metrics.add(ProcessMetrics(startTime: Double(SystemWallClock().now().milliseconds) / 1000))
-        let member = try makeMember(settings, store, metrics, on: group, logger)
+        let member = try makeMember(settings, store, metrics, logger)
         let (transport, tracer) = try makeTransport(settings, metrics, on: group, logger)
         let engine = makeEngine(settings, store, transport, metrics, logger)
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
