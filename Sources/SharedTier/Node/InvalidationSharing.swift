@@ -106,28 +106,17 @@ package actor InvalidationSharing {
         }
         status.setWaiting(try await log.unpublishedCount())
         try await measureTime()
-        let known = follower?.highestEpoch ?? 0
-        let time = EngineTime(milliseconds: wall.now().milliseconds + offset)
-        let epoch = try await begin(knowing: known, at: time)
+        // A copy, because other steps run while the engine is asked.
+        var random = generator
+        let epoch = try await engine.begin(
+            knowing: follower?.highestEpoch ?? 0,
+            using: &random,
+            within: settings.timeout
+        )
+        generator = random
         follower?.begin(epoch)
         // Also in the same epoch: it has to read what it missed first.
         status.enter(.resyncing)
-    }
-
-    private func begin(knowing known: UInt64, at time: EngineTime) async throws -> LogEpoch {
-        var higher: UInt64 = 0
-        // Another node may begin an epoch between two attempts, but not each time.
-        for _ in 0..<4 {
-            guard let offer = EpochOffer(above: known, exceeding: higher, at: time, using: &generator) else {
-                throw SharedLogError.malformed("an epoch that no other can exceed")
-            }
-            do throws(SharedLogError) {
-                return try await engine.begin(offer, within: settings.timeout)
-            } catch .lowEpoch(let present) {
-                higher = present
-            }
-        }
-        throw SharedLogError.lowEpoch(higher)
     }
 
     func measureTime() async throws {
