@@ -168,6 +168,13 @@ public final class FaultyResponseStore: ResponseStore {
         try await perform(.freshen) { try await base.freshen(response, with: draft, fence: fence) }
     }
 
+    /// See `ResponseStore`. It fails with ``Operation/invalidate``.
+    public func withdraw(_ response: StoredResponse) async throws -> Bool {
+        try await perform(.invalidate) {
+            try await base.withdraw(response)
+        }
+    }
+
     /// See `ResponseStore`.
     public func invalidate(
         _ scope: InvalidationScope,

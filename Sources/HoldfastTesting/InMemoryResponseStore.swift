@@ -95,6 +95,13 @@ public final class InMemoryResponseStore: ResponseStore {
     }
 
     /// See `ResponseStore`.
+    public func withdraw(_ response: StoredResponse) async throws -> Bool {
+        let wasThere = state.withLock { $0.withdraw(response) }
+        if wasThere { changes.publish(StoreChange(.invalidated, .key(response.key))) }
+        return wasThere
+    }
+
+    /// See `ResponseStore`.
     public func invalidate(
         _ scope: InvalidationScope,
         _ effect: InvalidationEffect,
@@ -197,6 +204,15 @@ extension InMemoryResponseStore.State {
             responses[key] = kept.isEmpty ? nil : kept
         }
         return InvalidationSequence(number)
+    }
+
+    fileprivate mutating func withdraw(_ response: StoredResponse) -> Bool {
+        let present = responses[response.key, default: []]
+        guard let gone = present.first(where: { $0.bodyID == response.bodyID }) else { return false }
+        forget(gone)
+        let kept = present.filter { $0.id != gone.id }
+        responses[response.key] = kept.isEmpty ? nil : kept
+        return true
     }
 
     /// Puts a response in the place of its variant and of its earlier version.

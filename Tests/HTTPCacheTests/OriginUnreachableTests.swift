@@ -255,6 +255,8 @@ private final class SlowStore: ResponseStore {
         try await base.freshen(response, with: draft, fence: fence)
     }
 
+    func withdraw(_ response: StoredResponse) async throws -> Bool { try await base.withdraw(response) }
+
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
         -> InvalidationSequence
     {

@@ -40,6 +40,8 @@ final class MutantStore: ResponseStore {
         case movesTimeOfStoring = "the time of storing stay"
         case reportsNoChange = "A watcher receives what was stored"
         case reportsTooEarly = "A change is reported after its commit"
+        case withdrawsReplacements = "unless another has taken its place"
+        case withdrawsAllVariants = "A withdrawn response is gone, and only it"
         case hangsOnInvalidation = "An invalidation that covers no stored response is not an error"
     }
 
@@ -165,6 +167,18 @@ final class MutantStore: ResponseStore {
         default: break
         }
         return try await base.freshen(response, with: draft, fence: fence)
+    }
+
+    func withdraw(_ response: StoredResponse) async throws -> Bool {
+        switch mutation {
+        case .withdrawsReplacements:
+            let present = try await base.lookup(response.key).first
+            return try await base.withdraw(present ?? response)
+        case .withdrawsAllVariants:
+            for variant in try await base.lookup(response.key) { try await base.withdraw(variant) }
+            return true
+        default: return try await base.withdraw(response)
+        }
     }
 
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws

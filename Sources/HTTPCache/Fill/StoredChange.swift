@@ -26,18 +26,13 @@ extension CacheEngine {
 
     /// Undoes it, unless another response has replaced it since.
     private func undo(_ change: StoredChange) async {
-        let isUndone = await recovering("undo") { [store, clock] in
+        let isUndone = await recovering("undo") { [store] in
             let response = change.response
+            // A 304 may have given it another head, and the body is wrong all the same.
+            guard let former = change.former else { return try await store.withdraw(response) }
             let found = try await store.lookup(response.key)
-            if let former = change.former {
-                guard let now = found.first(where: { $0.id == response.id }) else { return false }
-                _ = try await store.freshen(now, with: former, fence: store.invalidationSequence)
-            } else {
-                // By its body: a 304 may have given it another head, and the body is wrong all the
-                // same.
-                guard found.contains(where: { $0.bodyID == response.bodyID }) else { return false }
-                try await store.invalidate(.key(response.key), .remove, at: clock.now())
-            }
+            guard let now = found.first(where: { $0.id == response.id }) else { return false }
+            _ = try await store.freshen(now, with: former, fence: store.invalidationSequence)
             return true
         }
         if isUndone == true { logger.notice("Removed what was stored of a response with bytes behind it") }

@@ -77,6 +77,16 @@ public protocol ResponseStore: Sendable {
     func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
         -> StoredResponse?
 
+    /// Removes one response that should not have been stored, unless another has taken its place.
+    ///
+    /// That is no invalidation: other variants stay, fills under way are stored, and a store that
+    /// shares its invalidations tells no other node. The removal is durable when this returns.
+    ///
+    /// - Parameter response: known by its body, whatever its head is now.
+    /// - Returns: whether it was there.
+    @discardableResult
+    func withdraw(_ response: StoredResponse) async throws -> Bool
+
     /// Invalidates. The invalidation is durable when this returns, and no fill that began before it
     /// will be stored.
     ///

@@ -23,6 +23,16 @@ extension InvalidationLogContract {
             bench.findings.expect(waiting.allSatisfy { $0.issuedAt == InvalidationLogBench.now }, "another instant")
             bench.findings.equal(try await bench.log.unpublished(limit: 2).map(\.scope), Array(scopes.prefix(2)), "two")
         },
+        Rule("A response that is withdrawn here is no other node's concern.") { bench in
+            try await bench.join()
+            let key = try bench.stores.key("/wrong")
+            try await bench.put(key)
+            let before = bench.log.current
+            for response in try await bench.pair.store.lookup(key) { try await bench.pair.store.withdraw(response) }
+            bench.findings.equal(try await bench.mark(key), nil, "the response")
+            bench.findings.equal(try await bench.waiting().count, 0, "what waits")
+            bench.findings.equal(bench.log.current, before, "the number of the last invalidation")
+        },
         Rule("The reason for an invalidation by an unsafe method is kept.") { bench in
             try await bench.join()
             let key = try bench.stores.key("/changed")

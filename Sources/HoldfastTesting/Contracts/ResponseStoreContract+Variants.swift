@@ -24,6 +24,30 @@ extension ResponseStoreContract {
             try await bench.mustPut(bench.draft(key, fields: [.vary: "accept"]), bench.body("without"))
             bench.findings.equal(try await bench.texts(key), ["of ", "of a", "of b", "without"], "the bodies")
         },
+        Rule("A withdrawn response is gone, and only it: other variants and fills under way stay.") { bench in
+            let key = try bench.key("/x")
+            func draft(_ value: String) -> ResponseDraft {
+                bench.draft(key, fields: [.vary: "accept"], selecting: [.accept: value])
+            }
+            let fence = bench.sequence
+            try await bench.mustPut(draft("a"), bench.body("of a"))
+            let wrong = try await bench.mustPut(draft("b"), bench.body("of b"))
+            let renewal = bench.renewal(wrong, fields: [.vary: "accept", .eTag: "\"2\""])
+            _ = try await bench.store.freshen(wrong, with: renewal, fence: bench.sequence)
+            bench.findings.expect(try await bench.store.withdraw(wrong), "it was not found under its new head")
+            bench.findings.expect(try await !bench.store.withdraw(wrong), "it was withdrawn twice")
+            bench.findings.equal(try await bench.texts(key), ["of a"], "the bodies")
+            let writer = try await bench.begin(draft("c"), fence)
+            try await writer.append(bench.body("of c"))
+            bench.findings.expect(try await writer.finish() != nil, "a fill that began before is not stored")
+        },
+        Rule("A response is withdrawn unless another has taken its place.") { bench in
+            let key = try bench.key("/x")
+            let wrong = try await bench.mustPut(bench.draft(key), bench.body("wrong"))
+            try await bench.mustPut(bench.draft(key), bench.body("right"))
+            bench.findings.expect(try await !bench.store.withdraw(wrong), "its replacement was withdrawn")
+            bench.findings.equal(try await bench.texts(key), ["right"], "the bodies")
+        },
         Rule("Keys that differ in one part have nothing in common.") { bench in
             let long = "/" + String(repeating: "long/", count: 1500)
             let content = CacheKey.Content(

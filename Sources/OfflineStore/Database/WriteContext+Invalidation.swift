@@ -150,7 +150,8 @@ extension WriteContext {
         return number
     }
 
-    private func responses(_ sql: String, _ hash: Int64, where matches: ([UInt8]) -> Bool) throws -> [EntryPlace] {
+    /// The places of the responses that a query finds by a hash, and that match.
+    func responses(_ sql: String, _ hash: Int64, where matches: ([UInt8]) -> Bool) throws -> [EntryPlace] {
         let statement = try connection.prepare(sql)
         defer { statement.reset() }
         statement.bind(1, hash)

@@ -342,6 +342,27 @@ final class SQLiteResponseStore: ResponseStore {
 
     @concurrent
     @discardableResult
+    func withdraw(_ response: StoredResponse) async throws -> Bool {
+        let database = try core.database()
+        guard database.writer != nil else { return false }
+        let hash = database.state.hash(response.key.bytes, .responseKey)
+        let wasThere = try await core.write(to: database, isDurable: true) { context in
+            let places = try context.responses(
+                "SELECT id, body_id, body_length, key FROM entry WHERE key_hash = ?1 AND kind = 0",
+                hash
+            ) {
+                $0 == response.key.bytes
+            }
+            guard let place = places.first(where: { $0.bodyID == response.bodyID }) else { return false }
+            try context.remove(place)
+            return true
+        }
+        if wasThere { changes.publish(StoreChange(.invalidated, .key(response.key))) }
+        return wasThere
+    }
+
+    @concurrent
+    @discardableResult
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
         -> InvalidationSequence
     {

@@ -59,6 +59,8 @@ final class WatchedStore: ResponseStore {
         return try await store.freshen(response, with: draft, fence: fence)
     }
 
+    func withdraw(_ response: StoredResponse) async throws -> Bool { try await store.withdraw(response) }
+
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
         -> InvalidationSequence
     {

@@ -64,6 +64,12 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
     }
 
     @discardableResult
+    func withdraw(_ response: StoredResponse) async throws -> Bool {
+        try await pause()
+        return try await base.withdraw(response)
+    }
+
+    @discardableResult
     func invalidate(
         _ scope: InvalidationScope,
         _ effect: InvalidationEffect,
