@@ -175,7 +175,7 @@ final class MutantStore: ResponseStore {
             let present = try await base.lookup(response.key).first
             return try await base.withdraw(present ?? response)
         case .withdrawsAllVariants:
-            for variant in try await base.lookup(response.key) { try await base.withdraw(variant) }
+            for variant in try await base.lookup(response.key) { _ = try await base.withdraw(variant) }
             return true
         default: return try await base.withdraw(response)
         }
