@@ -14,7 +14,8 @@ package final class InMemoryInvalidationLog: InvalidationLog {
     package func additions() -> AsyncStream<Void> { store.journalAdditions.listen() }
 
     package func join(_ name: String, at now: Timestamp) async throws -> LogPlace {
-        store.state.withLock { state in
+        defer { store.makeDurable() }
+        return store.state.withLock { state in
             var journal = state.journal ?? InMemoryJournal(name: name)
             if journal.name != name {
                 let node = journal.node
@@ -62,9 +63,14 @@ package final class InMemoryInvalidationLog: InvalidationLog {
             return (fresh, count)
         }
         for scope in fresh { store.changes.publish(StoreChange(.invalidated, scope)) }
-        store.journalAdditions.send()
+        let republishes = steps.contains {
+            if case .republish = $0 { true } else { false }
+        }
+        if republishes { store.journalAdditions.send() }
         return count
     }
+
+    package func synchronize() async throws { store.makeDurable() }
 
     package func published(_ positions: [PurgeID: LogPosition]) async throws {
         try store.state.withLock { state in

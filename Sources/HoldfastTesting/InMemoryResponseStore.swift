@@ -18,6 +18,8 @@ public final class InMemoryResponseStore: ResponseStore {
     }
 
     let state = Mutex(State())
+    /// The content after a power cut; `nil` before the store joined a shared log.
+    private let durable = Mutex<State?>(nil)
     let journalAdditions = AdditionSignal()
 
     /// See `ResponseStore`.
@@ -111,9 +113,23 @@ public final class InMemoryResponseStore: ResponseStore {
             state.journal?.add(SharedInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: now))
             return state.invalidate(scope, effect)
         }
+        makeDurable()
         changes.publish(StoreChange(.invalidated, scope))
         journalAdditions.send()
         return number
+    }
+
+    /// Has a power cut leave what is there now, as a sync of a store on disk does.
+    func makeDurable() {
+        let state = state.withLock { $0 }
+        if state.journal != nil { durable.withLock { $0 = state } }
+    }
+
+    /// Loses what is not durable, as a store that has joined a shared log does on disk: everything
+    /// since its last own invalidation, or its log's last `synchronize`.
+    package func cutPower() {
+        guard let state = durable.withLock({ $0 }) else { return }
+        self.state.withLock { $0 = state }
     }
 
     fileprivate func commit(_ draft: ResponseDraft, _ body: ByteBuffer, fence: InvalidationSequence) -> StoredResponse?

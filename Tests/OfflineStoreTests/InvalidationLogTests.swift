@@ -1,3 +1,4 @@
+import Foundation
 import HTTPCache
 import HTTPCacheSemantics
 import HoldfastTesting
@@ -50,6 +51,50 @@ import Testing
         let waiting = try await store.invalidationLog.unpublished(limit: 10)
         #expect(waiting.map(\.scope) == [.all] && waiting.map(\.effect) == [.mark(.unspecified)])
         try await store.close()
+    }
+
+    /// It must not be ahead of what a power cut leaves, and knows all that has been synced.
+    @Test func sidecarKnowsInvalidationsOfOthersOnceTheyAreSynced() async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock()
+        let store = try await openStore(folder.store, clock: clock)
+        let (log, path) = (store.invalidationLog, store.core.folder.sidecarPath)
+        _ = try await log.join("shop", at: clock.now())
+        func purgeOfAnother(_ number: UInt64) async throws {
+            let id = PurgeID.random()
+            let purge = SharedInvalidation(id: id, scope: .all, effect: .mark(.unspecified), issuedAt: clock.now())
+            let position = LogPosition(epoch: 1, number: number)
+            let cursor = LogCursor(position: position, epochs: [1: number])
+            try await log.append([.apply(purge, position)], through: cursor, at: clock.now())
+        }
+        let start = log.current.number
+        try await purgeOfAnother(2)
+        #expect(log.current.number == start + 1)
+        #expect(try SequenceSidecar.read(path: path) == start)
+        try await log.synchronize()
+        #expect(try SequenceSidecar.read(path: path) == start + 1)
+        // A durable invalidation of this node makes those before it durable, too.
+        try await purgeOfAnother(3)
+        try await store.invalidateResponses(tagged: "own")
+        #expect(try SequenceSidecar.read(path: path) == start + 3)
+        // A late sync of earlier ones takes nothing back.
+        try await purgeOfAnother(4)
+        try await log.synchronize()
+        try await log.synchronize()
+        #expect(try SequenceSidecar.read(path: path) == start + 4)
+        try await store.close()
+    }
+
+    /// The system may drop what it could not write, and say nothing of it the next time.
+    @Test func failedSyncOfALogIsNotMadeGoodByAnother() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/log"
+        let log = LogSync(path: path)
+        #expect(throws: SystemFailure.self) { try log.synchronize() }
+        try Data([1]).write(to: URL(filePath: path))
+        #expect(try !log.synchronize())
+        log.recover()
+        #expect(try log.synchronize())
     }
 
     @Test func purgesBeyondTheLimitBecomeOneOfEverything() async throws {

@@ -177,6 +177,18 @@ import Testing
         #expect(try SequenceSidecar(path: path).read() == 8)
     }
 
+    /// Two threads write numbers: the later of two may be the smaller one.
+    @Test func smallerNumberReplacesNone() throws {
+        let path = folder.path + "/sequence"
+        let sidecar = try SequenceSidecar(path: path)
+        for number in [Int64(7), 8, 4, 9] { try sidecar.write(number) }
+        var bytes = try Data(contentsOf: URL(filePath: path))
+        let newest = try #require([0, 4096].first { bytes[$0 + 8..<$0 + 16].contains(9) })
+        bytes[newest + 12] ^= 0xff
+        try bytes.write(to: URL(filePath: path))
+        #expect(try SequenceSidecar(path: path).read() == 8)
+    }
+
     @Test(arguments: ["", "/tmp/a\u{0}b"])
     func invalidPathsAreRejected(path: String) async {
         #expect(await code { _ = try await openStore(path, clock: clock) } == .invalidConfiguration)

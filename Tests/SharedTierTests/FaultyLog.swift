@@ -7,7 +7,7 @@ struct FaultyLog: SharedLog {
     enum Defect: CaseIterable {
         case oneEpochForEver, markerForgetsWhatItInherited, anyEpochIsAccepted, countIsIgnored, cursorIsIncluded
         case cursorIsNotLookedAt, trimRemovesAll, replicasAreNotCounted, rowsOfAnyEpoch, lengthIsNotBounded
-        case epochOfAnotherServer, purgesAreAddedTwice
+        case epochOfAnotherServer, purgesAreAddedTwice, anyNumberAtOnce, backwards
 
         /// A part of the sentence that it breaks.
         var rule: String {
@@ -24,6 +24,8 @@ struct FaultyLog: SharedLog {
             case .lengthIsNotBounded: "a longer one is rejected"
             case .epochOfAnotherServer: "although it knows its name"
             case .purgesAreAddedTwice: "is not added again"
+            case .anyNumberAtOnce: "none and too many are rejected"
+            case .backwards: "in their order"
             }
         }
     }
@@ -46,6 +48,19 @@ struct FaultyLog: SharedLog {
     func epoch(within limit: Duration) async throws(SharedLogError) -> LogEpoch? { try await log.epoch(within: limit) }
 
     func append(
+        _ entries: [NewEntry],
+        in epoch: UInt64,
+        within limit: Duration
+    ) async throws(SharedLogError) -> [LogPosition] {
+        if defect != .anyNumberAtOnce, defect != .lengthIsNotBounded { try NewEntry.check(entries) }
+        var positions: [LogPosition] = []
+        for entry in defect == .backwards ? entries.reversed() : entries {
+            positions.append(try await append(entry.sealed, purge: entry.purge, in: epoch, within: limit))
+        }
+        return positions
+    }
+
+    private func append(
         _ sealed: [UInt8],
         purge: PurgeID,
         in epoch: UInt64,

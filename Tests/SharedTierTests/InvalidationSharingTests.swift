@@ -10,7 +10,7 @@ import Testing
 /// Nodes that run as they do in a service, with an engine in memory.
 @Suite(.timeLimit(.minutes(20))) struct InvalidationSharingTests {
     private struct Node: Sendable {
-        let store = InMemoryResponseStore()
+        let store: InMemoryResponseStore
         let link: InMemorySharedLog
         let sharing: InvalidationSharing
 
@@ -19,8 +19,10 @@ import Testing
             _ engine: InMemoryLogEngine,
             secret: UInt8 = 7,
             quorum: Int = 0,
-            wall: any WallClock = SystemWallClock()
+            wall: any WallClock = SystemWallClock(),
+            store: InMemoryResponseStore = InMemoryResponseStore()
         ) throws {
+            self.store = store
             link = engine.makeLog()
             let namespace = try #require(FleetNamespace("shop"))
             sharing = InvalidationSharing(
@@ -225,6 +227,79 @@ import Testing
         clock.advance(by: .seconds(601))
         try await node.sharing.confirm()
         #expect(try await log.since(.zero, limit: 9).count == 0)
+    }
+
+    /// An engine that takes few of many, or none: exactly those have a position that it has.
+    @Test func manyPurgesArePublishedInTheirOrder() async throws {
+        let engine = engine()
+        let node = try Node(0, engine)
+        let log = InMemoryInvalidationLog(node.store)
+        try await node.sharing.connect()
+        try await node.sharing.read(wait: .zero)
+        for number in 0..<(NewEntry.most * 2 + 3) { try await node.purge(.tag("\(number)")) }
+        let waiting = try await log.unpublished(limit: .max).map(\.id)
+        engine.takeEntries(atMost: 5)
+        #expect(try await node.sharing.publish() == waiting.count)
+        #expect(try await log.since(.zero, limit: .max).map(\.id) == waiting)
+        let entries = try await node.link.follow(after: .zero, count: 512, wait: .zero, within: .seconds(600)).entries
+        let published = entries.compactMap { entry in
+            if case .purge(let sealed) = entry.content { SealedPurge.id(of: sealed) } else { nil }
+        }
+        #expect(published == waiting)
+        #expect(node.sharing.status.waiting == 0)
+        // Performed, but the node does not know: they wait, and are not added again.
+        try await node.purge(.tag("lost"))
+        node.link.loseReplies(1)
+        await #expect(throws: SharedLogError.timedOut) { try await node.sharing.publish() }
+        #expect(try await log.unpublishedCount() == 1)
+        try await node.sharing.publish()
+        #expect(try await node.link.bounds(within: .seconds(600))?.last.number == UInt64(waiting.count + 2))
+    }
+
+    /// Others rely on it: a power cut must not take it back.
+    @Test func whatIsToldToOthersIsDurable() async throws {
+        let engine = engine()
+        let nodes = try (0..<2).map { try Node($0, engine) }
+        let key = try key("/purged")
+        for node in nodes {
+            try await node.sharing.connect()
+            try await node.sharing.read(wait: .zero)
+            try await node.put(key)
+            try await node.sharing.confirm()
+        }
+        try await nodes[0].purge(.key(key))
+        try await nodes[0].sharing.publish()
+        try await nodes[1].sharing.read(wait: .zero)
+        #expect(nodes[1].isMarked(key) == true)
+        nodes[1].store.cutPower()
+        #expect(nodes[1].isMarked(key) == false)
+        // The place is lost as well.
+        let again = try Node(1, engine, store: nodes[1].store)
+        try await again.sharing.connect()
+        try await again.sharing.read(wait: .zero)
+        #expect(again.isMarked(key) == true && again.sharing.status.counts.gaps == 0)
+        try await again.sharing.confirm()
+        let told = try await again.link.nodes(within: .seconds(600)).first { $0.report.name.text == "gw-1" }
+        #expect(told?.report.applied.number == 2)
+        again.store.cutPower()
+        #expect(again.isMarked(key) == true)
+    }
+
+    /// While it is cut off, it confirms nothing, for as long as that takes.
+    @Test func aNodeThatIsCutOffKeepsWhatItHasApplied() async throws {
+        let engine = engine()
+        let nodes = try (0..<2).map { try Node($0, engine) }
+        let key = try key("/purged")
+        try await run(nodes) {
+            for node in nodes { try await node.wait { $0.sharing.status.state == .following } }
+            for node in nodes { try await node.put(key) }
+            try await nodes[0].purge(.key(key))
+            try await nodes[1].wait { $0.isMarked(key) == true }
+            nodes[1].link.cut()
+            try await nodes[1].wait { $0.sharing.status.state == .cutOff }
+            nodes[1].store.cutPower()
+            #expect(nodes[1].isMarked(key) == true)
+        }
     }
 
     @Test func aStartNeedsNoEngine() async throws {

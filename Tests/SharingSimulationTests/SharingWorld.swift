@@ -21,6 +21,9 @@ final class SharingWorld {
         var flushes = 0
         var gaps = 0
         var published = 0
+        var powerCuts = 0
+        /// Purges of others that power cuts took back.
+        var takenBack = 0
     }
 
     private struct Purge {
@@ -49,6 +52,8 @@ final class SharingWorld {
         var own: [Int] = []
         /// The purges that are in force here.
         var applied: Set<Int> = []
+        /// Those of them that no power cut takes back.
+        var durable: Set<Int> = []
 
         init(
             _ number: Int,
@@ -162,7 +167,7 @@ final class SharingWorld {
             }
         case ..<350: try await read(node)
         case ..<430: await publish(node)
-        case ..<500: await perform(node) { try await $0.confirm() }
+        case ..<500: await confirm(node)
         case ..<700: try await answer(node, random.below(Self.keyCount))
         case ..<950: try await fill(node)
         default: engine.replicate(random.below(4))
@@ -191,6 +196,16 @@ final class SharingWorld {
         }
     }
 
+    /// Confirms. If the node has told others what it has applied, that is durable.
+    private func confirm(_ node: Node) async {
+        guard node.isConnected else { return }
+        let rows = try? await node.link.nodes(within: .seconds(1))
+        await perform(node) { try await $0.confirm() }
+        let after = try? await node.link.nodes(within: .seconds(1))
+        // It has told nothing if it was not in a position to.
+        if let rows, let after, after != rows { node.durable = node.applied }
+    }
+
     private func publish(_ node: Node) async {
         guard node.isConnected else { return }
         await perform(node) { try await $0.publish() }
@@ -203,6 +218,7 @@ final class SharingWorld {
         report.purges += 1
         _ = try await node.store.invalidate(.key(keys[key]), .mark(.unspecified), at: clock.now())
         node.own.append(number)
+        node.durable = node.applied
         if let id = try await node.log.unpublished(limit: .max).last?.id { places[id] = number }
     }
 
@@ -281,8 +297,19 @@ final class SharingWorld {
         case ..<64: engine.evictNames()
         case ..<67: engine.restart(keepingData: random.chance(0.5))
         case ..<84: node.link.disconnect()
-        default: try restart(node)
+        case ..<92: try restart(node)
+        default: try cutPower(node)
         }
+    }
+
+    private func cutPower(_ node: Node) throws {
+        if let store = node.store as? InMemoryResponseStore {
+            report.powerCuts += 1
+            report.takenBack += node.applied.subtracting(node.durable).count
+            store.cutPower()
+            node.applied = node.durable
+        }
+        try restart(node)
     }
 
     private func restart(_ node: Node) throws {
@@ -314,7 +341,7 @@ final class SharingWorld {
                 }
                 for _ in 0..<3 { try await read(node) }
                 await publish(node)
-                await perform(node) { try await $0.confirm() }
+                await confirm(node)
             }
         }
         for node in nodes {

@@ -10,6 +10,8 @@ import OfflineStore
 //         runs the tour again and again, each time with a fault at another file operation
 //     store-worker revise FOLDER MODE AT
 //         moves stored responses to other keys
+//     store-worker share FOLDER AT SEED
+//         purges as a node of a fleet, until the power fails
 //     store-worker follow FOLDER URL COUNT
 //         follows a store that another process writes, with a line for each change
 //     store-worker download FOLDER URL MODE ERROR AT
@@ -24,6 +26,7 @@ switch words.first {
 case "load": await Load(words)?.run()
 case "sweep": await Sweep(words)?.run()
 case "revise": await Revise(words)?.run()
+case "share": await Share(words)?.run()
 case "follow": await Follow(words)?.run()
 case "download": await Download(words)?.run()
 default: Line.write("usage: see Tests/StoreWorker/main.swift")

@@ -35,14 +35,24 @@ package protocol InvalidationLog: Sendable {
     /// - Parameter position: ``LogPosition/zero`` for all of them.
     func since(_ position: LogPosition, limit: Int) async throws -> [SharedInvalidation]
 
-    /// Puts in force and journals what the shared log has, in one durable transaction, with the new
-    /// place. If it throws, nothing of it has happened.
+    /// Puts in force and journals what the shared log has, in one transaction with the new place.
+    /// If it throws, nothing of it has happened.
+    ///
+    /// It is in force when this returns, and durable after ``synchronize()``. The end of the
+    /// process loses nothing of it. A power cut may lose the latest calls, each as a whole: the
+    /// place is an earlier one then, behind which the log has them. It loses no invalidation that a
+    /// caller asked for, and makes nothing doubtful that was stored.
     ///
     /// - Returns: how many invalidations were new here.
     @discardableResult
     func append(_ steps: [LogStep], through place: LogCursor, at now: Timestamp) async throws -> Int
 
-    /// Notes that invalidations are in the shared log.
+    /// Returns when everything that was put in force before this call is durable. Only that may be
+    /// told to other nodes as applied.
+    func synchronize() async throws
+
+    /// Notes that invalidations are in the shared log. A power cut may lose that: they wait again
+    /// then.
     func published(_ positions: [PurgeID: LogPosition]) async throws
 
     /// Notes that the log keeps everything up to a position, and forgets what it has kept since an

@@ -26,18 +26,18 @@ package struct LogPosition: Sendable, Hashable, Comparable, CustomStringConverti
     package var previous: LogPosition { LogPosition(epoch: epoch, number: number &- 1) }
 
     /// Two decimal numbers without leading zeros; `nil` for any other text.
-    package init?(_ text: some StringProtocol) {
-        let parts = text.utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let epoch = Self.number(parts[0]), let number = Self.number(parts[1]) else {
-            return nil
-        }
+    package init?(_ text: String) {
+        let digits = text.utf8
+        guard let hyphen = digits.firstIndex(of: UInt8(ascii: "-")), let epoch = Self.number(digits[..<hyphen]),
+            let number = Self.number(digits[digits.index(after: hyphen)...])
+        else { return nil }
         self.init(epoch: epoch, number: number)
     }
 
     package var description: String { "\(epoch)-\(number)" }
 
     /// A decimal number as a log writes it: a position has one text only.
-    package static func number(_ digits: some Collection<UInt8>) -> UInt64? {
+    @inlinable package static func number(_ digits: some Collection<UInt8>) -> UInt64? {
         guard digits.first != UInt8(ascii: "0") || digits.count == 1, !digits.isEmpty, digits.count <= 20 else {
             return nil
         }

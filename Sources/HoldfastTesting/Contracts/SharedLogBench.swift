@@ -24,6 +24,8 @@ struct SharedLogBench: Sendable {
         return (0..<length).map { _ in random.next() }
     }
 
+    func entry(_ number: Int) -> NewEntry { NewEntry(purge: purge(number), sealed: bytes(number)) }
+
     /// A node, once the engine is reachable.
     func node() async throws -> SharedLogNode {
         SharedLogNode(log: try await engine.makeLog(), bench: self)
@@ -97,6 +99,13 @@ struct SharedLogNode: Sendable {
                 in: epoch.number,
                 within: limit
             )
+        }
+    }
+
+    func append(_ numbers: [Int], in epoch: LogEpoch) async throws -> [LogPosition] {
+        let entries = numbers.map { bench.entry($0) }
+        return try await reach { () async throws(SharedLogError) in
+            try await log.append(entries, in: epoch.number, within: limit)
         }
     }
 

@@ -98,6 +98,37 @@ extension SharedLogContract {
             guard case .limit = error else { return bench.findings.add("a longer one: \(String(describing: error))") }
             bench.findings.equal(try await node.positions().count, 4, "the entries")
         },
+        Rule("Entries that are appended together are in the log in their order; a known one keeps its place.") {
+            bench in
+            let (node, epoch) = try await bench.begunNode()
+            let known = try await node.append(1, in: epoch)
+            let positions = try await node.append([0, 1, 2, 3], in: epoch)
+            let new = (3...5).map { LogPosition(epoch: epoch.number, number: $0) }
+            bench.findings.equal(positions, [new[0], known, new[1], new[2]], "the places")
+            for (number, position) in zip([0, 2, 3], new) {
+                let content = try await node.entry(at: position)?.content
+                bench.findings.equal(content, .purge(bench.bytes(number)), "the content of entry \(number)")
+            }
+            bench.findings.equal(try await node.append([3, 2], in: epoch), [new[2], new[1]], "the places, again")
+            bench.findings.equal(try await node.positions().count, 5, "the entries")
+        },
+        Rule("As many entries as may be are appended together; none and too many are rejected, and not added.") {
+            bench in
+            let (node, epoch) = try await bench.begunNode()
+            for count in [0, NewEntry.most + 1] {
+                let entries = (0..<count).map { bench.entry($0) }
+                let error = await bench.error { () async throws(SharedLogError) in
+                    _ = try await node.log.append(entries, in: epoch.number, within: bench.limit)
+                }
+                guard case .limit = error else {
+                    return bench.findings.add("\(count) entries: \(String(describing: error))")
+                }
+            }
+            bench.findings.equal(try await node.positions().count, 1, "the entries")
+            let positions = try await node.append(Array(0..<NewEntry.most), in: epoch)
+            bench.findings.equal(Array(try await node.positions().dropFirst()), positions, "the log")
+            bench.findings.equal(positions.count, NewEntry.most, "the places")
+        },
         Rule("A purge that is in the log is not added again, from whichever node; its place is returned.") { bench in
             let (node, epoch) = try await bench.begunNode()
             let other = try await bench.node()

@@ -20,6 +20,7 @@ package final class InMemoryLogEngine: Sendable {
         var primary = 0
         var replication = Replication.immediate
         var isStalled = false
+        var entriesTaken = Int.max
         var waiting: [Int: (server: Int, signal: AsyncStream<Void>.Continuation)] = [:]
         var nextWaiter = 0
     }
@@ -58,6 +59,11 @@ package final class InMemoryLogEngine: Sendable {
 
     /// Replies to nothing while it is stalled: calls time out at once, and change nothing.
     package func setStalled(_ isStalled: Bool) { state.withLock { $0.isStalled = isStalled } }
+
+    /// Takes no more than the first entries of each call.
+    package func takeEntries(atMost count: Int) { state.withLock { $0.entriesTaken = count } }
+
+    var entriesTaken: Int { state.withLock { $0.entriesTaken } }
 
     /// Promotes the replica, which gets a new replica of its own.
     ///

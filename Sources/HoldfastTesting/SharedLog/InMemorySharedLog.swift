@@ -87,15 +87,15 @@ package final class InMemorySharedLog: SharedLog {
     }
 
     package func append(
-        _ sealed: [UInt8],
-        purge: PurgeID,
+        _ entries: [NewEntry],
         in epoch: UInt64,
         within limit: Duration
-    ) async throws(SharedLogError) -> LogPosition {
-        guard sealed.count <= LogEntry.longestSealed else { throw .limit("entry") }
+    ) async throws(SharedLogError) -> [LogPosition] {
+        try NewEntry.check(entries)
+        let taken = entries.prefix(engine.entriesTaken)
         return try perform { server, now throws(SharedLogError) in
             try server.check(epoch)
-            return server.append(sealed, purge, at: now)
+            return taken.map { server.append($0.sealed, $0.purge, at: now) }
         }
     }
 

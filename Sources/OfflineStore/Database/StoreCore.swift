@@ -235,11 +235,33 @@ final class StoreCore: Sendable {
 
     // MARK: Invalidations
 
-    /// Records the number of a committed invalidation in the sidecar, then publishes it.
-    private func publish(_ number: Int64) throws {
+    /// Records the number of a durable invalidation in the sidecar, then publishes it.
+    private func publish(_ number: Int64, isDurable: Bool) throws {
         // It is published even if the sidecar cannot be written: it is in force, only not promised.
         defer { sequence.store(max(number, sequence.load(ordering: .acquiring)), ordering: .releasing) }
-        try sidecar?.write(number)
+        if isDurable { try sidecar?.write(number) }
+    }
+
+    /// Returns when everything that was committed before the call is durable.
+    func synchronize() async throws {
+        // The number before the database: a new database begins above it.
+        let number = sequence.load(ordering: .acquiring)
+        let database = try database()
+        guard let writer = database.writer else { throw readOnlyError }
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    with: Result {
+                        do {
+                            try writer.synchronize()
+                            try self.sidecar?.write(number)
+                        } catch {
+                            throw StoreError(error, path: database.path)
+                        }
+                    }
+                )
+            }
+        }
     }
 
     // MARK: Opening, exchanging, closing
@@ -303,7 +325,7 @@ final class StoreCore: Sendable {
 
     private var events: StoreWriter.Events {
         StoreWriter.Events(
-            invalidated: { [weak self] in try self?.publish($0) },
+            invalidated: { [weak self] in try self?.publish($0, isDurable: $1) },
             damaged: { [weak self] writer, error in
                 // This is the damaged writer's own queue, which the exchange waits for, so it runs
                 // elsewhere. It is detached because it must not end with the task that found the

@@ -188,6 +188,20 @@ extension StoreWriter {
         }
     }
 
+    /// Returns when everything that was committed before is durable. Operations go on meanwhile.
+    func synchronize() throws {
+        if try log.synchronize() { return }
+        try withConnection { connection in
+            guard try checkpoint(connection, truncating: true) else { throw Self.unsynced }
+            log.recover()
+        }
+    }
+
+    private static let unsynced = StoreError(
+        code: .io,
+        message: "The store's log could not be synced, and cannot be copied now. Try again."
+    )
+
     /// Copies the log into the database.
     ///
     /// A truncating checkpoint empties the log if no reader holds it. The emptied log keeps a

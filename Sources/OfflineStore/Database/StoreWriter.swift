@@ -15,9 +15,9 @@ import Synchronization
 final class StoreWriter: Sendable {
     /// The events that the writer reports to the store.
     struct Events: Sendable {
-        /// An invalidation was committed. It has to be recorded in the sidecar and published before
-        /// its caller continues.
-        var invalidated: @Sendable (Int64) throws -> Void
+        /// An invalidation was committed, durably or not. It has to be published before its caller
+        /// continues, and a durable one recorded in the sidecar.
+        var invalidated: @Sendable (_ number: Int64, _ isDurable: Bool) throws -> Void
         /// This writer's database is damaged.
         var damaged: @Sendable (StoreWriter, any Error) -> Void
         /// This number of entries, with this number of bytes, was evicted.
@@ -33,6 +33,8 @@ final class StoreWriter: Sendable {
     let telemetry: StoreTelemetry?
     let events: Events
     let waiting: WriteQueue
+    /// Syncs what was committed without a sync.
+    let log: LogSync
     /// Held while the connection or the writer's memory is used.
     private let access = Mutex(())
     private let thread = DispatchQueue(label: "holdfast.store.writer")
@@ -66,6 +68,7 @@ final class StoreWriter: Sendable {
         self.database = database
         self.waiting = WriteQueue(limits: database.limits)
         self.memory = WriterMemory(row, log: path + "-wal")
+        self.log = LogSync(path: path + "-wal")
         self.logger = logger
         self.telemetry = telemetry
         self.events = events
@@ -256,8 +259,9 @@ final class StoreWriter: Sendable {
         completions.reserveCapacity(batch.count)
         var isWithinJob = false
         let start = telemetry == nil ? nil : ContinuousClock.now
+        let isDurable = batch.contains(where: \.isDurable)
         do {
-            try transaction(connection, isDurable: batch.contains(where: \.isDurable)) {
+            try transaction(connection, isDurable: isDurable) {
                 for job in batch {
                     isWithinJob = true
                     completions.append(try job.run(context))
@@ -295,7 +299,11 @@ final class StoreWriter: Sendable {
         // of the batch is.
         var sidecarFailure: StoreError?
         if let invalidation = context.invalidation {
-            do { try events.invalidated(invalidation) } catch { sidecarFailure = StoreError(error, path: path) }
+            do {
+                try events.invalidated(invalidation, isDurable)
+            } catch {
+                sidecarFailure = StoreError(error, path: path)
+            }
         }
         for (job, complete) in zip(batch, completions) { complete(job.isDurable ? sidecarFailure : nil) }
     }

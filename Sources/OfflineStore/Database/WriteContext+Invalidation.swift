@@ -114,8 +114,7 @@ extension WriteContext {
     /// - Parameter known: the highest known invalidation number.
     func distrustEverything(above known: Int64, at now: Timestamp) throws {
         let last = try sequence().last
-        try connection.run("UPDATE store SET sequence = max(sequence, ?1) WHERE id = 1", known)
-        let number = try nextInvalidation(.all, hash: 0, at: now)
+        let number = try nextInvalidation(.all, hash: 0, at: now, above: known)
         // The numbers between belong to lost invalidations: fills that began before them are
         // rejected.
         try connection.run(
@@ -131,8 +130,15 @@ extension WriteContext {
     /// Takes the next invalidation number, and logs the scope.
     ///
     /// Every invalidation calls this, in the transaction that puts it in force.
-    func nextInvalidation(_ scope: LogScope, hash: Int64, at now: Timestamp) throws -> Int64 {
-        let number = try sequence().last + 1
+    ///
+    /// - Parameter known: a number that the next one must exceed.
+    func nextInvalidation(
+        _ scope: LogScope,
+        hash: Int64,
+        at now: Timestamp,
+        above known: Int64 = 0
+    ) throws -> Int64 {
+        let number = max(lastSequence, known) + 1
         try connection.run("UPDATE store SET sequence = ?1 WHERE id = 1", number)
         try connection.run(
             "INSERT INTO invalidation (sequence, scope, hash, at) VALUES (?1, ?2, ?3, ?4)",
@@ -142,7 +148,8 @@ extension WriteContext {
             now.milliseconds
         )
         let floor = number - state.limits.invalidationLog
-        if floor > 0 {
+        // Several at a time: to remove one takes as long as to add one.
+        if floor > 0, floor % max(1, state.limits.invalidationLog / 64) == 0 {
             try connection.run("DELETE FROM invalidation WHERE sequence <= ?1", floor)
             try connection.run("UPDATE store SET log_floor = max(log_floor, ?1) WHERE id = 1", floor)
         }

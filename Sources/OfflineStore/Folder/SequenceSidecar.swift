@@ -14,6 +14,10 @@ import Synchronization
 /// invalidations, the database opens with a smaller number than the one here. The store then knows
 /// that it must not trust any of its entries.
 ///
+/// The number is written after the log was synced, and never before: a power cut must not leave a
+/// sidecar that is ahead of its database. So it may be behind for a moment, by invalidations of
+/// other nodes, which are read from the shared log again if they are lost.
+///
 /// The file has two slots, 4 KiB apart, which are written in turn, each with a checksum. A torn
 /// write leaves the other slot intact.
 package final class SequenceSidecar: Sendable {
@@ -22,8 +26,14 @@ package final class SequenceSidecar: Sendable {
     private static let slotDistance: Int64 = 4096
 
     private let handle: FileHandle
-    /// The slot with the newest number; the next write must use the other one.
-    private let newest = Mutex<Int64>(0)
+    private struct State {
+        /// The slot with the newest number; the next write must use the other one.
+        var newest: Int64 = 0
+        /// The highest number that was written here.
+        var written: Int64?
+    }
+
+    private let state = Mutex(State())
 
     /// Opens the sidecar, and creates it if there is none.
     package init(path: String) throws {
@@ -42,7 +52,7 @@ package final class SequenceSidecar: Sendable {
     func read() throws -> Int64? {
         let first = Self.decode(try handle.read(count: Self.slotLength, at: 0))
         let second = Self.decode(try handle.read(count: Self.slotLength, at: Self.slotDistance))
-        newest.withLock { $0 = (second ?? -1) > (first ?? -1) ? 1 : 0 }
+        state.withLock { $0.newest = (second ?? -1) > (first ?? -1) ? 1 : 0 }
         switch (first, second) {
         case (let first?, let second?): return max(first, second)
         case (let number?, nil), (nil, let number?): return number
@@ -59,12 +69,14 @@ package final class SequenceSidecar: Sendable {
         return slots.max()
     }
 
-    /// Writes a number over the older slot. It is durable when this returns.
+    /// Writes a number over the older slot. It, or a higher one, is durable when this returns.
     package func write(_ number: Int64) throws {
-        try newest.withLock { newest in
-            try handle.write(Self.encode(number), at: (1 - newest) * Self.slotDistance)
+        try state.withLock { state in
+            if let written = state.written, number <= written { return }
+            try handle.write(Self.encode(number), at: (1 - state.newest) * Self.slotDistance)
             try handle.synchronize()
-            newest = 1 - newest
+            state.newest = 1 - state.newest
+            state.written = number
         }
     }
 

@@ -18,7 +18,7 @@ extension WriteContext {
         guard memory.isShared else { return }
         let id = try insert(SharedInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: now), at: nil)
         guard id % Self.looks == 0 else { return }
-        if try waitingCount() >= Self.waitingLimit {
+        if try connection.waitingCount() >= Self.waitingLimit {
             try connection.run("DELETE FROM shared_invalidation WHERE epoch IS NULL")
             try journalEverything(at: now)
         }
@@ -162,7 +162,7 @@ extension WriteContext {
         while try epochs.step() {
             cursor.epochs[UInt64(bitPattern: epochs.integer(0))] = UInt64(bitPattern: epochs.integer(1))
         }
-        return LogPlace(node: node, cursor: cursor, unpublished: try waitingCount())
+        return LogPlace(node: node, cursor: cursor, unpublished: try connection.waitingCount())
     }
 
     /// Writes how far the log was read.
@@ -180,47 +180,6 @@ extension WriteContext {
             )
         }
     }
-
-    // MARK: Reading the journal
-
-    func waitingCount() throws -> Int {
-        Int(try connection.integer("SELECT count(*) FROM shared_invalidation WHERE epoch IS NULL") ?? 0)
-    }
-
-    func waiting(limit: Int) throws -> [SharedInvalidation] {
-        try journaled("WHERE epoch IS NULL ORDER BY id LIMIT ?3", after: .zero, limit: limit)
-    }
-
-    func journaled(after position: LogPosition, limit: Int) throws -> [SharedInvalidation] {
-        try journaled("WHERE (epoch, number) > (?1, ?2) ORDER BY epoch, number LIMIT ?3", after: position, limit: limit)
-    }
-
-    private func journaled(_ condition: String, after position: LogPosition, limit: Int) throws -> [SharedInvalidation]
-    {
-        let statement = try connection.prepare(
-            "SELECT name, kind, selector, effect, issued_at FROM shared_invalidation \(condition)"
-        )
-        defer { statement.reset() }
-        statement.bind(1, Int64(bitPattern: position.epoch))
-        statement.bind(2, Int64(bitPattern: position.number))
-        statement.bind(3, Int64(limit))
-        var found: [SharedInvalidation] = []
-        while try statement.step() {
-            guard let id = PurgeID(statement.bytes(0)) else { throw Self.damagedJournal }
-            let kind = ScopeSelector.Kind(rawValue: UInt8(truncatingIfNeeded: statement.integer(1)))
-            let scope = kind.flatMap { ScopeSelector(kind: $0, bytes: statement.bytes(2)).scope }
-            let effect = InvalidationEffect(number: UInt8(truncatingIfNeeded: statement.integer(3)))
-            guard let scope, let effect else { throw Self.damagedJournal }
-            let issuedAt = Timestamp(milliseconds: statement.integer(4))
-            found.append(SharedInvalidation(id: id, scope: scope, effect: effect, issuedAt: issuedAt))
-        }
-        return found
-    }
-
-    private static let damagedJournal = SQLiteFailure(
-        code: 11,
-        message: "a row of 'shared_invalidation' cannot be read"
-    )
 
     // MARK: The end
 

@@ -91,21 +91,31 @@ extension LogScript {
             """
     )
 
-    /// KEYS: log, epoch, name of the purge. ARGV: epoch, entry, seconds for which the name is kept.
+    /// If the server takes no more, those that it took count.
+    ///
+    /// KEYS: log, epoch, names of the purges. ARGV: epoch, seconds for which the names are kept,
+    /// entries.
     static let append = LogScript(
         common + """
             if present() ~= ARGV[1] then return {'EPOCH'} end
-            local known = redis.call('GET', KEYS[3])
-            if known and string.match(known, '^%d+-%d+$') and #redis.call('XRANGE', KEYS[1], known, known) > 0 then
-              return {'OK', known}
+            local time = now()
+            local reply = {'OK'}
+            for i = 3, #KEYS do
+              local known = redis.call('GET', KEYS[i])
+              if known and string.match(known, '^%d+-%d+$') and #redis.call('XRANGE', KEYS[1], known, known) > 0 then
+                reply[#reply + 1] = known
+              else
+                local id = redis.pcall('XADD', KEYS[1], ARGV[1] .. '-*', 'p', ARGV[i], 't', time)
+                if type(id) ~= 'string' then
+                  if #reply > 1 then return reply end
+                  if string.find(id.err, 'equal or smaller', 1, true) then return {'EPOCH'} end
+                  return id
+                end
+                redis.call('SET', KEYS[i], id, 'EX', ARGV[2])
+                reply[#reply + 1] = id
+              end
             end
-            local id = redis.pcall('XADD', KEYS[1], ARGV[1] .. '-*', 'p', ARGV[2], 't', now())
-            if type(id) ~= 'string' then
-              if string.find(id.err, 'equal or smaller', 1, true) then return {'EPOCH'} end
-              return id
-            end
-            redis.call('SET', KEYS[3], id, 'EX', ARGV[3])
-            return {'OK', id}
+            return reply
             """
     )
 

@@ -101,22 +101,23 @@ package final class RedisLog: SharedLog {
     // MARK: Entries
 
     package func append(
-        _ sealed: [UInt8],
-        purge: PurgeID,
+        _ entries: [NewEntry],
         in epoch: UInt64,
         within limit: Duration
-    ) async throws(SharedLogError) -> LogPosition {
-        guard sealed.count <= LogEntry.longestSealed else { throw .limit("entry") }
+    ) async throws(SharedLogError) -> [LogPosition] {
+        try NewEntry.check(entries)
         let reply = try await run(
             .append,
-            keys: [keys.log, keys.epoch, keys.name(purge)],
-            [.text(String(epoch)), .bytes(ByteBuffer(bytes: sealed)), .integer(nameLifetime)],
+            keys: [keys.log, keys.epoch] + entries.map { keys.name($0.purge) },
+            [.text(String(epoch)), .integer(nameLifetime)] + entries.map { .bytes(ByteBuffer(bytes: $0.sealed)) },
             within: limit
         )
-        guard let position = try LogReplies.written(reply).first.flatMap({ LogPosition($0) }) else {
-            throw .malformed("a position")
+        let words = try LogReplies.written(reply)
+        let positions = words.compactMap { LogPosition($0) }
+        guard positions.count == words.count, (1...entries.count).contains(positions.count) else {
+            throw .malformed("positions")
         }
-        return position
+        return positions
     }
 
     package func entry(at position: LogPosition, within limit: Duration) async throws(SharedLogError) -> LogEntry? {

@@ -17,6 +17,27 @@ package struct LogEntry: Sendable, Hashable {
     }
 }
 
+/// An entry that is about to be published.
+package struct NewEntry: Sendable, Hashable {
+    /// The most entries that are published together.
+    package static let most = 64
+
+    package var purge: PurgeID
+    /// At most ``LogEntry/longestSealed`` bytes.
+    package var sealed: [UInt8]
+
+    package init(purge: PurgeID, sealed: [UInt8]) {
+        self.purge = purge
+        self.sealed = sealed
+    }
+
+    /// - Throws: ``SharedLogError/limit(_:)`` if there are too many, none, or one is too long.
+    package static func check(_ entries: [NewEntry]) throws(SharedLogError) {
+        guard (1...most).contains(entries.count) else { throw .limit("entries") }
+        guard entries.allSatisfy({ $0.sealed.count <= LogEntry.longestSealed }) else { throw .limit("entry") }
+    }
+}
+
 /// The content of an entry.
 package enum LogContent: Sendable, Hashable {
     /// A purge, sealed: see ``LogSealer``.

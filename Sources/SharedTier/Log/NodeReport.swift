@@ -68,7 +68,7 @@ extension NodeReport {
     package init?(name: NodeName, encoded: some StringProtocol) {
         guard encoded.utf8.count <= 128 else { return nil }
         let parts = encoded.split(separator: " ", omittingEmptySubsequences: false)
-        guard parts.count == 4, parts[0] == "1", let applied = LogPosition(parts[1]),
+        guard parts.count == 4, parts[0] == "1", let applied = LogPosition(String(parts[1])),
             let unpublished = LogPosition.number(parts[2].utf8)
         else { return nil }
         self.init(name: name, applied: applied, unpublished: unpublished, version: String(parts[3]))

@@ -27,20 +27,20 @@ package protocol SharedLog: Sendable {
     /// The present epoch; `nil` if this server has not begun one.
     func epoch(within limit: Duration) async throws(SharedLogError) -> LogEpoch?
 
-    /// Publishes an entry behind all others. An entry with the same purge that is still in the log
-    /// is not added again.
+    /// Publishes entries behind all others, in their order. An entry with the same purge that is
+    /// still in the log is not added again.
     ///
     /// - Parameters:
-    ///   - sealed: at most ``LogEntry/longestSealed`` bytes.
+    ///   - entries: from 1 to ``NewEntry/most``.
     ///   - epoch: in which the caller believes the log to be.
-    /// - Returns: the entry's place, or that of the earlier one.
+    /// - Returns: the places of the entries, or those of the earlier ones. There are fewer if the
+    ///   engine took the first ones alone, but at least one.
     /// - Throws: ``SharedLogError/wrongEpoch`` if the log is in another one; nothing was added.
     func append(
-        _ sealed: [UInt8],
-        purge: PurgeID,
+        _ entries: [NewEntry],
         in epoch: UInt64,
         within limit: Duration
-    ) async throws(SharedLogError) -> LogPosition
+    ) async throws(SharedLogError) -> [LogPosition]
 
     /// Waits for entries behind a position.
     ///
@@ -92,6 +92,20 @@ package protocol SharedLog: Sendable {
 }
 
 extension SharedLog {
+    /// Publishes one entry.
+    package func append(
+        _ sealed: [UInt8],
+        purge: PurgeID,
+        in epoch: UInt64,
+        within limit: Duration
+    ) async throws(SharedLogError) -> LogPosition {
+        let entry = NewEntry(purge: purge, sealed: sealed)
+        guard let position = try await append([entry], in: epoch, within: limit).first else {
+            throw .malformed("a position")
+        }
+        return position
+    }
+
     /// Begins an epoch with a candidate from the engine's time, and with a higher one if that is
     /// too low.
     ///

@@ -44,8 +44,11 @@ extension InvalidationSharing {
             group.addTask { try await self.follow() }
             group.addTask { for await _ in additions { try await self.publish() } }
             group.addTask { try await self.beat() }
-            defer { group.cancelAll() }
-            try await group.next()
+            let end = await group.nextResult()
+            group.cancelAll()
+            // Later confirmations may not come for long.
+            try await makeDurable()
+            try end?.get()
         }
     }
 

@@ -53,8 +53,10 @@ package actor InvalidationSharing {
     static let readingPause = Duration.milliseconds(25)
     /// The failures in a row after which the log says so, once.
     static let failuresUntilWarning = 4
-    /// The entries of one reading, and the invalidations that are published at a time.
+    /// The entries of one reading, and the invalidations that are taken from the journal at a time.
     static let batch = LogBatch.mostEntries
+    /// The bytes that are published in one call, unless a single entry has more.
+    static let publishedBytes = 64 << 10
 
     private let log: any InvalidationLog
     private let engine: any SharedLog
@@ -73,6 +75,9 @@ package actor InvalidationSharing {
     private var failures = 0
     /// The last position at which this node has published.
     private var published = LogPosition.zero
+    /// The last place that is durable in the store. Entries behind it may be lost in a power cut,
+    /// so no other node must rely on them.
+    private var durable: LogPosition?
 
     package init(
         log: any InvalidationLog,
@@ -103,6 +108,7 @@ package actor InvalidationSharing {
         if follower == nil {
             let place = try await log.join(settings.namespace.text, at: wall.now())
             follower = Follower(cursor: place.cursor, lease: settings.lease)
+            durable = nil
         }
         status.setWaiting(try await log.unpublishedCount())
         try await measureTime()
@@ -203,19 +209,19 @@ package actor InvalidationSharing {
         while true {
             guard let epoch = follower?.epoch else { throw SharedLogError.wrongEpoch }
             let waiting = try await log.unpublished(limit: Self.batch)
-            status.setWaiting(waiting.isEmpty ? 0 : try await log.unpublishedCount())
+            let isAll = waiting.count < Self.batch
+            status.setWaiting(isAll ? waiting.count : try await log.unpublishedCount())
             if waiting.isEmpty { return count }
             var positions: [PurgeID: LogPosition] = [:]
             var failure: (any Error)?
             do {
-                for invalidation in waiting {
-                    let sealed = try seal(invalidation)
-                    positions[invalidation.id] = try await engine.append(
-                        sealed,
-                        purge: invalidation.id,
-                        in: epoch.number,
-                        within: settings.timeout
-                    )
+                while positions.count < waiting.count {
+                    let entries = try seal(waiting[positions.count...])
+                    let places = try await engine.append(entries, in: epoch.number, within: settings.timeout)
+                    guard (1...entries.count).contains(places.count) else {
+                        throw SharedLogError.malformed("positions")
+                    }
+                    for (entry, place) in zip(entries, places) { positions[entry.purge] = place }
                 }
             } catch {
                 failure = error
@@ -226,7 +232,31 @@ package actor InvalidationSharing {
             count += positions.count
             status.countPublished(positions.count)
             if let failure { throw failure }
+            // Those that came meanwhile have their own signal.
+            guard isAll else { continue }
+            status.setWaiting(0)
+            return count
         }
+    }
+
+    /// Seals as many of what waits as are published in one call.
+    private func seal(_ waiting: ArraySlice<SharedInvalidation>) throws -> [NewEntry] {
+        var entries: [NewEntry] = []
+        var byteCount = 0
+        for invalidation in waiting.prefix(NewEntry.most) {
+            let sealed: [UInt8]
+            do {
+                sealed = try seal(invalidation)
+            } catch {
+                // Those before it are published first.
+                if entries.isEmpty { throw error }
+                break
+            }
+            byteCount += sealed.count
+            if !entries.isEmpty, byteCount > Self.publishedBytes { break }
+            entries.append(NewEntry(purge: invalidation.id, sealed: sealed))
+        }
+        return entries
     }
 
     private func seal(_ invalidation: SharedInvalidation) throws -> [UInt8] {
@@ -248,6 +278,7 @@ package actor InvalidationSharing {
         let start = wall.now()
         let time = EngineTime(milliseconds: start.milliseconds + offset)
         let waiting = status.waiting
+        try await makeDurable()
         let report = NodeReport(
             name: settings.node,
             applied: follower.cursor.position,
@@ -272,6 +303,13 @@ package actor InvalidationSharing {
             at: start,
             forgetting: start.adding(milliseconds: -1000 * settings.settledTime)
         )
+    }
+
+    /// Has the store sync what this node has applied, unless it has.
+    func makeDurable() async throws {
+        guard let position = follower?.cursor.position, position != durable else { return }
+        try await log.synchronize()
+        durable = position
     }
 
     /// Removes old entries of the log, which any node may do.

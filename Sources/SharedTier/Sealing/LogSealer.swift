@@ -37,7 +37,9 @@ package struct LogSealer: Sendable {
     ) throws(SharedLogError) -> [UInt8] {
         guard record.selector.bytes.count <= ScopeSelector.longest else { throw .limit("selector") }
         let header = [SealedPurge.version, keys.present.id] + record.id.bytes
-        let nonce = (0..<SealedPurge.nonceLength).map { _ in generator.next() as UInt8 }
+        // Two numbers and not one for each byte: each may be a call of the system.
+        let random: [UInt64] = [generator.next(), generator.next()]
+        let nonce = (0..<SealedPurge.nonceLength).map { UInt8(truncatingIfNeeded: random[$0 / 8] >> ($0 % 8 * 8)) }
         do {
             let box = try AES.GCM.seal(
                 record.content,

@@ -1,0 +1,52 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Syncs a write-ahead log while its writer goes on: what was committed before is durable then.
+///
+/// It has a descriptor of its own. SQLite's locks are on other files, so closing it releases none.
+final class LogSync: Sendable {
+    private struct State {
+        var file: FileHandle?
+        var hasFailed = false
+    }
+
+    private let path: String
+    private let state = Mutex(State())
+
+    /// - Parameter path: the log's path.
+    init(path: String) { self.path = path }
+
+    /// - Returns: `false` if a sync has failed since the last call of ``recover()``. The system may
+    ///   have dropped what it could not write, and say nothing of it the next time.
+    func synchronize() throws -> Bool {
+        try state.withLock { state in
+            if state.hasFailed { return false }
+            do {
+                if let file = state.file {
+                    try file.synchronize()
+                } else {
+                    let file = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW)
+                    try file.synchronize()
+                    // SQLite syncs the folder of a new log with its own first sync, which may not
+                    // have come.
+                    try synchronizeFolder(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
+                    state.file = file
+                }
+            } catch {
+                state.hasFailed = true
+                throw error
+            }
+            return true
+        }
+    }
+
+    /// The content of the log has become durable in another way.
+    func recover() { state.withLock { $0.hasFailed = false } }
+}
