@@ -438,7 +438,8 @@ let package = Package(
         .testTarget(
             name: "RedisTierTests",
             dependencies: [
-                "RedisTier", "SharedTier", "HTTPCache", "HoldfastTesting", nioCore, nioEmbedded, nioPosix, nioSSL,
+                "RedisTier", "SharedTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore,
+                nioEmbedded, nioPosix, nioSSL,
             ],
             swiftSettings: settings
         ),
