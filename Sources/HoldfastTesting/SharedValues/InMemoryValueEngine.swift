@@ -50,8 +50,8 @@ package final class InMemoryValueEngine: Sendable {
     /// Cuts off all nodes.
     package func setReachable(_ isReachable: Bool) { state.withLock { $0.isReachable = isReachable } }
 
-    /// The time that each call takes. One with an earlier deadline times out at its deadline, and is
-    /// not performed.
+    /// The time that each call takes. One with an earlier deadline times out at its deadline, and
+    /// is not performed.
     package func setDelay(_ delay: Duration) { state.withLock { $0.delay = delay } }
 
     /// Removes all data, as `FLUSHALL`.

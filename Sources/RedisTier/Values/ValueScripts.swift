@@ -1,5 +1,5 @@
-/// The scripts behind values and leases. Each gets all of its keys as arguments, and they are of one
-/// cache key, so that a cluster can run it.
+/// The scripts behind values and leases. Each gets all of its keys as arguments, and they are of
+/// one cache key, so that a cluster can run it.
 extension RedisScript {
     /// A value from more than a minute ahead of the server's clock was not put by a node that works
     /// rightly. It must not stay until it is evicted.
