@@ -164,7 +164,7 @@ let package = Package(
         // The log of purges that the nodes of a fleet share.
         .target(
             name: "SharedTier",
-            dependencies: ["HTTPCache", "HTTPCacheSemantics", crypto, logging],
+            dependencies: ["HTTPCache", "HTTPCacheSemantics", crypto, httpTypes, logging, nioCore],
             swiftSettings: settings
         ),
         .target(
@@ -432,13 +432,14 @@ let package = Package(
         ),
         .testTarget(
             name: "SharedTierTests",
-            dependencies: ["SharedTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting"],
+            dependencies: ["SharedTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore],
             swiftSettings: settings
         ),
         .testTarget(
             name: "RedisTierTests",
             dependencies: [
-                "RedisTier", "SharedTier", "HTTPCache", "HoldfastTesting", nioCore, nioEmbedded, nioPosix, nioSSL,
+                "RedisTier", "SharedTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore,
+                nioEmbedded, nioPosix, nioSSL,
             ],
             swiftSettings: settings
         ),

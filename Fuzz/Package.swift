@@ -92,7 +92,7 @@ let package = Package(
         .target(name: "LocalSockets", swiftSettings: settings),
         .target(
             name: "SharedTier",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", crypto, logging],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", crypto, httpTypes, logging, nioCore],
             swiftSettings: settings
         ),
         .target(
@@ -100,7 +100,11 @@ let package = Package(
             dependencies: ["SharedTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
             swiftSettings: settings
         ),
-        .target(name: "OfflineStore", dependencies: ["HTTPCacheSemantics", httpTypes], swiftSettings: settings),
+        .target(
+            name: "OfflineStore",
+            dependencies: ["HTTPCache", "HTTPCacheSemantics", httpTypes],
+            swiftSettings: settings
+        ),
 
         .target(name: "CFuzzDriver"),
         .executableTarget(

@@ -107,7 +107,7 @@ let package = Package(
         ),
         .target(
             name: "SharedTier",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", crypto, logging],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", crypto, httpTypes, logging, nioCore],
             swiftSettings: settings
         ),
         .testTarget(
@@ -125,7 +125,8 @@ let package = Package(
         .testTarget(
             name: "RedisTierTests",
             dependencies: [
-                "RedisTier", "SharedTier", "HTTPCache", "HoldfastTesting", nioCore, nioEmbedded, nioPosix, nioSSL,
+                "RedisTier", "SharedTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", httpTypes, nioCore,
+                nioEmbedded, nioPosix, nioSSL,
             ],
             swiftSettings: settings
         ),

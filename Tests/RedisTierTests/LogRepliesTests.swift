@@ -128,7 +128,7 @@ import Testing
 
     /// As computed with `printf 'return 1' | sha1sum`.
     @Test func scriptsAreCalledByTheirDigest() {
-        let script = LogScript("return 1")
+        let script = RedisScript("return 1")
         let command = script.command(isLoaded: true, keys: ["k"], ["a"])
         guard case .text(let digest) = command.arguments[0] else { return _ = Issue.record("no digest") }
         #expect(digest == "e0e1f9fabfc9d4800c877a703b823ac0578ff8db" && command.arguments.count == 4)

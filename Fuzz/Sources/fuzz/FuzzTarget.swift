@@ -31,6 +31,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "resp", run: resp),
         FuzzTarget(name: "log-record", run: logRecord),
         FuzzTarget(name: "log-replies", run: logReplies),
+        FuzzTarget(name: "envelope", run: envelope),
     ]
 
     /// The target that the first argument names. It is static, because the driver's callback is a C

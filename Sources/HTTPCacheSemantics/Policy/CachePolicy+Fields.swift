@@ -91,6 +91,26 @@ extension CachePolicy {
         )
     }
 
+    /// The names of the fields by which a response is selected: those in `Vary` that no rule
+    /// ignores, in lower case and sorted. RFC 9111 §4.1
+    ///
+    /// - Returns: `nil` if no request matches: for `*`, and for a list that is malformed.
+    package func selectingNames(of fields: HTTPFields) -> [String]? {
+        let vary = FieldNameList(.vary, in: fields)
+        guard !vary.hasWildcard, !vary.hasMalformedMember else { return nil }
+        let ignored = overrides(of: fields)?.ignoredFields ?? []
+        return vary.names.filter { !ignored.contains($0) }.sorted()
+    }
+
+    /// The request's fields of these names, in the form of ``selectingFields(of:for:)``.
+    ///
+    /// - Parameter names: in lower case and sorted: see ``selectingNames(of:)``.
+    package func selectingFields(of request: HTTPRequest, named names: [String]) -> HTTPFields {
+        var vary = FieldNameList(.vary, in: [:])
+        vary.names = names
+        return selectingFields(of: request, vary: vary, ignoring: [])
+    }
+
     func selectingFields(of request: HTTPRequest, vary: FieldNameList, ignoring ignored: Set<String>) -> HTTPFields {
         var result = HTTPFields()
         for text in vary.names.sorted() where !ignored.contains(text) {

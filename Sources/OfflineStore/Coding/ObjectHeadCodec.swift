@@ -1,3 +1,5 @@
+import HTTPCache
+
 /// The data kept with a Codable object's bytes.
 package struct ObjectHead: Sendable, Hashable {
     /// The coder's media type.

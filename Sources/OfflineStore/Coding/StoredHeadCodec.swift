@@ -1,187 +1,29 @@
+import HTTPCache
 package import HTTPCacheSemantics
-import HTTPTypes
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
-/// The encoding of a stored response's head on disk: a version, length-prefixed fields in wire
-/// order, and a checksum.
+/// The encoding of a stored response's head on disk: that of ``HTTPCache/HeadCodec``, and a
+/// checksum.
 ///
 /// The numbers of the head's row are the checksum's seed (see ``HeadBinding``). So a row with
 /// damaged numbers cannot lend its head to another body. Decoding has no side effects, returns
 /// `nil` for damaged input, and never traps.
 package enum StoredHeadCodec {
     /// The version of the encoding; the first byte.
-    package static let version: UInt8 = 1
-
-    private static let invalidatedFlag: UInt8 = 1
-    private static let explicitExpiryFlag: UInt8 = 2
+    package static let version = HeadCodec.version
 
     /// Encodes a head for its row.
     package static func encode(_ head: StoredResponseHead, binding: HeadBinding) -> [UInt8] {
-        binding.sealing(content(of: head))
-    }
-
-    /// Encodes the part of a head that does not depend on its row.
-    static func content(of head: StoredResponseHead) -> [UInt8] {
-        // Includes space for the checksum; most heads fit.
-        var writer = ByteWriter(reservingCapacity: 512)
-        writer.write(version)
-        writer.write(HeadBinding.Kind.response.rawValue)
-        var flags: UInt8 = 0
-        if head.isInvalidated { flags |= invalidatedFlag }
-        if head.explicitExpiry != nil { flags |= explicitExpiryFlag }
-        writer.write(flags)
-        writer.write(UInt16(truncatingIfNeeded: head.status.code))
-        writer.write(head.requestTime.milliseconds)
-        writer.write(head.responseTime.milliseconds)
-        if let expiry = head.explicitExpiry { writer.write(expiry.milliseconds) }
-        writer.write(prefixed: head.requestMethod.rawValue)
-        writer.write(prefixed: head.status.reasonPhrase)
-        write(head.selectingFields, to: &writer)
-        write(head.fields, to: &writer)
-        return writer.bytes
+        binding.sealing(HeadCodec.encode(head))
     }
 
     /// Decodes a head that was read from its row; `nil` if it is damaged, of an unknown version, or
     /// belongs to another row.
     package static func decode(_ bytes: UnsafeRawBufferPointer, binding: HeadBinding) -> StoredResponseHead? {
-        guard let content = HeadBinding.verified(bytes, seed: binding.seed) else { return nil }
-        var reader = ByteReader(content)
-        guard reader.read(UInt8.self) == version,
-            reader.read(UInt8.self) == HeadBinding.Kind.response.rawValue,
-            let flags = reader.read(UInt8.self),
-            let status = reader.read(UInt16.self), (0...999).contains(status),
-            let requestTime = reader.read(Int64.self),
-            let responseTime = reader.read(Int64.self)
-        else { return nil }
-        var explicitExpiry: Timestamp?
-        if flags & explicitExpiryFlag != 0 {
-            guard let milliseconds = reader.read(Int64.self) else { return nil }
-            explicitExpiry = Timestamp(milliseconds: milliseconds)
-        }
-        guard let method = reader.readPrefixed().flatMap(method),
-            let reasonPhrase = reader.readPrefixed(),
-            let selectingFields = readFields(&reader),
-            let fields = readEncodedFields(&reader),
-            reader.remaining == 0
-        else { return nil }
-        return StoredResponseHead(
-            requestMethod: method,
-            selectingFields: selectingFields,
-            status: self.status(Int(status), reasonPhrase),
-            headFields: fields,
-            requestTime: Timestamp(milliseconds: requestTime),
-            responseTime: Timestamp(milliseconds: responseTime),
-            explicitExpiry: explicitExpiry,
-            isInvalidated: flags & invalidatedFlag != 0
-        )
+        HeadBinding.verified(bytes, seed: binding.seed).flatMap { HeadCodec.decode($0) }
     }
 
     /// Decodes a head that was read from its row.
     package static func decode(_ bytes: [UInt8], binding: HeadBinding) -> StoredResponseHead? {
         bytes.withUnsafeBytes { decode($0, binding: binding) }
-    }
-
-    private static func write(_ fields: HTTPFields, to writer: inout ByteWriter) {
-        writer.write(UInt32(truncatingIfNeeded: fields.count))
-        for field in fields {
-            writer.write(prefixed: field.name.rawName)
-            field.withUnsafeBytesOfValue { writer.write(prefixed: $0) }
-        }
-    }
-
-    private static func readFields(_ reader: inout ByteReader) -> HTTPFields? {
-        guard let count = readCount(&reader) else { return nil }
-        var fields = HTTPFields()
-        if count == 0 { return fields }
-        fields.reserveCapacity(count)
-        for _ in 0..<count {
-            guard let name = reader.readPrefixed().flatMap(KnownFieldNames.name), let value = reader.readPrefixed()
-            else { return nil }
-            fields.append(field(name, value))
-        }
-        return fields
-    }
-
-    /// Reads fields that are decoded later. It verifies their structure and names, so that damage
-    /// is found now.
-    private static func readEncodedFields(_ reader: inout ByteReader) -> HeadFields? {
-        let start = reader.offset
-        guard let count = readCount(&reader) else { return nil }
-        if count == 0 { return HeadFields(HTTPFields()) }
-        let names = KnownFieldNames.table
-        for _ in 0..<count {
-            guard let name = reader.readPrefixed(), names.isName(name), reader.readPrefixed() != nil else { return nil }
-        }
-        return HeadFields(
-            EncodedFields(bytes: [UInt8](reader.bytes(from: start)), count: count, decode: decodeFields)
-        )
-    }
-
-    private static let decodeFields: @Sendable ([UInt8]) -> HTTPFields = { bytes in
-        bytes.withUnsafeBytes { bytes in
-            var reader = ByteReader(bytes)
-            // The bytes were verified, so decoding succeeds.
-            return readFields(&reader) ?? HTTPFields()
-        }
-    }
-
-    /// 'HTTPFields' traps if it has 65,535 fields.
-    private static func readCount(_ reader: inout ByteReader) -> Int? {
-        guard let count = reader.read(UInt32.self), count < 65_535, reader.remaining >= Int(count) * 8 else {
-            return nil
-        }
-        return Int(count)
-    }
-
-    /// Most values are plain text, and checking that is faster than cleaning the value.
-    private static func field(_ name: HTTPField.Name, _ value: UnsafeRawBufferPointer) -> HTTPField {
-        value.isPlainText
-            ? HTTPField(name: name, value: String(decoding: value, as: UTF8.self))
-            : HTTPField(name: name, lenientValue: value)
-    }
-
-    private static func method(_ bytes: UnsafeRawBufferPointer) -> HTTPRequest.Method? {
-        bytes.hasBytes("GET") ? .get : HTTPRequest.Method(String(decoding: bytes, as: UTF8.self))
-    }
-
-    private static func status(_ code: Int, _ reasonPhrase: UnsafeRawBufferPointer) -> HTTPResponse.Status {
-        if code == 200, reasonPhrase.hasBytes("OK") { return .ok }
-        // Bytes that are not UTF-8 are replaced.
-        return HTTPResponse.Status(code: code, reasonPhrase: String(decoding: reasonPhrase, as: UTF8.self))
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    /// Returns whether the bytes are those of a text.
-    fileprivate func hasBytes(_ text: StaticString) -> Bool {
-        count == text.utf8CodeUnitCount && baseAddress.map { memcmp($0, text.utf8Start, count) == 0 } ?? true
-    }
-
-    /// Whether it is printable ASCII and neither begins nor ends with a space, so that it is a
-    /// valid field value as it is. RFC 9110 §5.5
-    fileprivate var isPlainText: Bool {
-        let space = UInt8(ascii: " ")
-        guard let first, first != space, self[count - 1] != space else { return isEmpty }
-        var offset = 0
-        // Eight bytes at a time: a byte's highest bit is set if it is beyond ASCII, a control
-        // character, or DEL. The parentheses are needed: '|', '&-' and '&+' bind equally.
-        while offset &+ 8 <= count {
-            let word = loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            let found = word | (word &- 0x2020_2020_2020_2020) | (word &+ 0x0101_0101_0101_0101)
-            if found & 0x8080_8080_8080_8080 != 0 { return false }
-            offset &+= 8
-        }
-        while offset < count {
-            if !(0x20...0x7e).contains(self[offset]) { return false }
-            offset &+= 1
-        }
-        return true
     }
 }

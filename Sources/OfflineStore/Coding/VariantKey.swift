@@ -1,3 +1,4 @@
+import HTTPCache
 package import HTTPCacheSemantics
 import HTTPTypes
 

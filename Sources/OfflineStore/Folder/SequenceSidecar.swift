@@ -1,3 +1,4 @@
+import HTTPCache
 import Synchronization
 
 #if canImport(Glibc)

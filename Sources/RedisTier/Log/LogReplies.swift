@@ -60,7 +60,7 @@ enum LogReplies {
         return .marker(EpochMarker(name: name, inherited: position))
     }
 
-    /// The reply of ``LogScript/look``.
+    /// The reply of ``RedisScript/look``.
     static func look(_ reply: RESPValue) throws(SharedLogError) -> (epoch: LogEpoch?, entry: LogEntry?) {
         guard case .array(let parts) = reply, parts.count == 3, let number = parts[0].text, let name = parts[1].text
         else { throw .malformed("the epoch") }
@@ -75,7 +75,7 @@ enum LogReplies {
         return LogEpoch(number: number, name: name)
     }
 
-    /// The reply of ``LogScript/begin``.
+    /// The reply of ``RedisScript/begin``.
     static func begin(_ reply: RESPValue) throws(SharedLogError) -> LogEpoch {
         let words = try words(reply)
         if words.count == 2, words[0] == "LOW", let highest = LogPosition.number(words[1].utf8) {

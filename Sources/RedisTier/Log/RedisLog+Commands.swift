@@ -15,17 +15,13 @@ extension RedisLog {
 
     /// Runs a script by its digest, and with its source if the server does not know it.
     func run(
-        _ script: LogScript,
+        _ script: RedisScript,
         keys: [RedisCommand.Argument],
         _ arguments: [RedisCommand.Argument],
         within limit: Duration
     ) async throws(SharedLogError) -> RESPValue {
-        let end = NIODeadline.now() + TimeAmount(limit)
-        do throws(SharedLogError) {
-            return try await perform(script.command(isLoaded: true, keys: keys, arguments), within: limit)
-        } catch .refused("NOSCRIPT") {
-            let whole = script.command(isLoaded: false, keys: keys, arguments)
-            return try await perform([whole], on: commands, within: end - .now())[0]
+        try await script.run(keys: keys, arguments, within: limit) { command, time throws(SharedLogError) in
+            try await perform([command], on: commands, within: time)[0]
         }
     }
 
@@ -44,35 +40,12 @@ extension RedisLog {
             if case .limit = error.code { readsLittle.store(true, ordering: .relaxed) }
             throw SharedLogError(error)
         }
-        for case .error(let error) in replies {
-            switch error.code {
-            // A primary that became a replica, or that is not the server of before.
-            case "READONLY", "MASTERDOWN", "LOADING":
-                reconnect()
-                throw .unreachable
-            default: throw .refused(error.word)
-            }
+        do throws(SharedLogError) {
+            try SharedLogError.check(replies)
+        } catch {
+            if error == .unreachable { reconnect() }
+            throw error
         }
         return replies
-    }
-}
-
-extension RESPServerError {
-    /// The first word, if it is one such as `WRONGTYPE`. The rest may quote arguments.
-    fileprivate var word: String {
-        let word = code.prefix(32)
-        return word.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) } ? String(word) : "ERR"
-    }
-}
-
-extension SharedLogError {
-    fileprivate init(_ error: RedisTierError) {
-        switch error.code {
-        case .timedOut: self = .timedOut
-        case .cancelled: self = .cancelled
-        case .malformed, .limit, .unexpected: self = .malformed("the server's bytes")
-        case .busy: self = .refused("BUSY")
-        case .unreachable, .rejected, .closed, .unavailable: self = .unreachable
-        }
     }
 }

@@ -19,7 +19,7 @@ extension RedisLog {
         let most = readsLittle.load(ordering: .relaxed) ? min(count, Self.fewEntries) : count
         arguments += ["COUNT", .integer(most), "STREAMS", keys.log, .position(cursor)]
         let read = RedisCommand("XREAD", arguments)
-        let look = LogScript.look.command(
+        let look = RedisScript.look.command(
             isLoaded: false,
             keys: [keys.log, keys.epoch],
             [.position(cursor)]
@@ -49,7 +49,7 @@ extension RedisLog {
         guard (0...1024).contains(count) else { throw .limit("replicas") }
         // `WAIT` is about the writes of its own connection, so there is one before it.
         let waiting = RedisCommand("WAIT", .integer(count), .integer(wait.wholeMilliseconds))
-        let touch = LogScript.touch.command(
+        let touch = RedisScript.touch.command(
             isLoaded: false,
             keys: [keys.log, keys.epoch],
             [.text(String(epoch))]

@@ -61,15 +61,7 @@ package final class RedisLog: SharedLog {
     package func run() async {
         await withTaskGroup { group in
             for keeper in [commands, reader, confirmer] { group.addTask { await keeper.run() } }
-            group.addTask { await self.followPrimary() }
-        }
-    }
-
-    /// Leaves a server that sentinels no longer name as the primary. One that is cut off from them
-    /// is not told that it was replaced.
-    private func followPrimary() async {
-        while (try? await sleep()) != nil {
-            if await connector.hasMoved() { reconnect() }
+            group.addTask { await self.connector.watch(every: self.sleep) { self.reconnect() } }
         }
     }
 

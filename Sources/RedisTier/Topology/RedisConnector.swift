@@ -104,4 +104,12 @@ package final class RedisConnector: Sendable {
         guard canMove, let last = last.withLock({ $0 }), let present = try? await findPrimary() else { return false }
         return present != last
     }
+
+    /// Asks again and again whether the primary has moved, until the task is cancelled. A server
+    /// that is cut off from its sentinels is not told that it was replaced.
+    func watch(every pause: () async throws -> Void, onMove: () -> Void) async {
+        while (try? await pause()) != nil {
+            if await hasMoved() { onMove() }
+        }
+    }
 }

@@ -6,16 +6,22 @@ package struct FleetKeys: Sendable, CustomStringConvertible, CustomReflectable {
     /// The shortest secret, in bytes.
     package static let shortestSecret = 32
 
-    struct SealingKey: Sendable {
-        let key: SymmetricKey
-        /// Tells which key opens a record, before it is tried.
+    /// The keys of one secret.
+    struct Keys: Sendable {
+        /// Tells which secret opens something, before it is tried.
         let id: UInt8
+        /// Seals entries of the log.
+        let log: SymmetricKey
+        /// Seals responses, and chunks of their bodies.
+        let responses: SymmetricKey
+        /// Makes the names of responses.
+        let names: SymmetricKey
     }
 
     /// Seals and opens.
-    let present: SealingKey
+    let present: Keys
     /// Opens alone, until all nodes have the new secret and the log no old record.
-    let previous: SealingKey?
+    let previous: Keys?
 
     /// - Parameter previous: the secret that was replaced.
     /// - Returns: `nil` if a secret is shorter than ``shortestSecret``.
@@ -23,15 +29,23 @@ package struct FleetKeys: Sendable, CustomStringConvertible, CustomReflectable {
         guard secret.count >= Self.shortestSecret, previous.map({ $0.count >= Self.shortestSecret }) ?? true else {
             return nil
         }
-        present = SealingKey(secret)
-        self.previous = previous.map { SealingKey($0) }
+        present = Keys(secret)
+        self.previous = previous.map { Keys($0) }
+    }
+
+    /// The keys that seal for one purpose.
+    func sealing(_ purpose: KeyPath<Keys, SymmetricKey>) -> SealingKeys {
+        SealingKeys(
+            present: SealingKeys.Key(key: present[keyPath: purpose], id: present.id),
+            previous: previous.map { SealingKeys.Key(key: $0[keyPath: purpose], id: $0.id) }
+        )
     }
 
     package var description: String { "keys of a fleet" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension FleetKeys.SealingKey {
+extension FleetKeys.Keys {
     fileprivate init(_ secret: [UInt8]) {
         let material = SymmetricKey(data: secret)
         func derive(_ purpose: String, _ length: Int) -> SymmetricKey {
@@ -42,7 +56,9 @@ extension FleetKeys.SealingKey {
                 outputByteCount: length
             )
         }
-        key = derive("seal log", 32)
         id = derive("id", 1).withUnsafeBytes { $0.first ?? 0 }
+        log = derive("seal log", 32)
+        responses = derive("seal responses", 32)
+        names = derive("name", 32)
     }
 }

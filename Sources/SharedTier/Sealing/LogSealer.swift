@@ -1,4 +1,3 @@
-import Crypto
 package import HTTPCache
 
 /// Seals purges for a log whose engine is not trusted, and opens them: AES-256-GCM (NIST SP
@@ -10,21 +9,13 @@ package import HTTPCache
 /// The bytes before the nonce and the fleet's namespace are authenticated with the content, so that
 /// a record of another fleet with the same secret does not open.
 package struct LogSealer: Sendable {
-    /// The reasons for which a record does not open.
-    package enum Fault: Error, Sendable, Hashable {
-        /// Too short, too long, or of another version.
-        case malformed
-        /// Sealed under a secret that is not known.
-        case unknownKey
-        /// Not made by a node of this fleet, or changed.
-        case forged
-    }
+    package typealias Fault = SealFault
 
-    private let keys: FleetKeys
+    private let keys: SealingKeys
     private let namespace: FleetNamespace
 
     package init(keys: FleetKeys, namespace: FleetNamespace) {
-        self.keys = keys
+        self.keys = keys.sealing(\.log)
         self.namespace = namespace
     }
 
@@ -37,37 +28,24 @@ package struct LogSealer: Sendable {
     ) throws(SharedLogError) -> [UInt8] {
         guard record.selector.bytes.count <= ScopeSelector.longest else { throw .limit("selector") }
         let header = [SealedPurge.version, keys.present.id] + record.id.bytes
-        // Two numbers and not one for each byte: each may be a call of the system.
-        let random: [UInt64] = [generator.next(), generator.next()]
-        let nonce = (0..<SealedPurge.nonceLength).map { UInt8(truncatingIfNeeded: random[$0 / 8] >> ($0 % 8 * 8)) }
-        do {
-            let box = try AES.GCM.seal(
-                record.content,
-                using: keys.present.key,
-                nonce: AES.GCM.Nonce(data: nonce),
-                authenticating: authenticated(header[...])
-            )
-            return header + nonce + box.ciphertext + box.tag
-        } catch {
-            throw .malformed("a record that cannot be sealed")
+        let authenticated = authenticated(header[...])
+        let box = try record.content.withUnsafeBytes {
+            keys.seal($0, authenticating: authenticated, using: &generator)
         }
+        .get()
+        return header + box.nonce + box.content + box.tag
     }
 
     package func open(_ sealed: [UInt8]) throws(Fault) -> PurgeRecord {
         guard let id = SealedPurge.id(of: sealed) else { throw .malformed }
-        let candidates = [keys.present, keys.previous].compactMap { $0 }.filter { $0.id == sealed[1] }
-        guard !candidates.isEmpty else { throw .unknownKey }
-        let header = sealed[..<SealedPurge.headerLength]
-        for candidate in candidates {
-            // Nonce, content and tag, in this order.
-            guard let box = try? AES.GCM.SealedBox(combined: sealed[SealedPurge.headerLength...]),
-                let content = try? AES.GCM.open(box, using: candidate.key, authenticating: authenticated(header))
-            else { continue }
-            // Only a newer version of this program seals what does not decode.
-            guard let record = PurgeRecord(id: id, content: Array(content)) else { throw .malformed }
-            return record
+        let header = authenticated(sealed[..<SealedPurge.headerLength])
+        let content = try sealed[SealedPurge.headerLength...].withUnsafeBytes {
+            keys.open($0, keyID: sealed[1], authenticating: header)
         }
-        throw .forged
+        .get()
+        // Only a newer version of this program seals what does not decode.
+        guard let record = PurgeRecord(id: id, content: content) else { throw .malformed }
+        return record
     }
 
     private func authenticated(_ header: ArraySlice<UInt8>) -> [UInt8] {
@@ -79,18 +57,16 @@ package struct LogSealer: Sendable {
 package enum SealedPurge {
     static let version: UInt8 = 1
     static let headerLength = 18
-    static let nonceLength = 12
-    static let tagLength = 16
     /// Kind, scope, time, and a name of one byte with its length.
     static let shortestContent = 12
 
     /// The longest record, in bytes.
     package static let longest =
-        headerLength + nonceLength + tagLength + shortestContent + 63 + ScopeSelector.longest
+        headerLength + SealingKeys.overhead + shortestContent + 63 + ScopeSelector.longest
 
     /// The purge that a record claims to be, without a check; `nil` if it is none.
     package static func id(of sealed: [UInt8]) -> PurgeID? {
-        guard sealed.count >= headerLength + nonceLength + shortestContent + tagLength, sealed.count <= longest,
+        guard sealed.count >= headerLength + SealingKeys.overhead + shortestContent, sealed.count <= longest,
             sealed[0] == version
         else { return nil }
         return PurgeID(sealed[2..<headerLength])

@@ -1,40 +1,4 @@
-import Crypto
-
-/// A script that a server runs as one step, called by its digest.
-///
-/// <https://redis.io/docs/latest/develop/interact/programmability/eval-intro/>
-struct LogScript: Sendable {
-    let source: String
-    private let digest: String
-
-    init(_ source: String) {
-        self.source = source
-        let digits = Array("0123456789abcdef".utf8)
-        // The server chooses the digest. Nothing rests on its strength.
-        digest = String(
-            decoding: Insecure.SHA1.hash(data: Array(source.utf8))
-                .flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
-            as: UTF8.self
-        )
-    }
-
-    /// The command that calls it.
-    ///
-    /// - Parameter isLoaded: `false` sends the source, too, after the server said that it does not
-    ///   know the digest.
-    func command(
-        isLoaded: Bool,
-        keys: [RedisCommand.Argument],
-        _ arguments: [RedisCommand.Argument]
-    ) -> RedisCommand {
-        RedisCommand(
-            isLoaded ? "EVALSHA" : "EVAL",
-            [.text(isLoaded ? digest : source), .integer(keys.count)] + keys + arguments
-        )
-    }
-}
-
-extension LogScript {
+extension RedisScript {
     /// The server's identity, which a replica does not inherit, and its time. A primary that became
     /// a replica has none. The scripts compare the identity themselves, because a connection may
     /// lead to another server than before.
@@ -57,7 +21,7 @@ extension LogScript {
     /// Numbers of epochs are compared as texts, because those of Lua are exact up to 2^53 only.
     ///
     /// KEYS: log, epoch. ARGV: candidate, its name, the highest known.
-    static let begin = LogScript(
+    static let begin = RedisScript(
         common + """
             local function less(a, b) if #a ~= #b then return #a < #b end return a < b end
             local m = redis.call('HMGET', KEYS[2], 'epoch', 'run', 'name')
@@ -84,7 +48,7 @@ extension LogScript {
     /// The epoch, and the entry at a cursor.
     ///
     /// KEYS: log, epoch. ARGV: cursor.
-    static let look = LogScript(
+    static let look = RedisScript(
         common + """
             local epoch, name = present()
             return {epoch or '', name or '', redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])}
@@ -95,7 +59,7 @@ extension LogScript {
     ///
     /// KEYS: log, epoch, names of the purges. ARGV: epoch, seconds for which the names are kept,
     /// entries.
-    static let append = LogScript(
+    static let append = RedisScript(
         common + """
             if present() ~= ARGV[1] then return {'EPOCH'} end
             local time = now()
@@ -120,7 +84,7 @@ extension LogScript {
     )
 
     /// KEYS: log, epoch, nodes. ARGV: epoch, name, row.
-    static let announce = LogScript(
+    static let announce = RedisScript(
         common + """
             if present() ~= ARGV[1] then return {'EPOCH'} end
             redis.call('HSET', KEYS[3], ARGV[2], ARGV[3] .. ' ' .. now())
@@ -131,7 +95,7 @@ extension LogScript {
     /// A write for which a replica can be waited: what a server wrote before it, the replica has.
     ///
     /// KEYS: log, epoch. ARGV: epoch.
-    static let touch = LogScript(
+    static let touch = RedisScript(
         common + """
             if present() ~= ARGV[1] then return {'EPOCH'} end
             redis.call('HINCRBY', KEYS[2], 'touched', 1)
@@ -142,7 +106,7 @@ extension LogScript {
     /// Times do not go back within an epoch, so the first young entry is searched by halves.
     ///
     /// KEYS: log, epoch, nodes. ARGV: time, count, time of rows; empty for none.
-    static let trim = LogScript(
+    static let trim = RedisScript(
         common + """
             local function time(entry)
               for i = 1, #entry[2], 2 do if entry[2][i] == 't' then return tonumber(entry[2][i + 1]) or 0 end end

@@ -1,0 +1,54 @@
+import Crypto
+import NIOCore
+import SharedTier
+
+/// A script that a server runs as one step, called by its digest.
+///
+/// <https://redis.io/docs/latest/develop/interact/programmability/eval-intro/>
+struct RedisScript: Sendable {
+    let source: String
+    private let digest: String
+
+    init(_ source: String) {
+        self.source = source
+        let digits = Array("0123456789abcdef".utf8)
+        // The server chooses the digest. Nothing rests on its strength.
+        digest = String(
+            decoding: Insecure.SHA1.hash(data: Array(source.utf8))
+                .flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+            as: UTF8.self
+        )
+    }
+
+    /// The command that calls it.
+    ///
+    /// - Parameter isLoaded: `false` sends the source, too, after the server said that it does not
+    ///   know the digest.
+    func command(
+        isLoaded: Bool,
+        keys: [RedisCommand.Argument],
+        _ arguments: [RedisCommand.Argument]
+    ) -> RedisCommand {
+        RedisCommand(
+            isLoaded ? "EVALSHA" : "EVAL",
+            [.text(isLoaded ? digest : source), .integer(keys.count)] + keys + arguments
+        )
+    }
+
+    /// Calls it by its digest, and with its source if the server does not know it.
+    ///
+    /// - Parameter perform: performs a command within a time.
+    func run(
+        keys: [RedisCommand.Argument],
+        _ arguments: [RedisCommand.Argument],
+        within limit: Duration,
+        _ perform: (RedisCommand, TimeAmount) async throws(SharedLogError) -> RESPValue
+    ) async throws(SharedLogError) -> RESPValue {
+        let end = NIODeadline.now() + TimeAmount(limit)
+        do throws(SharedLogError) {
+            return try await perform(command(isLoaded: true, keys: keys, arguments), TimeAmount(limit))
+        } catch .refused("NOSCRIPT") {
+            return try await perform(command(isLoaded: false, keys: keys, arguments), end - .now())
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import SharedTier
+import Synchronization
+
+/// Lets one caller after the other do something, in the order in which they came.
+final class ChunkTurns: Sendable {
+    private struct State {
+        var isBusy = false
+        var waiting: [Turn] = []
+    }
+
+    private let state = Mutex(State())
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    /// - Parameter clock: on which callers wait.
+    init<C: Clock>(clock: C) where C.Duration == Duration {
+        sleep = { try await clock.sleep(for: $0) }
+    }
+
+    /// How many callers wait.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// Waits until it is the caller's turn. Call ``end()`` when it is over.
+    ///
+    /// - Throws: ``SharedTier/SharedLogError/timedOut`` or
+    ///   ``SharedTier/SharedLogError/cancelled``; it is not the caller's turn then.
+    func begin(within limit: Duration) async throws(SharedLogError) {
+        let turn = Turn()
+        let isFree = state.withLock { state in
+            if state.isBusy { state.waiting.append(turn) }
+            defer { state.isBusy = true }
+            return !state.isBusy
+        }
+        guard !isFree else { return }
+        await withTaskGroup { group in
+            group.addTask { await turn.wait() }
+            group.addTask { [sleep] in
+                try? await sleep(limit)
+                turn.end(isGiven: false)
+            }
+            // The end of either ends the other one.
+            await group.next()
+            group.cancelAll()
+        }
+        guard !turn.isGiven else { return }
+        state.withLock { state in state.waiting.removeAll { $0 === turn } }
+        throw Task.isCancelled ? .cancelled : .timedOut
+    }
+
+    /// Gives the turn to the next one who still waits.
+    func end() {
+        state.withLock { state in
+            while !state.waiting.isEmpty {
+                if state.waiting.removeFirst().end(isGiven: true) { return }
+            }
+            state.isBusy = false
+        }
+    }
+}
+
+/// The turn of one caller.
+private final class Turn: Sendable {
+    private struct State {
+        var isGiven: Bool?
+        var continuation: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    var isGiven: Bool { state.withLock { $0.isGiven ?? false } }
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = state.withLock { state in
+                if state.isGiven == nil { state.continuation = continuation }
+                return state.isGiven != nil
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+
+    /// - Returns: whether this was the first end, which counts.
+    @discardableResult
+    func end(isGiven: Bool) -> Bool {
+        let (isFirst, continuation) = state.withLock { state in
+            guard state.isGiven == nil else { return (false, nil as CheckedContinuation<Void, Never>?) }
+            state.isGiven = isGiven
+            return (true, state.continuation.take())
+        }
+        continuation?.resume()
+        return isFirst
+    }
+}

@@ -1,0 +1,82 @@
+import NIOCore
+package import SharedTier
+
+extension RedisValues {
+    package func lead(
+        _ lease: FillLease,
+        for duration: Duration,
+        within limit: Duration
+    ) async throws(SharedLogError) -> LeaseAnswer {
+        let token = lease.token.description
+        // NX and GET together need 7.0: the reply is the token that was there.
+        let reply = try await perform(
+            RedisCommand(
+                "SET",
+                .text(lease.name.text),
+                .text(token),
+                "NX",
+                "GET",
+                "PX",
+                .integer(try duration.lifetime())
+            ),
+            within: limit
+        )
+        switch try ValueReplies.value(reply).map({ String(buffer: $0) }) {
+        case nil, token: return .led
+        case LeaseToken.pass: return .pass
+        default: return .held
+        }
+    }
+
+    package func look(
+        at value: ValueName,
+        lease: ValueName,
+        within limit: Duration
+    ) async throws(SharedLogError) -> LeaseLook {
+        let found = try await values([value, lease], within: limit)
+        let state: LeaseLook.State =
+            switch found[1].map({ String(buffer: $0) }) {
+            case nil: .free
+            case LeaseToken.pass: .pass
+            default: .held
+            }
+        return LeaseLook(value: found[0], lease: state)
+    }
+
+    package func renew(
+        _ lease: FillLease,
+        for duration: Duration,
+        within limit: Duration
+    ) async throws(SharedLogError) -> Bool {
+        try ValueReplies.flag(
+            try await run(
+                .renew,
+                keys: [.text(lease.name.text)],
+                [.text(lease.token.description), .integer(try duration.lifetime())],
+                within: limit
+            )
+        )
+    }
+
+    package func release(_ lease: FillLease, within limit: Duration) async throws(SharedLogError) -> Bool {
+        try ValueReplies.flag(
+            try await run(
+                .release,
+                keys: [.text(lease.name.text)],
+                [.text(lease.token.description)],
+                within: limit
+            )
+        )
+    }
+
+    package func pass(_ lease: ValueName, for duration: Duration, within limit: Duration) async throws(SharedLogError) {
+        let command = RedisCommand(
+            "SET",
+            .text(lease.text),
+            .text(LeaseToken.pass),
+            "PX",
+            .integer(try duration.lifetime())
+        )
+        try ValueReplies.done(try await perform(command, within: limit))
+    }
+}

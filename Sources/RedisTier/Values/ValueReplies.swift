@@ -1,0 +1,35 @@
+import NIOCore
+import SharedTier
+
+/// Reads what a server replies about values. Anything but the form of the command's reply is
+/// malformed.
+enum ValueReplies {
+    /// The reply of `GET`.
+    static func value(_ reply: RESPValue) throws(SharedLogError) -> ByteBuffer? {
+        switch reply {
+        case .null: return nil
+        case .bulkString(let bytes): return bytes
+        default: throw .malformed("a value")
+        }
+    }
+
+    /// The reply of `MGET`.
+    static func values(_ reply: RESPValue, count: Int) throws(SharedLogError) -> [ByteBuffer?] {
+        guard case .array(let elements) = reply, elements.count == count else { throw .malformed("values") }
+        return try elements.map { element throws(SharedLogError) in try value(element) }
+    }
+
+    /// The reply of a script, or of `PEXPIRE`: whether something was done.
+    static func flag(_ reply: RESPValue) throws(SharedLogError) -> Bool {
+        switch reply {
+        case .integer(0): return false
+        case .integer(1): return true
+        default: throw .malformed("a script's reply")
+        }
+    }
+
+    /// The reply of `SET`.
+    static func done(_ reply: RESPValue) throws(SharedLogError) {
+        guard reply.text == "OK" else { throw .malformed("a reply to SET") }
+    }
+}

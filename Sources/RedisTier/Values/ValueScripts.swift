@@ -1,0 +1,47 @@
+/// The scripts behind values and leases. Each gets all of its keys as arguments, and they are of
+/// one cache key, so that a cluster can run it.
+extension RedisScript {
+    /// A value from more than a minute ahead of the server's clock was not put by a node that works
+    /// rightly. It must not stay until it is evicted.
+    ///
+    /// A lease is given back also if the value was rejected or did not fit. It is given back behind
+    /// the value: within a script, memory is limited before the first write alone.
+    ///
+    /// KEYS: value, lease. ARGV: value, milliseconds, token or empty.
+    static let put = RedisScript(
+        """
+        local function time(head)
+          if type(head) ~= 'string' or #head < 16 or string.sub(head, 1, 4) ~= 'HFs1' then return -1 end
+          local t = 0
+          for i = 9, 16 do t = t * 256 + string.byte(head, i) end
+          return t
+        end
+        local there = time(redis.pcall('GETRANGE', KEYS[1], 0, 15))
+        local clock = redis.call('TIME')
+        local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+        local result = false
+        if there <= time(ARGV[1]) or there > now + 60000 then
+          result = redis.pcall('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+        end
+        if ARGV[3] ~= '' and redis.pcall('GET', KEYS[2]) == ARGV[3] then redis.call('DEL', KEYS[2]) end
+        if type(result) == 'table' and result.err then return result end
+        return result and 1 or 0
+        """
+    )
+
+    /// KEYS: lease. ARGV: token, milliseconds.
+    static let renew = RedisScript(
+        """
+        if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+        return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+        """
+    )
+
+    /// KEYS: lease. ARGV: token.
+    static let release = RedisScript(
+        """
+        if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+        return redis.call('DEL', KEYS[1])
+        """
+    )
+}

@@ -1,0 +1,161 @@
+import Crypto
+package import NIOCore
+
+/// A chunk as sealed, with its name.
+package struct SealedChunk: Sendable, Hashable {
+    package var name: ValueName
+    package var bytes: ByteBuffer
+
+    package init(name: ValueName, bytes: ByteBuffer) {
+        self.name = name
+        self.bytes = bytes
+    }
+}
+
+/// Seals the chunks of one body, in their order.
+///
+/// ```
+/// 1 version   1 key id   12 nonce   content   16 tag
+/// ```
+/// The chunk's name, which has the body's id and the index, and the number of chunks are
+/// authenticated with the content: chunks cannot be swapped, cut or repeated.
+///
+/// ```swift
+/// var sealer = ChunkSealer(keys: keys, names: names, id: id, length: length)
+/// while let part = try await next(ValueLimits.chunkLength) {
+///     chunks.append(try sealer.seal(part, using: &generator))
+/// }
+/// let body = try sealer.finish()
+/// ```
+package struct ChunkSealer: Sendable {
+    /// The bytes by which a sealed chunk is longer.
+    package static let overhead = 2 + SealingKeys.overhead
+
+    private let keys: SealingKeys
+    private var order: ChunkOrder
+
+    /// - Parameters:
+    ///   - id: random, and of this body alone.
+    ///   - length: of the body, in bytes; more than ``ValueLimits/chunkLength``.
+    package init(keys: FleetKeys, names: ValueNames, id: BodyID, length: Int) {
+        self.keys = keys.sealing(\.responses)
+        order = ChunkOrder(names: names, id: id, length: length)
+    }
+
+    /// How many bytes the next chunk has; `nil` behind the last one.
+    package var nextLength: Int? { order.nextLength }
+
+    /// Seals the next chunk.
+    ///
+    /// - Parameters:
+    ///   - chunk: of ``nextLength`` bytes.
+    ///   - generator: must be a secure one.
+    /// - Throws: ``SharedLogError/limit(_:)`` for a chunk of another length.
+    package mutating func seal(
+        _ chunk: ByteBuffer,
+        using generator: inout some RandomNumberGenerator
+    ) throws(SharedLogError) -> SealedChunk {
+        guard chunk.readableBytes == nextLength else { throw .limit("chunk") }
+        let header = [ChunkOrder.version, keys.present.id]
+        let authenticated = order.authenticated(header)
+        let box = try chunk.withUnsafeReadableBytes {
+            keys.seal($0, authenticating: authenticated, using: &generator)
+        }
+        .get()
+        let name = order.nextName
+        order.advance(tag: box.tag)
+        return SealedChunk(name: name, bytes: ByteBuffer(header, box))
+    }
+
+    /// The body, when all of its chunks are sealed.
+    ///
+    /// - Throws: ``SharedLogError/limit(_:)`` before that.
+    package func finish() throws(SharedLogError) -> ChunkedBody {
+        guard nextLength == nil else { throw .limit("chunks") }
+        return ChunkedBody(id: order.id, length: order.length, digest: order.digest)
+    }
+}
+
+/// Opens the chunks of one body, in their order.
+///
+/// A body is whole or it is none: use nothing of it before ``finish()`` has returned.
+package struct ChunkOpener: Sendable {
+    private let keys: SealingKeys
+    private let body: ChunkedBody
+    private var order: ChunkOrder
+
+    /// - Parameter body: as its envelope has it.
+    package init(keys: FleetKeys, names: ValueNames, body: ChunkedBody) {
+        self.keys = keys.sealing(\.responses)
+        self.body = body
+        order = ChunkOrder(names: names, id: body.id, length: body.length)
+    }
+
+    /// The names of the next chunks, at most ``ValueLimits/mostChunks`` of them; none behind the
+    /// last one.
+    package var nextNames: [ValueName] { order.nextNames }
+
+    /// Opens the next chunk.
+    package mutating func open(_ sealed: ByteBuffer) throws(SealFault) -> ByteBuffer {
+        guard let expected = order.nextLength else { throw .forged }
+        guard sealed.readableBytes > ChunkSealer.overhead, sealed.readableBytes <= ValueLimits.longestChunk,
+            let header = sealed.getBytes(at: sealed.readerIndex, length: 2), header[0] == ChunkOrder.version
+        else { throw .malformed }
+        let authenticated = order.authenticated(header)
+        let content = try sealed.withUnsafeReadableBytes {
+            keys.open(UnsafeRawBufferPointer(rebasing: $0[2...]), keyID: header[1], authenticating: authenticated)
+        }
+        .get()
+        // No node seals a chunk of another length under this name.
+        guard content.count == expected else { throw .forged }
+        let tag = sealed.readableBytesView.suffix(SealingKeys.tagLength)
+        order.advance(tag: Array(tag))
+        return ByteBuffer(bytes: content)
+    }
+
+    /// Compares all chunks with the body's digest.
+    ///
+    /// - Throws: ``SealFault/forged`` if they are others, or not all of them were opened.
+    package func finish() throws(SealFault) {
+        guard order.nextLength == nil, order.digest == body.digest else { throw .forged }
+    }
+}
+
+extension ChunkedBody {
+    /// In bytes.
+    package static let digestLength = SHA256.byteCount
+}
+
+/// The place in a body, and the digest over the tags of its chunks so far.
+private struct ChunkOrder: Sendable {
+    static let version: UInt8 = 1
+
+    let names: ValueNames
+    let id: BodyID
+    let length: Int
+    private var index = 0
+    private var hash = SHA256()
+
+    init(names: ValueNames, id: BodyID, length: Int) {
+        self.names = names
+        self.id = id
+        self.length = length
+    }
+
+    private var body: ChunkedBody { ChunkedBody(id: id, length: length, digest: []) }
+    var nextLength: Int? { index < body.count ? body.length(of: index) : nil }
+    var nextName: ValueName { names.chunk(index, of: id) }
+    var nextNames: [ValueName] {
+        (index..<min(body.count, index + ValueLimits.mostChunks)).map { names.chunk($0, of: id) }
+    }
+    var digest: [UInt8] { Array(hash.finalize()) }
+
+    func authenticated(_ header: [UInt8]) -> [UInt8] {
+        Array("holdfast chunk\0\(nextName)\0\(body.count)\0".utf8) + header
+    }
+
+    mutating func advance(tag: [UInt8]) {
+        hash.update(data: tag)
+        index += 1
+    }
+}

@@ -1,0 +1,32 @@
+package import HTTPCacheSemantics
+
+/// How far an engine's clock is ahead of a node's. All instants in a shared response are the
+/// engine's, so that the clocks of nodes need not agree.
+package struct EngineOffset: Sendable, Hashable {
+    /// Negative if the engine is behind.
+    package var milliseconds: Int64
+
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    /// - Parameters:
+    ///   - engine: the engine's time at an instant.
+    ///   - node: the node's at the same one.
+    package init(engine: EngineTime, node: Timestamp) {
+        milliseconds = Timestamp(milliseconds: engine.milliseconds).milliseconds(since: node)
+    }
+
+    /// An instant of the node's clock on the engine's. The ends of time stay what they are.
+    package func engineTime(_ instant: Timestamp) -> EngineTime {
+        EngineTime(milliseconds: moved(instant, by: milliseconds).milliseconds)
+    }
+
+    /// An instant of the engine's clock on the node's. The ends of time stay what they are.
+    package func timestamp(_ instant: EngineTime) -> Timestamp {
+        let (opposite, isTooLarge) = (0 as Int64).subtractingReportingOverflow(milliseconds)
+        return moved(Timestamp(milliseconds: instant.milliseconds), by: isTooLarge ? .max : opposite)
+    }
+
+    private func moved(_ instant: Timestamp, by delta: Int64) -> Timestamp {
+        instant == .distantFuture || instant == .distantPast ? instant : instant.adding(milliseconds: delta)
+    }
+}

@@ -1,0 +1,111 @@
+package import HTTPCache
+package import HTTPCacheSemantics
+package import NIOCore
+
+/// A response as nodes share it: all of a ``HTTPCache/ResponseDraft`` but its pin, and the body or
+/// its place.
+///
+/// Its instants are on the engine's clock. ``draft(at:_:)`` gives them on the node's.
+package struct ResponseEnvelope: Sendable {
+    /// The body of a shared response.
+    package enum Body: Sendable, Hashable {
+        /// At most ``ValueLimits/chunkLength`` bytes.
+        case inline(ByteBuffer)
+        /// A longer one.
+        case chunks(ChunkedBody)
+    }
+
+    /// The place in the log up to which the node had applied it before it asked the origin. Purges
+    /// behind it are about this response.
+    package let fence: LogPosition
+    package let body: Body
+    /// With instants of the engine's clock.
+    let content: ResponseDraft
+
+    /// - Parameters:
+    ///   - draft: with instants of the node's clock.
+    ///   - fence: the position that was applied before the request was sent.
+    package init(_ draft: ResponseDraft, fence: LogPosition, body: Body, _ offset: EngineOffset) {
+        var content = draft
+        content.move { Timestamp(milliseconds: offset.engineTime($0).milliseconds) }
+        self.init(content: content, fence: fence, body: body)
+    }
+
+    /// - Parameter content: with instants of the engine's clock.
+    init(content: ResponseDraft, fence: LogPosition, body: Body) {
+        var content = content
+        content.expectedLength = Int64(body.length)
+        content.isPinned = false
+        self.content = content
+        self.fence = fence
+        self.body = body
+    }
+
+    package var key: CacheKey { content.key }
+    package var tags: [String] { content.tags }
+    /// When the response was received, or last freshened.
+    package var respondedAt: EngineTime { EngineTime(milliseconds: content.head.responseTime.milliseconds) }
+
+    /// The response with instants of a node's clock, to be stored there.
+    ///
+    /// An offset is an estimate. If the response would come from the future by it, all instants
+    /// move so that it was received now: no age is negative, and no interval changes.
+    package func draft(at now: Timestamp, _ offset: EngineOffset) -> ResponseDraft {
+        let ahead = max(0, offset.timestamp(respondedAt).milliseconds(since: now))
+        var draft = content
+        draft.move {
+            let moved = offset.timestamp(EngineTime(milliseconds: $0.milliseconds))
+            return moved == .distantFuture || moved == .distantPast ? moved : moved.adding(milliseconds: -ahead)
+        }
+        draft.head.responseTime = min(draft.head.responseTime, now)
+        draft.head.requestTime = min(draft.head.requestTime, draft.head.responseTime)
+        draft.storedAt = min(draft.storedAt, now)
+        return draft
+    }
+}
+
+extension ResponseEnvelope.Body {
+    /// In bytes.
+    package var length: Int {
+        switch self {
+        case .inline(let bytes): bytes.readableBytes
+        case .chunks(let body): body.length
+        }
+    }
+}
+
+extension ResponseDraft {
+    fileprivate mutating func move(_ translate: (Timestamp) -> Timestamp) {
+        head.requestTime = translate(head.requestTime)
+        head.responseTime = translate(head.responseTime)
+        head.explicitExpiry = head.explicitExpiry.map(translate)
+        freshUntil = translate(freshUntil)
+        storedAt = translate(storedAt)
+    }
+}
+
+/// A body in chunks of ``ValueLimits/chunkLength`` bytes, of which the last may be shorter.
+package struct ChunkedBody: Sendable, Hashable {
+    package var id: BodyID
+    /// In bytes.
+    package var length: Int
+    /// Of the chunks as sealed, so that no other chunk is one of this body: see ``ChunkSealer``.
+    package var digest: [UInt8]
+
+    package init(id: BodyID, length: Int, digest: [UInt8]) {
+        self.id = id
+        self.length = length
+        self.digest = digest
+    }
+
+    /// How many chunks it has.
+    package var count: Int { Self.count(length) }
+
+    /// How many chunks a body of some bytes has.
+    package static func count(_ length: Int) -> Int { (length + ValueLimits.chunkLength - 1) / ValueLimits.chunkLength }
+
+    /// The bytes of a chunk.
+    func length(of index: Int) -> Int {
+        min(ValueLimits.chunkLength, length - index * ValueLimits.chunkLength)
+    }
+}

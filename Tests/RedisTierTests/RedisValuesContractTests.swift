@@ -1,0 +1,15 @@
+import HoldfastTesting
+import SharedTier
+import Testing
+
+/// The contract of `SharedValues` on a real `redis-server`.
+@Suite("Shared values on real Redis", .timeLimit(.minutes(20))) struct RedisValuesContractTests {
+    private let seed: UInt64 = 1
+
+    @Test func serverKeepsTheContract() async {
+        let contract = SharedValuesContract(seed: seed, timeout: .seconds(600)) { try await RedisValuesEngine() }
+        let (found, tested) = await contract.run()
+        #expect(found == [], "seed \(seed)")
+        #expect(tested == contract.rules.count)
+    }
+}

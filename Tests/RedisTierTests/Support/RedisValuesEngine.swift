@@ -1,0 +1,100 @@
+import Foundation
+import HoldfastTesting
+import NIOCore
+import NIOPosix
+import SharedTier
+import Synchronization
+import Testing
+
+@testable import RedisTier
+
+/// A real `redis-server`, for the contract of shared values.
+final class RedisValuesEngine: SharedValuesEngine {
+    let server: RedisServer
+    private let folder: String
+    private let tasks = Mutex<[Task<Void, Never>]>([])
+
+    /// Starts the server.
+    init(_ arguments: [String] = []) async throws {
+        folder = try ShortFolder.make()
+        server = RedisServer(in: folder, arguments)
+        try await server.start()
+    }
+
+    /// A server that runs during a body.
+    static func with(_ arguments: [String] = [], _ body: (RedisValuesEngine) async throws -> Void) async throws {
+        let engine = try await RedisValuesEngine(arguments)
+        do {
+            try await body(engine)
+        } catch {
+            await engine.end()
+            throw error
+        }
+        await engine.end()
+    }
+
+    var faults: Set<SharedValuesFault> { Set(SharedValuesFault.allCases) }
+
+    func makeValues() async throws -> any SharedValues { try await makeNode() }
+
+    /// Values whose connections are there.
+    func makeNode() async throws -> RedisValues {
+        let endpoint = server.endpoint
+        let connector = RedisConnector(
+            settings: .patient(endpoint),
+            on: MultiThreadedEventLoopGroup.singleton,
+            canMove: false
+        ) { () throws(RedisTierError) in endpoint }
+        var policy = KeeperPolicy()
+        policy.shortestPause = .milliseconds(1)
+        policy.longestPause = .milliseconds(50)
+        policy.probeTime = .seconds(1200)
+        let values = RedisValues(
+            connector,
+            pollInterval: .milliseconds(50),
+            policy: policy,
+            clock: ContinuousClock(),
+            random: { 0.5 }
+        )
+        let task = Task { await values.run() }
+        tasks.withLock { $0.append(task) }
+        while [values.small, values.large].contains(where: { $0.state != .ready }), !Task.isCancelled {
+            await Task.yield()
+        }
+        return values
+    }
+
+    @discardableResult
+    func command(_ command: RedisCommand) async throws -> RESPValue {
+        try await RedisLogEngine.command(server, command)
+    }
+
+    func now() async throws -> EngineTime { try LogReplies.time(try await command(RedisCommand("TIME"))) }
+
+    func passTime() async { await Task.yield() }
+
+    func plant(_ bytes: ByteBuffer, as name: ValueName) async throws {
+        try await command(RedisCommand("SET", .text(name.text), .bytes(bytes), "EX", 3600))
+    }
+
+    func cause(_ fault: SharedValuesFault) async throws {
+        switch fault {
+        case .flush: try await command(RedisCommand("FLUSHALL"))
+        case .restart:
+            try await server.kill()
+            try await server.start()
+        case .stall: server.setStopped(true)
+        case .fill:
+            try await command(RedisCommand("CONFIG", "SET", "maxmemory-policy", "noeviction", "maxmemory", 1))
+        }
+    }
+
+    func end() async {
+        let tasks = tasks.withLock { $0 }
+        for task in tasks { task.cancel() }
+        try? await server.kill()
+        // Nothing keeps them from ending now.
+        for task in tasks { await task.value }
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+}

@@ -1,0 +1,33 @@
+import HoldfastTesting
+import SharedTier
+import Testing
+
+@Suite(.timeLimit(.minutes(20))) struct SharedValuesContractTests {
+    private let seed: UInt64 = 1
+
+    @Test func engineInMemoryKeepsContract() async {
+        let contract = SharedValuesContract(seed: seed, timeout: .seconds(600)) { InMemoryValuesEngine() }
+        let (found, tested) = await contract.run()
+        #expect(found == [], "seed \(seed)")
+        #expect(tested == contract.rules.count)
+    }
+
+    /// Each rule can be broken: a defect has its name.
+    @Test func everyRuleHasItsDefect() {
+        let rules = SharedValuesContract { InMemoryValuesEngine() }.rules
+        #expect(Set(rules).count == rules.count && rules.allSatisfy { $0.hasSuffix(".") })
+        for rule in rules {
+            #expect(FaultyValues.Defect.allCases.count { rule.hasPrefix($0.rule) } == 1, "\(rule)")
+        }
+        #expect(rules.count == FaultyValues.Defect.allCases.count)
+    }
+
+    /// Each defect breaks its rule. A rule that waits in vain for something ends with the timeout.
+    @Test(arguments: FaultyValues.Defect.allCases) func defectBreaksTheContract(_ defect: FaultyValues.Defect) async {
+        let contract = SharedValuesContract(seed: seed, timeout: .seconds(2)) {
+            InMemoryValuesEngine { FaultyValues($0, $1, defect) }
+        }
+        let (found, tested) = await contract.run { $0.hasPrefix(defect.rule) }
+        #expect(tested == 1 && !found.isEmpty)
+    }
+}
