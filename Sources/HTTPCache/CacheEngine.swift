@@ -37,6 +37,8 @@ public final class CacheEngine: Sendable {
     let telemetry: Telemetry
     let fills = FillRegistry()
     let refreshes = RefreshRegistry()
+    /// Looks for responses of other nodes; `nil` if none are shared.
+    let finder: SharedFinder?
     let partitions: CredentialPartition
     let overrides = OverriddenRulesCache()
     package let origins: OriginRegistry
@@ -67,9 +69,44 @@ public final class CacheEngine: Sendable {
     ///   - sleeper: the clock for timeouts and probes.
     ///   - jitter: returns a number from 0 to 1 for each probe of an unreachable origin.
     ///   - telemetry: counts what this engine does.
-    public init(
+    public convenience init(
         store: any ResponseStore,
         transport: any Transport,
+        policy: CachePolicy = CachePolicy(kind: .private),
+        credentialSecret: [UInt8],
+        mode: OfflineMode = .automatic,
+        options: EngineOptions = EngineOptions(),
+        rules: (any ExchangeRules)? = nil,
+        clock: any WallClock = SystemWallClock(),
+        sleeper: any Clock<Duration> = TimeoutClock(),
+        jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
+        telemetry: Telemetry = Telemetry(),
+        logger: Logger
+    ) {
+        self.init(
+            store: store,
+            transport: transport,
+            shared: nil,
+            policy: policy,
+            credentialSecret: credentialSecret,
+            mode: mode,
+            options: options,
+            rules: rules,
+            clock: clock,
+            sleeper: sleeper,
+            jitter: jitter,
+            telemetry: telemetry,
+            logger: logger
+        )
+    }
+
+    /// Creates an engine whose responses other nodes share.
+    ///
+    /// - Parameter shared: where the responses of other nodes are found; `nil` if none are shared.
+    package init(
+        store: any ResponseStore,
+        transport: any Transport,
+        shared: (any SharedResponses)?,
         policy: CachePolicy = CachePolicy(kind: .private),
         credentialSecret: [UInt8],
         mode: OfflineMode = .automatic,
@@ -87,6 +124,7 @@ public final class CacheEngine: Sendable {
         self.blockingLookup = store.blockingLookup
         self.transport = transport
         self.callbacks = transport.callbacks
+        self.finder = shared.map { SharedFinder($0) }
         self.policy = policy
         self.partitions = CredentialPartition(secret: credentialSecret)
         self.currentMode = Mutex(mode)

@@ -11,6 +11,8 @@ package final class InMemoryInvalidationLog: InvalidationLog {
 
     package var current: InvalidationSequence { store.invalidationSequence }
 
+    package var additionCount: UInt64 { store.journalAdditions.count }
+
     package func additions() -> AsyncStream<Void> { store.journalAdditions.listen() }
 
     package func join(_ name: String, at now: Timestamp) async throws -> LogPlace {

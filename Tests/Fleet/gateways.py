@@ -21,6 +21,7 @@ shared:
   namespace: fleet
   node: {name}
   secret: {{env: FLEET_SECRET}}
+  share: {share}
 routes: [{{name: all, origin: "{origin}", tags-from: [Cache-Tag]}}]
 """
 
@@ -30,13 +31,13 @@ class Ended(Exception):
 
 
 class Gateway:
-    def __init__(self, program, folder, name, origin, relay):
+    def __init__(self, program, folder, name, origin, relay, share):
         self.program, self.name, self.relay, self.origin = program, name, relay, origin
         self.folder = os.path.join(folder, name)
         os.mkdir(self.folder)
         self.file, self.log = os.path.join(self.folder, "holdfast.yaml"), os.path.join(self.folder, "log")
         with open(self.file, "w") as file:
-            file.write(CONFIGURATION.format(port=relay.port, name=name, origin=origin))
+            file.write(CONFIGURATION.format(port=relay.port, name=name, origin=origin, share=share))
         self.socket = os.path.join(self.folder, "store", "control.sock")
         self.process, self.port = None, 0
         # Whether it serves. It may be stopped for a moment all the same.

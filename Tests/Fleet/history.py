@@ -4,7 +4,8 @@ Versions of a key only grow, and the origin has a version before the purge that 
 useless is sent. So for each node and key there is a least version that is right without a mark:
 
 I1  when a purge was acknowledged at a node, that node's is the purge's version;
-I2  when a node has served a version, its is that one;
+I2  when a node has served a version, its is that one, also if it takes the response from another
+    node;
 I5  when the fleet has come to rest, all nodes' are those of all acknowledged purges.
 
 A request is held against the least version of the moment before it was sent. A response that says
@@ -98,7 +99,7 @@ class History:
         node, key = request.node, request.key
         status = response.fields.get("cache-status", "")
         words = response.body.split()
-        kinds = {"detail=": "marked", "; hit": "hit", "fwd-status=304": "validated", "": "fetched"}
+        kinds = {"detail=shared": "from another node", "detail=": "marked", "; hit": "hit", "fwd-status=304": "validated", "": "fetched"}
         kind = next(kind for mark, kind in kinds.items() if mark in status)
         self.counts[f"responses {kind}"] += 1
         version = int(words[1]) if len(words) == 2 and words[1].isdigit() else 0

@@ -1,6 +1,7 @@
-"""Checks the history of a fleet under faults; run.py --bin FOLDER [--seconds N] [--seed N].
+"""Checks the history of a fleet under faults; run.py --bin FOLDER [--seconds N] [--seed N]
+[--share responses|invalidations].
 
-Three gateways share their purges by a Redis and its replica, each through a relay that stalls, cuts,
+Three gateways share purges and responses by a Redis and its replica, each through a relay that stalls, cuts,
 loses and spoils bytes. Clients read and operators purge while gateways and servers are killed,
 stopped, flushed, restored and failed over. 'history.py' has the rules. Now and then all faults end,
 and the fleet has to come to rest. At the end Redis and the origin are gone, and every node has to
@@ -27,7 +28,7 @@ REMOVAL = 65
 
 
 async def run(options, folder):
-    world = World(options.bin, folder, options.seed)
+    world = World(options.bin, folder, options.seed, options.share)
     start = time.monotonic()
     world.history.removes_until = start + options.seconds - REMOVAL
     # Ended from outside, it ends its processes first.
@@ -68,6 +69,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--share", choices=["responses", "invalidations"], default="responses")
     parser.add_argument("--keep", action="store_true", help="keeps the folder of stores and logs")
     options = parser.parse_args()
     folder = os.path.realpath(tempfile.mkdtemp(prefix="holdfast-fleet."))

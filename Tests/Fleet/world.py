@@ -25,8 +25,8 @@ def marker(node):
 
 
 class World:
-    def __init__(self, bin_, folder, seed):
-        self.bin, self.folder, self.seed = bin_, folder, seed
+    def __init__(self, bin_, folder, seed, share):
+        self.bin, self.folder, self.seed, self.share = bin_, folder, seed, share
         self.origin = Origin(self.randomness("origin"), [*KEYS, *map(marker, NODES)])
         self.engines = Engines("redis-server", folder, self.randomness("link"))
         self.history = History(self.origin, NODES)
@@ -43,7 +43,8 @@ class World:
         await self.engines.start()
         for name in NODES:
             relay = await Relay(self.randomness(f"relay {name}"), self.engines.primary.port).start()
-            self.gateways.append(Gateway(os.path.join(self.bin, "holdfast"), self.folder, name, self.origin.url, relay))
+            program = os.path.join(self.bin, "holdfast")
+            self.gateways.append(Gateway(program, self.folder, name, self.origin.url, relay, self.share))
         await asyncio.gather(*map(self.start, self.gateways))
 
     async def start(self, gateway):

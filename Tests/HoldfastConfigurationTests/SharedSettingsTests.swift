@@ -40,7 +40,13 @@ import Testing
         ("{url: \"redis://a\", namespace: \"a b\", secret: {env: A}}", "is no name"),
         ("{url: \"redis://a\", namespace: s, secret: {env: A}, tls: {ca: x}}", "does not begin with 'rediss'"),
         ("{url: \"rediss://a\", namespace: s, secret: {env: A}, tls: {key: x}}", "belong together"),
-        ("{url: \"redis://a\", namespace: s, secret: {env: A}, share: responses}", "invalidations"),
+        ("{url: \"redis://a\", namespace: s, secret: {env: A}, share: all}", "invalidations"),
+        (
+            "{url: \"redis://a\", namespace: s, secret: {env: A}, share: responses, longest: 25h}",
+            "an hour shorter than 'shared.retention'"
+        ),
+        ("{url: \"redis://a\", namespace: s, secret: {env: A}, largest-body: 1GiB}", "is not within 1B and 256MiB"),
+        ("{url: \"redis://a\", namespace: s, secret: {env: A}, collapse: {lease: 100ms}}", "is not within 500ms and 1m"),
     ])
     func faultsAreReportedWithoutSecrets(_ text: String, _ message: String) {
         let error = #expect(throws: ConfigurationError.self) { try Self.configuration(text) }

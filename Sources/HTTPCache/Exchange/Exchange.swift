@@ -19,6 +19,8 @@ struct Exchange {
     private var prepared: PreparedRequest { flow.prepared }
     private var request: CacheRequest { flow.prepared.request }
     private let key: CacheKey
+    /// The look for another node's response, whose lease the fetch takes that this exchange leads.
+    private var find: SharedFinder.Find?
 
     init(_ flow: ExchangeFlow, key: CacheKey, on engine: CacheEngine) {
         self.flow = flow
@@ -87,6 +89,7 @@ struct Exchange {
 
     /// - Returns: `nil` if the store is to be looked up again.
     private mutating func ask() async throws -> CacheResponse? {
+        if await look() { return nil }
         let origin = Origin(prepared.target)
         let recent = request.isProbe ? nil : engine.throttle.recent(key, at: flow.now)?.failure
         switch flow.considered(recent: recent, verdict: verdict(of: origin)) {
@@ -103,8 +106,25 @@ struct Exchange {
             start(fill)
             return try await response(of: fill)
         case .join(let fill):
+            find = nil
             return try await response(of: fill)
         }
+    }
+
+    /// Looks for a response of another node, unless a fetch is under way that may serve this
+    /// exchange.
+    ///
+    /// - Returns: whether one is stored here now.
+    private mutating func look() async -> Bool {
+        guard let finder = engine.finder, finder.responses.isFollowing, let shared = flow.keyElsewhere,
+            finder.responses.mayHave(shared), !engine.fills.isShared(key), let plan = flow.plan
+        else { return false }
+        let fetcher = Fetcher(engine: engine, prepared: prepared, key: key, plan: plan)
+        let patience = flow.waitLimit
+        let look = await finder.find(shared) { find in await fetcher.adopt(shared, patience: patience, find) }
+        find = look.find
+        flow.lookedElsewhere(isAdopted: look.isAdopted, isOthers: look.isOthers)
+        return look.isAdopted
     }
 
     /// The breaker's verdict; if no breaker applies, the origin may be asked.
@@ -126,11 +146,13 @@ struct Exchange {
         )
     }
 
-    private func start(_ fill: Fill) {
+    private mutating func start(_ fill: Fill) {
         guard let plan = flow.plan else { return }
         // The response to a probe ends the probing, which must not end the probe's fetch.
         if request.isProbe { fill.keepGoing() }
-        let fetcher = Fetcher(engine: engine, prepared: prepared, key: key, plan: plan)
+        let lease = find?.takeLease()
+        find = nil
+        let fetcher = Fetcher(engine: engine, prepared: prepared, key: key, plan: plan, lease: lease)
         fill.start(on: request.place.executor) { await fetcher.run($0) }
     }
 

@@ -126,7 +126,8 @@ package final class ExchangeAttempt: Sendable {
         _ completion: @escaping Completion
     ) -> Bool {
         guard let callbacks = engine.callbacks, let key = prepared.key, engine.mayAttempt(prepared),
-            !engine.isTraced, prepared.method == .get, prepared.request.isCollapsible, !prepared.request.isProbe
+            !engine.isTraced, prepared.method == .get, prepared.request.isCollapsible, !prepared.request.isProbe,
+            !engine.mayLook(prepared)
         else { return false }
         let origin = Origin(prepared.target)
         let (client, engine, prepared) = (prepared.request.client, engine, prepared)
@@ -321,6 +322,14 @@ extension CacheEngine {
     fileprivate func mayAttempt(_ prepared: PreparedRequest) -> Bool {
         prepared.request.body == nil && (prepared.method == .get || prepared.method == .head)
             && !prepared.request.ignoresStored && !options.usesNoVarySearch && !fills.isClosed
+    }
+
+    /// Whether another node may have the response to a request: that is to be waited for.
+    fileprivate func mayLook(_ prepared: PreparedRequest) -> Bool {
+        guard let responses = finder?.responses, responses.isFollowing, let key = prepared.keyForOthers else {
+            return false
+        }
+        return responses.mayHave(key)
     }
 
     /// How a driver that cannot wait treats a lookup.

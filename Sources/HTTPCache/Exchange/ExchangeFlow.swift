@@ -101,6 +101,10 @@ struct ExchangeFlow: Sendable {
     private var lookups = 0
     /// The last lookup.
     private var lookup = Lookup()
+    /// Whether this exchange has looked for a response of another node.
+    private var hasLooked = false
+    /// Whether one was stored for this exchange.
+    private var isFromElsewhere = false
     /// Stored responses whose bodies are gone.
     private var gone: [StoredResponse] = []
     /// The fetch that was decided on; `nil` before that.
@@ -161,7 +165,8 @@ struct ExchangeFlow: Sendable {
         var candidates = request.ignoresStored ? [] : lookup.found
         if !gone.isEmpty { candidates.removeAll { gone.contains($0) } }
         switch machine.lookedUp(candidates) {
-        case .serve(let serve):
+        case .serve(var serve):
+            if isFromElsewhere, serve.outcome.isHit, serve.outcome.detail == nil { serve.outcome.detail = .shared }
             state = .serving(serve)
             return .serve(serve)
         case .fetch(let fetch):
@@ -198,6 +203,31 @@ struct ExchangeFlow: Sendable {
             prepared.renewing(presented),
             FetchPlan(fetch, FetchPlan.Known(fence: lookup.start.fence, success: serve.stored))
         )
+    }
+
+    // MARK: Other nodes
+
+    /// The key of a response of another node that may be of use; `nil` if there is none, or this
+    /// exchange has looked for it.
+    var keyElsewhere: CacheKey? {
+        guard case .asking = state, !hasLooked, !request.ignoresStored, let plan, plan.fetch.completing == nil,
+            plan.fetch.reason.mayBeMetElsewhere
+        else { return nil }
+        return prepared.keyForOthers
+    }
+
+    /// Other nodes were looked at.
+    ///
+    /// - Parameters:
+    ///   - isAdopted: whether a response is stored here now: the store is to be looked up again.
+    ///   - isOthers: whether another exchange looked, maybe for another variant. Then this one may
+    ///     look once more, for its own.
+    mutating func lookedElsewhere(isAdopted: Bool, isOthers: Bool) {
+        guard case .asking = state else { preconditionFailure("The origin was not to be asked.") }
+        hasLooked = !isOthers || !isAdopted || isFromElsewhere
+        guard isAdopted else { return }
+        isFromElsewhere = true
+        state = .lookingUp
     }
 
     // MARK: The origin

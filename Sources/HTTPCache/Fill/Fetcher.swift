@@ -9,13 +9,15 @@ struct Fetcher: Sendable {
     let prepared: PreparedRequest
     let key: CacheKey
     let plan: FetchPlan
+    /// Lets other nodes wait for this fetch.
+    var lease: HeldLease?
 
     private var storedSuccess: StoredResponse? { plan.known.success }
     private var request: CacheRequest { prepared.request }
 
     /// The same fetch without the cache's validators.
     private var unconditional: Fetcher {
-        Fetcher(engine: engine, prepared: prepared, key: key, plan: plan.unconditional(request.head))
+        Fetcher(engine: engine, prepared: prepared, key: key, plan: plan.unconditional(request.head), lease: lease)
     }
 
     private var origin: Origin { Origin(prepared.target) }
@@ -69,6 +71,7 @@ struct Fetcher: Sendable {
 
     private func fetch(_ fill: Fill, _ origin: Origin) async throws {
         let requestTime = engine.clock.now()
+        let fence = engine.finder?.responses.position
         let response: TransportResponse
         do {
             response = try await engine.send(
@@ -81,7 +84,7 @@ struct Fetcher: Sendable {
         } catch {
             throw recordFailure(error, fill)
         }
-        try await perform(judge(response, requestedAt: requestTime), fill, origin)
+        try await perform(judge(response, requestedAt: requestTime, fence: fence), fill, origin)
     }
 
     /// Records that the origin could not be reached.
@@ -93,10 +96,18 @@ struct Fetcher: Sendable {
     }
 
     /// Decides about a response that has come.
-    func judge(_ response: TransportResponse, requestedAt requestTime: Timestamp) -> Judgement {
+    ///
+    /// - Parameter fence: up to where the shared log was applied before the request; `nil` if the
+    ///   response is not for other nodes.
+    func judge(
+        _ response: TransportResponse,
+        requestedAt requestTime: Timestamp,
+        fence: LogPosition? = nil
+    ) -> Judgement {
         let responseTime = engine.clock.now()
         engine.throttle.note(response.head.status, key, at: responseTime)
-        let context = FillContext(prepared, key: key, plan, requestTime: requestTime, options: engine.options)
+        var context = FillContext(prepared, key: key, plan, requestTime: requestTime, options: engine.options)
+        context.fence = fence
         let decision = context.decide(response, at: responseTime)
         return Judgement(response: response, responseTime: responseTime, context: context, decision: decision)
     }
@@ -118,6 +129,7 @@ struct Fetcher: Sendable {
         case .askAgain:
             try await unconditional.fetch(fill, origin)
         case .passThrough(let refusal):
+            if !refusal.isOfThisMoment { keepFromOthers() }
             if request.head.method == .head { await update(with: response, context, responseTime) }
             engine.fills.detach(fill, key)
             fill.publish(.unshared(response, responseTime: responseTime, notStored: refusal))
@@ -129,8 +141,9 @@ struct Fetcher: Sendable {
                 let rules = NoVarySearchRules(engine: engine)
                 draft = await rules.learn(from: draft, fence: plan.known.fence, response.boundary)
             }
-            let writer = await writer(for: draft)
-            await store(response, draft.head, storing: response.head.partLength ?? draft.expectedLength, writer, fill)
+            var storing = await writer(for: draft)
+            storing.offered = (draft, context.fence)
+            await store(response, draft.head, storing: response.head.partLength ?? draft.expectedLength, storing, fill)
         case .complete(let stored, let combined, let draft):
             await complete(stored, combined, with: response, draft, fill)
         case .combine(let stored, let combined, let draft):
@@ -166,6 +179,7 @@ struct Fetcher: Sendable {
                 head.isInvalidated = true
                 let former = context.draft(head, replacing: stored)
                 await engine.undo(StoredChange(response: response, former: former), ifCrossed: boundary)
+                offer(response, draft, fence: context.fence)
                 return response
             }
         }
@@ -201,11 +215,13 @@ struct Fetcher: Sendable {
     // MARK: Bodies
 
     /// A body on its way into the store, or the reason why it is not stored.
-    private struct Storing {
+    struct Storing {
         /// `nil` if the body is not stored.
         var writer: (any ResponseWriter)?
         /// Why it is not stored; it counts only without a writer.
         var refusal = StorageRefusal.store
+        /// The draft of a whole response, for other nodes, and the fence that they judge it by.
+        var offered: (draft: ResponseDraft, fence: LogPosition?)?
         /// The writer that combines a part with the stored bytes.
         var combining: CombiningWriter?
         /// Whether it may be used on the executor of the exchange; see
@@ -215,7 +231,7 @@ struct Fetcher: Sendable {
 
     /// Without a writer if the store declines, it has more tags than a store keeps, a rule says
     /// that bodies of this length are not stored, or the caller's check could not judge it.
-    private func writer(for draft: ResponseDraft) async -> Storing {
+    func writer(for draft: ResponseDraft) async -> Storing {
         guard draft.hasAcceptableTags else { return Storing(refusal: .tags) }
         let limits = prepared.settings(for: draft.head.fields).map(BodyLimits.init)
         if let limits, !limits.allow(draft) { return Storing(refusal: .bodyLength) }
@@ -428,7 +444,10 @@ struct Fetcher: Sendable {
                     engine.fills.claimStoring(fill, key, head, isPart: head.status == .partialContent)
                 {
                     let new = await engine.recovering("finish", suspends: isInPlace) { try await writer.finish() }
-                    if let new, let new { await engine.undo(StoredChange(response: new), ifCrossed: response.boundary) }
+                    if let new, let new {
+                        if let offered = storing.offered { offer(new, offered.draft, fence: offered.fence) }
+                        await engine.undo(StoredChange(response: new), ifCrossed: response.boundary)
+                    }
                 } else {
                     await writer.abandon()
                 }

@@ -32,6 +32,8 @@ package struct FillContext: Sendable {
     var known: FetchPlan.Known
     let requestTime: Timestamp
     var options: EngineOptions
+    /// Up to where the shared log was applied before the request; `nil` if other nodes get nothing.
+    var fence: LogPosition?
     /// Secrets of the request that no stored response may show.
     private var secretValues: [String] = []
     /// Whether the request has secrets.
@@ -164,7 +166,7 @@ package struct FillContext: Sendable {
     ///
     /// `no-store` forbids storing any part of the response, and so does `private` in a shared
     /// cache.
-    private func audience(of head: StoredResponseHead) -> Storability {
+    func audience(of head: StoredResponseHead) -> Storability {
         let status: HTTPResponse.Status = head.status == .partialContent ? .ok : head.status
         return storability(of: HTTPResponse(status: status, headerFields: head.fields), isStored: true)
     }
@@ -219,7 +221,7 @@ package struct FillContext: Sendable {
         )
     }
 
-    private func draft(
+    func draft(
         _ head: StoredResponseHead,
         in partition: CacheKey,
         _ length: Int64?,

@@ -111,6 +111,9 @@ final class FillRegistry: Sendable {
     /// Fills that have not ended.
     var count: Int { state.withLock { $0.keys.values.reduce(0) { $0 + $1.count } } }
 
+    /// Whether a fill of a key is under way that others may join.
+    func isShared(_ key: CacheKey) -> Bool { state.withLock { $0.keys[key]?.fill != nil } }
+
     /// Callers that wait for fills that others may join.
     var memberCount: Int {
         let fills = state.withLock { $0.keys.values.compactMap(\.fill) }

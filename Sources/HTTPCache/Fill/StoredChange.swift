@@ -26,10 +26,14 @@ extension CacheEngine {
 
     /// Undoes it, unless another response has replaced it since.
     private func undo(_ change: StoredChange) async {
-        let isUndone = await recovering("undo") { [store] in
+        let isUndone = await recovering("undo") { [store, finder, policy] in
             let response = change.response
             // A 304 may have given it another head, and the body is wrong all the same.
-            guard let former = change.former else { return try await store.withdraw(response) }
+            guard let former = change.former else {
+                let names = policy.selectingNames(of: response.head.fields) ?? []
+                finder?.responses.withdraw(response, selectedBy: names)
+                return try await store.withdraw(response)
+            }
             let found = try await store.lookup(response.key)
             guard let now = found.first(where: { $0.id == response.id }) else { return false }
             _ = try await store.freshen(now, with: former, fence: store.invalidationSequence)

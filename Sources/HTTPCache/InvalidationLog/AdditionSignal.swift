@@ -2,6 +2,7 @@ import Synchronization
 
 /// Tells one listener that a journal has grown.
 package final class AdditionSignal: Sendable {
+    private let sent = Atomic<UInt64>(0)
     private let listener = Mutex<AsyncStream<Void>.Continuation?>(nil)
 
     package init() {}
@@ -18,5 +19,11 @@ package final class AdditionSignal: Sendable {
         return stream
     }
 
-    package func send() { listener.withLock { $0 }?.yield() }
+    /// How often the journal has grown. It counts before the invalidation's caller hears of it.
+    package var count: UInt64 { sent.load(ordering: .acquiring) }
+
+    package func send() {
+        sent.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        listener.withLock { $0 }?.yield()
+    }
 }

@@ -17,6 +17,10 @@ package protocol InvalidationLog: Sendable {
     /// one. A later call ends the stream of an earlier one.
     func additions() -> AsyncStream<Void>
 
+    /// How often something was journaled since the start: as cheap as an atomic read. It counts
+    /// before the invalidation's caller hears that it is in force.
+    var additionCount: UInt64 { get }
+
     /// Begins to journal, or goes on.
     ///
     /// A store that was joined to a log of another name forgets its journal and its place.

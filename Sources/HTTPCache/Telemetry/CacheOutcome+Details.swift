@@ -12,6 +12,8 @@ extension CacheOutcome.Detail {
     /// Served without asking the origin, fresh or not, because it arrived or was validated within
     /// ``CacheRequest/reuseWithin``.
     public static let recent = CacheOutcome.Detail("recent")
+    /// Another node of the fleet had the response, which is stored here now.
+    public static let shared = CacheOutcome.Detail("shared")
     /// Too many requests wait for the origin.
     public static let overloaded = CacheOutcome.Detail("overloaded")
 

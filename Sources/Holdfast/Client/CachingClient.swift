@@ -163,6 +163,7 @@ public final class CachingClient: Sendable {
             clock: clock,
             sleeper: sleeper,
             logger: logger,
+            shared: nil,
             onClose: {}
         )
     }
@@ -174,6 +175,7 @@ public final class CachingClient: Sendable {
         clock: any WallClock,
         sleeper: any Clock<Duration>,
         logger: Logger,
+        shared: (any SharedResponses)?,
         onClose: @escaping @Sendable () async throws -> Void
     ) {
         self.store = store
@@ -200,6 +202,7 @@ public final class CachingClient: Sendable {
                     logger: logger
                 )
             },
+            shared: shared,
             policy: CachePolicy(kind: .private),
             // A closed store has no secret any more, and no entry that could be found under one.
             credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },
@@ -278,7 +281,8 @@ public final class CachingClient: Sendable {
             configuration: configuration,
             clock: clock,
             sleeper: TimeoutClock(),
-            logger: logger
+            logger: logger,
+            shared: member?.sharedResponses
         ) {
             sharing?.cancel()
             await sharing?.value

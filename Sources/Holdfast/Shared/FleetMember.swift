@@ -18,6 +18,13 @@ import Synchronization
 package final class FleetMember: Sendable {
     private let log: RedisLog
     private let sharing: InvalidationSharing
+    private let values: RedisValues?
+    private let responses: ResponseSharing?
+
+    /// The responses of other nodes, for the engine; `nil` if only invalidations are shared.
+    package var sharedResponses: (any SharedResponses)? { responses }
+    /// What became of looks and offers; `nil` if only invalidations are shared.
+    package var valueCounts: SharedValueCounts? { responses?.counts }
 
     /// The state, for metrics and health.
     package var status: SharingStatus { sharing.status }
@@ -57,23 +64,40 @@ package final class FleetMember: Sendable {
         // A node hears of purges within a second after its server has returned.
         var policy = KeeperPolicy()
         policy.longestPause = .milliseconds(500)
-        // Attempts go on until one succeeds, and mostly fail for one reason.
-        let last = Mutex<String?>(nil)
+        let news = FailureNews(logger)
         log = RedisLog(
             connector,
             namespace: namespace,
             policy: policy,
             clock: ContinuousClock(),
             random: { Double.random(in: 0..<1) },
-            onFailure: { error in
-                let reason = "\(error)"
-                let isNews = last.withLock { last in
-                    defer { last = reason }
-                    return last != reason
-                }
-                if isNews { logger.warning("the shared log cannot be reached: \(reason)") }
-            }
+            onFailure: { news.report($0) }
         )
+        let purges = file.shared.share == .responses ? PurgeView() : nil
+        let values = purges.map { _ in
+            RedisValues(
+                connector,
+                policy: policy,
+                clock: ContinuousClock(),
+                random: { Double.random(in: 0..<1) },
+                onFailure: { news.report($0) }
+            )
+        }
+        self.values = values
+        responses = purges.flatMap { purges in
+            values.map { values in
+                ResponseSharing(
+                    values: values,
+                    purges: purges,
+                    log: store.invalidationLog,
+                    store: store.responses,
+                    keys: parts.keys,
+                    namespace: namespace,
+                    settings: ResponseSharing.Settings(file.shared),
+                    logger: logger
+                )
+            }
+        }
         sharing = InvalidationSharing(
             log: store.invalidationLog,
             engine: log,
@@ -86,6 +110,7 @@ package final class FleetMember: Sendable {
                 quorum: file.shared.quorum,
                 retention: (file.shared.retentionTime, file.shared.retentionEntries)
             ),
+            purges: purges,
             logger: logger
         )
     }
@@ -95,6 +120,8 @@ package final class FleetMember: Sendable {
         await withTaskGroup { group in
             group.addTask { await self.log.run() }
             group.addTask { await self.sharing.run() }
+            if let values = self.values { group.addTask { await values.run() } }
+            if let responses = self.responses { group.addTask { await responses.run() } }
         }
     }
 
@@ -167,5 +194,34 @@ private struct Parts {
                 ? character : "-"
         }
         return String(name.prefix(64))
+    }
+}
+
+/// Logs why the server cannot be reached, each reason once: attempts go on until one succeeds, and
+/// mostly fail for one reason.
+private final class FailureNews: Sendable {
+    private let last = Mutex<String?>(nil)
+    private let logger: Logger
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    func report(_ error: RedisTierError) {
+        let reason = "\(error)"
+        let isNews = last.withLock { last in
+            defer { last = reason }
+            return last != reason
+        }
+        if isNews { logger.warning("the shared log cannot be reached: \(reason)") }
+    }
+}
+
+extension ResponseSharing.Settings {
+    fileprivate init(_ shared: HoldfastConfiguration.Configuration.Shared) {
+        self.init()
+        timeout = shared.timeout
+        largestBody = Int(clamping: shared.largestBody)
+        longest = shared.longest
+        wait = shared.collapseWait
+        lease = shared.collapseLease
     }
 }

@@ -23,6 +23,15 @@ extension Configuration {
         /// `quorum`: the number of replicas that have to confirm what was written before this node
         /// forgets it.
         public var quorum = 0
+        /// `largest-body`: the longest body that is shared, in bytes.
+        public var largestBody: Int64 = 8 << 20
+        /// `longest`: how long the server keeps a response at most.
+        public var longest = Duration.seconds(24 * 3600)
+        /// `collapse.wait`: how long a node waits for another one that asks the origin. Zero: it
+        /// does not wait.
+        public var collapseWait = Duration.seconds(1)
+        /// `collapse.lease`: how long the others believe a node that says nothing.
+        public var collapseLease = Duration.seconds(10)
         /// `retention.time`: how long the log keeps a purge.
         public var retentionTime = Duration.seconds(25 * 3600)
         /// `retention.entries`: how many purges the log keeps.
@@ -34,6 +43,8 @@ extension Configuration {
         public enum Share: String, Sendable, Hashable, CaseIterable {
             /// Purges, and the invalidations of unsafe methods.
             case invalidations
+            /// The same, and the responses that are stored for everybody.
+            case responses
         }
 
         /// The place of a secret. It never stands in the file itself.
@@ -73,6 +84,13 @@ extension Configuration {
                 report(setting, "It has no effect without 'shared.url'.")
             }
             return findings
+        }
+        if shared.share == .responses, shared.longest > shared.retentionTime - .seconds(3600) {
+            report(
+                "shared.longest",
+                "It must be an hour shorter than 'shared.retention' keeps purges, because a response is judged "
+                    + "by the purges since it was fetched."
+            )
         }
         if shared.secret == nil {
             report(

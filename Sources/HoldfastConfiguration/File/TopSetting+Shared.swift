@@ -53,6 +53,44 @@ extension TopSetting {
         ),
         duration("shared.timeout", \.shared.timeout),
         TopSetting(
+            "shared.largest-body",
+            read: { (value, configuration) throws(Refusal) in
+                let bytes = try Readers.size(value)
+                guard (1...(256 << 20)).contains(bytes) else {
+                    throw Refusal("\(value.shown) is not within 1B and 256MiB.")
+                }
+                configuration.shared.largestBody = bytes
+            },
+            written: { Quantity.written(bytes: $0.shared.largestBody) }
+        ),
+        duration("shared.longest", \.shared.longest),
+        TopSetting(
+            "shared.collapse",
+            read: { (value, configuration) throws(Refusal) in
+                if value.isOff {
+                    configuration.shared.collapseWait = .zero
+                    return
+                }
+                for entry in try value.entries("'wait' and 'lease', or 'off'") {
+                    switch entry.key {
+                    case "wait": configuration.shared.collapseWait = try Readers.duration(entry.value)
+                    case "lease":
+                        let lease = try Readers.duration(entry.value)
+                        guard (.milliseconds(500)...(.seconds(60))).contains(lease) else {
+                            throw Refusal("\(entry.value.shown) is not within 500ms and 1m.", line: entry.line)
+                        }
+                        configuration.shared.collapseLease = lease
+                    default: throw Readers.unknown(entry, of: ["wait", "lease"])
+                    }
+                }
+            },
+            written: {
+                $0.shared.collapseWait == .zero
+                    ? "off"
+                    : "{wait: \(Quantity.written($0.shared.collapseWait)), lease: \(Quantity.written($0.shared.collapseLease))}"
+            }
+        ),
+        TopSetting(
             "shared.quorum",
             read: { (value, configuration) throws(Refusal) in
                 configuration.shared.quorum = try value.integer(0...16)

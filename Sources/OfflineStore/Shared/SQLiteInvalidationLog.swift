@@ -12,6 +12,8 @@ final class SQLiteInvalidationLog: InvalidationLog {
 
     var current: InvalidationSequence { InvalidationSequence(core.sequence.load(ordering: .acquiring)) }
 
+    var additionCount: UInt64 { core.journalAdditions.count }
+
     func additions() -> AsyncStream<Void> { core.journalAdditions.listen() }
 
     func join(_ name: String, at now: Timestamp) async throws -> LogPlace {

@@ -66,11 +66,15 @@ package actor InvalidationSharing {
     private let wall: any WallClock
     private let logger: Logger
     package nonisolated let status: SharingStatus
+    /// By which responses of other nodes are judged; `nil` if only invalidations are shared.
+    private let purges: PurgeView?
     private var generator: any RandomNumberGenerator & Sendable
 
     private var follower: Follower?
     /// The engine's time less the node's, in milliseconds, as it was measured last.
     private var offset: Int64 = 0
+    /// Whether the log was followed since the start.
+    private var hasFollowed = false
     /// The failures in a row.
     private var failures = 0
     /// The last position at which this node has published.
@@ -84,6 +88,7 @@ package actor InvalidationSharing {
         engine: any SharedLog,
         sealer: LogSealer,
         settings: Settings,
+        purges: PurgeView? = nil,
         clock: any Clock<Duration> = ContinuousClock(),
         wall: any WallClock = SystemWallClock(),
         generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
@@ -92,6 +97,7 @@ package actor InvalidationSharing {
         self.log = log
         self.engine = engine
         self.sealer = sealer
+        self.purges = purges
         self.settings = settings
         self.clock = clock
         self.wall = wall
@@ -105,6 +111,7 @@ package actor InvalidationSharing {
     /// Joins the log, and begins an epoch if the server has none of its own.
     package func connect() async throws {
         status.enter(.connecting)
+        purges?.follow(false)
         if follower == nil {
             let place = try await log.join(settings.namespace.text, at: wall.now())
             follower = Follower(cursor: place.cursor, lease: settings.lease)
@@ -130,6 +137,7 @@ package actor InvalidationSharing {
         let time = try await engine.time(within: settings.timeout)
         let end = wall.now().milliseconds
         offset = time.milliseconds - (start + (end - start) / 2)
+        purges?.setOffset(offset)
     }
 
     /// Reads the next entries, and puts them in force.
@@ -167,10 +175,18 @@ package actor InvalidationSharing {
             }
             failures = 0
             let isAtEnd = batch.entries.count < Self.batch
-            status.enter(follower?.isFollowing == true && isAtEnd ? .following : .resyncing)
+            let isFollowing = follower?.isFollowing == true && isAtEnd
+            if isFollowing { try await readRetained() }
+            purges?.follow(isFollowing)
+            if isFollowing, !hasFollowed {
+                hasFollowed = true
+                logger.notice("following the shared log", metadata: ["shared.node": "\(settings.node)"])
+            }
+            status.enter(isFollowing ? .following : .resyncing)
             return batch.entries.count
         case .readAgain:
             status.enter(.resyncing)
+            purges?.follow(false)
             return try await read(wait: .zero)
         case .begin, nil:
             throw SharedLogError.wrongEpoch
@@ -183,12 +199,38 @@ package actor InvalidationSharing {
             status.count(reading, fresh: fresh)
         }
         follower?.commit(reading)
+        purges?.apply(reading)
         if reading.hasGap, reading.steps != [.distrust] {
             logger.notice(
                 "purges of other nodes may have been missed; stored responses are validated before their next use",
                 metadata: ["shared.position": "\(reading.cursor.position)"]
             )
         }
+    }
+
+    /// Reads all of the log that is retained, to judge responses of other nodes by it. It was in
+    /// force here before, or everything that was stored before it is marked.
+    private func readRetained() async throws {
+        guard let purges, purges.needsLog, let end = follower?.cursor.position, let epoch = follower?.epoch,
+            let bounds = try await engine.bounds(within: settings.timeout)
+        else { return }
+        var known = KnownPurges(floor: bounds.first.previous)
+        let now = EngineTime(milliseconds: wall.now().milliseconds + offset)
+        var after = LogPosition.zero
+        while after < end {
+            let batch = try await engine.follow(after: after, count: Self.batch, wait: .zero, within: settings.timeout)
+            guard batch.epoch == epoch, let first = batch.entries.first, let last = batch.entries.last else {
+                throw SharedLogError.wrongEpoch
+            }
+            // Some may have been trimmed meanwhile.
+            if after == .zero { known.raiseFloor(to: first.position.previous) }
+            for entry in batch.entries {
+                guard case .purge(let sealed) = entry.content, let purge = open(sealed, entry, at: now) else { continue }
+                known.note(purge.scope, at: entry.position)
+            }
+            after = last.position
+        }
+        purges.setKnown(known)
     }
 
     /// Opens a sealed purge; `nil` if it is none of this fleet, which is counted.
@@ -208,10 +250,14 @@ package actor InvalidationSharing {
         var count = 0
         while true {
             guard let epoch = follower?.epoch else { throw SharedLogError.wrongEpoch }
+            let additions = log.additionCount
             let waiting = try await log.unpublished(limit: Self.batch)
             let isAll = waiting.count < Self.batch
             status.setWaiting(isAll ? waiting.count : try await log.unpublishedCount())
-            if waiting.isEmpty { return count }
+            if waiting.isEmpty {
+                purges?.notePublished(additions)
+                return count
+            }
             var positions: [PurgeID: LogPosition] = [:]
             var failure: (any Error)?
             do {
@@ -221,7 +267,11 @@ package actor InvalidationSharing {
                     guard (1...entries.count).contains(places.count) else {
                         throw SharedLogError.malformed("positions")
                     }
-                    for (entry, place) in zip(entries, places) { positions[entry.purge] = place }
+                    for (invalidation, place) in zip(waiting[positions.count...], places) {
+                        // Before it counts as published, so that it is known at each time.
+                        purges?.note(invalidation.scope, at: place)
+                        positions[invalidation.id] = place
+                    }
                 }
             } catch {
                 failure = error
@@ -235,6 +285,7 @@ package actor InvalidationSharing {
             // Those that came meanwhile have their own signal.
             guard isAll else { continue }
             status.setWaiting(0)
+            purges?.notePublished(additions)
             return count
         }
     }
@@ -348,6 +399,7 @@ package actor InvalidationSharing {
     package func disconnect(because error: any Error) {
         if case InvalidationLogError.notJoined = error { follower = nil }
         follower?.loseContact()
+        purges?.follow(false)
         status.enter(.cutOff)
     }
 }

@@ -22,6 +22,7 @@ extension GatewayProcess {
             logger: logger
         )
         if let member { metrics.add(SharingMetrics(status: member.status)) }
+        if let counts = member?.valueCounts { metrics.add(SharedValueMetrics(counts: counts)) }
         return member
     }
 
@@ -68,6 +69,50 @@ private struct SharingMetrics: MetricsCollector {
                 counts.unreadable
             ),
             counter("failures", "Times at which the shared log could not be used.", counts.failures),
+        ]
+    }
+}
+
+/// The metrics of the responses that a fleet shares.
+private struct SharedValueMetrics: MetricsCollector {
+    let counts: SharedValueCounts
+
+    func families() async -> [MetricFamily] {
+        func family(
+            _ name: String,
+            _ help: String,
+            _ events: KeyValuePairs<String, SharedValueCounts.Event>
+        ) -> MetricFamily {
+            MetricFamily(
+                MetricDescription("holdfast_shared_\(name)_total", .counter, help),
+                events.map { result, event in
+                    MetricSeries([.init("result", result)], .integer(Int64(clamping: counts[event])))
+                }
+            )
+        }
+        return [
+            family(
+                "lookups",
+                "Looks for responses of other nodes, by result.",
+                [
+                    "hit": .hit, "miss": .miss, "purged": .old, "poisoned": .poisoned, "incomplete": .incomplete,
+                    "timeout": .timedOut, "away": .away,
+                ]
+            ),
+            family(
+                "offers",
+                "Responses for other nodes, by result.",
+                ["put": .put, "older": .older, "dropped": .dropped, "failed": .failed]
+            ),
+            family(
+                "leases",
+                "Requests that one node makes for all, by result.",
+                ["lead": .led, "waited": .waited, "expired": .expired, "pass": .passed]
+            ),
+            MetricFamily(
+                MetricDescription("holdfast_shared_sent_bytes_total", .counter, "Bytes of responses for other nodes."),
+                [MetricSeries(.integer(Int64(clamping: counts.bytesSent)))]
+            ),
         ]
     }
 }

@@ -1,0 +1,97 @@
+import HTTPCache
+import HTTPCacheSemantics
+import Synchronization
+
+/// What is to be done for a key on the engine, when there is time.
+enum LeaseOrder: Sendable {
+    case release(FillLease)
+    /// Tell others not to wait.
+    case pass(ValueName)
+    /// Remove a value that should not be there.
+    case remove(ValueName)
+}
+
+/// The leases that fetches of this node have.
+final class HeldLeases: Sendable {
+    private struct Held {
+        var lease: FillLease
+        var since: Timestamp
+    }
+
+    private let state = Mutex((next: 1 as UInt64, held: [UInt64: Held]()))
+
+    init() {}
+
+    /// - Returns: the number by which the exchange knows it.
+    func insert(_ lease: FillLease, at now: Timestamp) -> UInt64 {
+        state.withLock { state in
+            defer { state.next += 1 }
+            state.held[state.next] = Held(lease: lease, since: now)
+            return state.next
+        }
+    }
+
+    /// - Returns: `nil` if it is not held any more.
+    func remove(_ number: UInt64) -> FillLease? { state.withLock { $0.held.removeValue(forKey: number)?.lease } }
+
+    /// The leases that were taken after an instant.
+    func present(since: Timestamp) -> [FillLease] {
+        state.withLock { $0.held.values.filter { $0.since >= since }.map(\.lease) }
+    }
+}
+
+/// Keys whose responses are for no other node, so that none is looked for. It is remembered for a
+/// minute.
+final class UnsharedKeys: Sendable {
+    static let capacity = 4096
+    private static let time: Int64 = 60_000
+
+    /// By the hash of a key. Two keys with one hash share a memory, which costs a request.
+    private let until = Mutex<[Int: Timestamp]>([:])
+
+    init() {}
+
+    func contains(_ key: CacheKey, at now: Timestamp) -> Bool {
+        until.withLock { $0[key.hashValue].map { $0 > now } ?? false }
+    }
+
+    func insert(_ key: CacheKey, at now: Timestamp) {
+        until.withLock { until in
+            if until.count >= Self.capacity {
+                until = until.filter { $0.value > now }
+                if until.count >= Self.capacity { until = [:] }
+            }
+            until[key.hashValue] = now.adding(milliseconds: Self.time)
+        }
+    }
+}
+
+/// Stops asking an engine that does not answer in time: after five failures in a row nothing is
+/// asked for a second, and then one question at a time.
+final class ValueBreaker: Sendable {
+    private static let failures = 5
+    private static let pause: Int64 = 1000
+
+    private let state = Mutex((failures: 0, closedUntil: nil as Timestamp?))
+
+    init() {}
+
+    func admits(at now: Timestamp) -> Bool {
+        state.withLock { state in
+            guard let until = state.closedUntil else { return true }
+            // A clock that was set back must not keep it closed.
+            guard now >= until || now < until.adding(milliseconds: -Self.pause) else { return false }
+            state.closedUntil = now.adding(milliseconds: Self.pause)
+            return true
+        }
+    }
+
+    func succeeded() { state.withLock { $0 = (0, nil) } }
+
+    func failed(at now: Timestamp) {
+        state.withLock { state in
+            state.failures += 1
+            if state.failures >= Self.failures { state.closedUntil = now.adding(milliseconds: Self.pause) }
+        }
+    }
+}

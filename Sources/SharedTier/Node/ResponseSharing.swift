@@ -1,0 +1,286 @@
+package import HTTPCache
+package import HTTPCacheSemantics
+package import Logging
+import NIOCore
+import Synchronization
+
+/// Shares stored responses with the other nodes of a fleet.
+///
+/// Each value says up to where its node had applied the purges of the shared log before it asked
+/// the origin: its fence. A reader judges it by the purges that the reader knows. So nothing rests
+/// on when a value arrives, on whose clock, or on whether it arrives at all.
+package final class ResponseSharing: SharedResponses {
+    package struct Settings: Sendable {
+        /// For one call of the engine. 50 ms by default
+        package var timeout = Duration.milliseconds(50)
+        /// The longest body, in bytes. 8 MiB by default
+        package var largestBody = 8 << 20
+        /// The longest lifetime of a value. 24 h by default: an hour less than the log is retained
+        package var longest = Duration.seconds(24 * 3600)
+        /// How long a node waits for another one that asks the origin. 1 s by default; zero: not at
+        /// all, and then there are no leases
+        package var wait = Duration.seconds(1)
+        /// How long a lease lasts that is not renewed. 10 s by default
+        package var lease = Duration.seconds(10)
+
+        package init() {}
+    }
+
+    /// The offers that wait at most; the oldest is dropped for another one.
+    static let offerLimit = 1024
+    /// How long others are told not to wait for each other.
+    static let passTime = Duration.seconds(5)
+    /// How long a lease is renewed at most.
+    static let renewalLimit = Duration.seconds(60)
+
+    let values: any SharedValues
+    let purges: PurgeView
+    let namer: ValueNamer
+    let sealer: EnvelopeSealer
+    let keys: FleetKeys
+    let settings: Settings
+    let store: any ResponseStore
+    let clock: any Clock<Duration>
+    let wall: any WallClock
+    let logger: Logger
+    package let counts = SharedValueCounts()
+    private let log: any InvalidationLog
+    private let breaker = ValueBreaker()
+    private let unshared = UnsharedKeys()
+    private let offers: (stream: AsyncStream<SharedOffer>, continuation: AsyncStream<SharedOffer>.Continuation)
+    private let orders: (stream: AsyncStream<LeaseOrder>, continuation: AsyncStream<LeaseOrder>.Continuation)
+    let leases = HeldLeases()
+
+    package init(
+        values: any SharedValues,
+        purges: PurgeView,
+        log: any InvalidationLog,
+        store: any ResponseStore,
+        keys: FleetKeys,
+        namespace: FleetNamespace,
+        settings: Settings = Settings(),
+        clock: any Clock<Duration> = ContinuousClock(),
+        wall: any WallClock = SystemWallClock(),
+        logger: Logger = Logger(label: "holdfast.shared")
+    ) {
+        self.values = values
+        self.purges = purges
+        self.log = log
+        self.store = store
+        self.keys = keys
+        namer = ValueNamer(keys: keys, namespace: namespace)
+        sealer = EnvelopeSealer(keys: keys, largestBody: settings.largestBody)
+        self.settings = settings
+        self.clock = clock
+        self.wall = wall
+        self.logger = logger
+        offers = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(Self.offerLimit))
+        orders = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(4 * Self.offerLimit))
+    }
+
+    /// Puts what was offered, and keeps leases, until the task is cancelled. Call it once.
+    package func run() async {
+        await withTaskGroup { group in
+            group.addTask { for await offer in self.offers.stream { await self.put(offer) } }
+            group.addTask { for await order in self.orders.stream { await self.perform(order) } }
+            group.addTask { await self.renewLeases() }
+        }
+    }
+
+    // MARK: SharedResponses
+
+    package var isFollowing: Bool { purges.isFollowing }
+
+    package var position: LogPosition? { purges.position }
+
+    package func mayHave(_ key: CacheKey) -> Bool { !unshared.contains(key, at: wall.now()) }
+
+    package func find(_ query: SharedQuery) async -> SharedFinding {
+        guard purges.isFollowing, breaker.admits(at: wall.now()) else {
+            counts.count(.away)
+            return .nothing(nil)
+        }
+        let names = namer.names(of: query.key)
+        do {
+            let found = try await look(query, names, in: try await values.values([names.envelope], within: settings.timeout)[0])
+            breaker.succeeded()
+            if let found {
+                counts.count(.hit)
+                return .found(found)
+            }
+            counts.count(.miss)
+            return try await lead(query, names)
+        } catch {
+            note(error)
+            return .nothing(nil)
+        }
+    }
+
+    package func offer(_ offer: SharedOffer) {
+        guard offer.response.bodyLength <= Int64(settings.largestBody), offer.draft.freshUntil > wall.now() else {
+            return release(offer.lease, of: offer.draft.key, isForOthers: false)
+        }
+        if case .dropped(let oldest) = offers.continuation.yield(offer) {
+            counts.count(.dropped)
+            if let lease = oldest.lease { release(lease, of: lease.key, isForOthers: true) }
+        }
+    }
+
+    package func release(_ lease: SharedLease?, of key: CacheKey, isForOthers: Bool) {
+        let held = lease.flatMap { leases.remove($0.number) }
+        if isForOthers {
+            if let held { orders.continuation.yield(.release(held)) }
+        } else {
+            unshared.insert(key, at: wall.now())
+            if held != nil { orders.continuation.yield(.pass(namer.names(of: key).lease)) }
+        }
+    }
+
+    package func withdraw(_ response: StoredResponse, selectedBy names: [String]) {
+        let values = namer.names(of: response.key)
+        let name = names.isEmpty ? values.envelope : values.variant(names, response.head.selectingFields)
+        orders.continuation.yield(.remove(name))
+    }
+
+    // MARK: Looking
+
+    /// Opens a value, and judges it.
+    ///
+    /// - Parameter value: under the name of the key's envelope; `nil` if it is not there.
+    /// - Returns: `nil` if it is of no use.
+    func look(_ query: SharedQuery, _ names: ValueNames, in value: ByteBuffer?) async throws -> SharedResponse? {
+        guard let value, let content = open(value, as: names.envelope, for: query.key) else { return nil }
+        switch content {
+        case .response(let envelope): return try await judge(envelope, query, names)
+        case .varyList(let list):
+            let variants = list.lists.map { names.variant($0, query.selecting($0)) }
+            let found = try await values.values(variants, within: settings.timeout)
+            var best: SharedResponse?
+            for (name, value) in zip(variants, found) {
+                guard let value, case .response(let envelope)? = open(value, as: name, for: query.key),
+                    let response = try await judge(envelope, query, names),
+                    best.map({ $0.draft.head.responseTime < response.draft.head.responseTime }) ?? true
+                else { continue }
+                best = response
+            }
+            return best
+        }
+    }
+
+    private func open(_ value: ByteBuffer, as name: ValueName, for key: CacheKey) -> SharedContent? {
+        do {
+            return try sealer.open(value, as: name, for: key)
+        } catch {
+            counts.count(.poisoned)
+            logger.debug("a shared value does not open", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+
+    private func judge(
+        _ envelope: ResponseEnvelope,
+        _ query: SharedQuery,
+        _ names: ValueNames
+    ) async throws -> SharedResponse? {
+        let draft = envelope.draft(at: wall.now(), purges.offset)
+        guard query.accepts(draft) else { return nil }
+        // In this order: a purge that is published meanwhile is known before it ceases to wait.
+        guard try await !isPurgedUnpublished(draft),
+            purges.isCurrent(draft.key, tags: draft.tags, fence: envelope.fence)
+        else {
+            counts.count(.old)
+            return nil
+        }
+        return SharedResponse(draft: draft, body: body(of: envelope, names))
+    }
+
+    /// Whether a purge of this node that waits to be published is about a response.
+    private func isPurgedUnpublished(_ draft: ResponseDraft) async throws -> Bool {
+        guard purges.mayWait(log) else { return false }
+        let limit = LogBatch.mostEntries
+        let waiting = try await log.unpublished(limit: limit)
+        return waiting.count == limit || waiting.contains { $0.scope.concerns(draft.key, tags: draft.tags) }
+    }
+
+    private func body(of envelope: ResponseEnvelope, _ names: ValueNames) -> BodyStream {
+        switch envelope.body {
+        case .inline(let bytes): return BodyStream(bytes)
+        case .chunks(let chunked):
+            let (values, keys, timeout, counts) = (values, keys, settings.timeout, counts)
+            return BodyStream(length: Int64(chunked.length)) {
+                var opener = ChunkOpener(keys: keys, names: names, body: chunked)
+                var ready: [ByteBuffer] = []
+                return {
+                    if ready.isEmpty {
+                        let next = opener.nextNames
+                        if next.isEmpty {
+                            try opener.finish()
+                            return nil
+                        }
+                        for sealed in try await values.chunks(next, within: timeout) {
+                            guard let sealed else {
+                                counts.count(.incomplete)
+                                throw SharedLogError.malformed("a body without one of its chunks")
+                            }
+                            ready.append(try opener.open(sealed))
+                        }
+                        ready.reverse()
+                    }
+                    return ready.removeLast()
+                }
+            }
+        }
+    }
+
+    private func note(_ error: any Error) {
+        switch error {
+        case SharedLogError.timedOut: counts.count(.timedOut)
+        default: counts.count(.away)
+        }
+        breaker.failed(at: wall.now())
+        logger.debug("responses of other nodes cannot be looked for", metadata: ["error": "\(error)"])
+    }
+
+    // MARK: Leading
+
+    /// Takes the lease of a key, or waits for the node that has it.
+    private func lead(_ query: SharedQuery, _ names: ValueNames) async throws -> SharedFinding {
+        guard settings.wait > .zero else { return .nothing(nil) }
+        var generator = SystemRandomNumberGenerator()
+        let lease = FillLease(name: names.lease, token: LeaseToken(using: &generator))
+        var waited = Duration.zero
+        var pause = Duration.milliseconds(5)
+        let patience = min(settings.wait, query.patience ?? settings.wait)
+        while true {
+            switch try await values.lead(lease, for: settings.lease, within: settings.timeout) {
+            case .led:
+                counts.count(.led)
+                return .nothing(SharedLease(key: query.key, number: leases.insert(lease, at: wall.now())))
+            case .pass:
+                counts.count(.passed)
+                return .nothing(nil)
+            case .held: break
+            }
+            repeat {
+                guard waited < patience else {
+                    counts.count(.expired)
+                    return .nothing(nil)
+                }
+                let turn = min(pause * Double.random(in: 0.8...1.2), patience - waited)
+                try await clock.sleep(for: turn, tolerance: nil)
+                waited += turn
+                pause = min(pause * 2, .milliseconds(50))
+                let seen = try await values.look(at: names.envelope, lease: names.lease, within: settings.timeout)
+                if let found = try await look(query, names, in: seen.value) {
+                    counts.count(.waited)
+                    return .found(found)
+                }
+                if seen.lease == .pass {
+                    counts.count(.passed)
+                    return .nothing(nil)
+                }
+                if seen.lease == .free { break }
+            } while true
+        }
+    }
+}
