@@ -7,8 +7,10 @@
 #                absence: the start of a node that was away, with a full store
 #                throughput: hits per second under purges, on four nodes
 #                privacy: FLUSHALL under load, and words in a dump of Redis
+#                responses: one request for all nodes, a cold node, a Redis that stops
 # --purges N     purges of 'propagation': 200 by default
 # --entries N    stored responses of 'absence': 100,000 by default
+# --objects N    responses of 'responses' that a cold node reads: 10,000 by default
 # --seconds N    of 'throughput', with purges and without each: 60 by default
 #
 # Nodes, Redis, origin and clients have this machine to themselves. Needs Python 3, redis-server 7 and
@@ -21,12 +23,12 @@ arguments=()
 while [ $# -gt 0 ]; do
     case $1 in
     --check) arguments+=("$1") ;;
-    --bin | --only | --purges | --entries | --seconds)
+    --bin | --only | --purges | --entries | --objects | --seconds)
         [ $# -gt 1 ] || fail "'$1' needs a value."
         if [ "$1" = --bin ]; then bin=$2; else arguments+=("$1" "$2"); fi
         shift
         ;;
-    *) fail "'$1' is not known. Usage: Benchmarks/shared.sh [--check] [--bin FOLDER] [--only REGEX] [--purges N] [--entries N] [--seconds N]" ;;
+    *) fail "'$1' is not known. Usage: Benchmarks/shared.sh [--check] [--bin FOLDER] [--only REGEX] [--purges N] [--entries N] [--objects N] [--seconds N]" ;;
     esac
     shift
 done

@@ -15,9 +15,10 @@ import tempfile
 import absence
 import privacy
 import propagation
+import responses
 import throughput
 
-PARTS = {"propagation": propagation, "absence": absence, "throughput": throughput, "privacy": privacy}
+PARTS = {"propagation": propagation, "absence": absence, "throughput": throughput, "privacy": privacy, "responses": responses}
 
 
 def main():
@@ -27,6 +28,7 @@ def main():
     parser.add_argument("--purges", type=int, default=200)
     parser.add_argument("--entries", type=int, default=100_000)
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--objects", type=int, default=10_000)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     folder = os.path.realpath(tempfile.mkdtemp(prefix="holdfast-fleet."))

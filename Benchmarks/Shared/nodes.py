@@ -30,19 +30,20 @@ class PromptOrigin(Origin):
     def __init__(self):
         super().__init__(random.Random(1), [])
         self.versions = AnyVersion()
+        self.late = 0
 
     def lateness(self):
-        return 0
+        return self.late
 
     def respond(self, key, known):
         return super().respond(key, known).replace(b"Cache-Tag: ", f"Cache-Tag: {TAG}, ".encode())
 
 
 class Fleet:
-    def __init__(self, bin_, folder, count):
+    def __init__(self, bin_, folder, count, share="invalidations"):
         self.folder = os.path.join(folder, f"fleet-{count}-{time.monotonic_ns()}")
         os.mkdir(self.folder)
-        self.bin, self.count = bin_, count
+        self.bin, self.count, self.share = bin_, count, share
         self.origin, self.engine = PromptOrigin(), Engine("redis-server", self.folder, "redis")
         self.environment = {**os.environ, "FLEET_SECRET": random.Random(7).randbytes(32).hex()}
         self.nodes = []
@@ -50,14 +51,24 @@ class Fleet:
     async def __aenter__(self):
         await self.origin.start()
         await self.engine.start()
-        program = os.path.join(self.bin, "holdfast")
         for number in range(1, self.count + 1):
-            self.nodes.append(Gateway(program, self.folder, f"n{number}", self.origin.url, self.engine))
+            self.nodes.append(self.gateway(f"n{number}"))
         for node in self.nodes:
             await node.start(self.environment)
         for node in self.nodes:
             await self.following(node)
         return self
+
+    def gateway(self, name):
+        program = os.path.join(self.bin, "holdfast")
+        return Gateway(program, self.folder, name, self.origin.url, self.engine, self.share)
+
+    async def add(self, name):
+        """Another node, which follows the log."""
+        self.nodes.append(node := self.gateway(name))
+        await node.start(self.environment)
+        await self.following(node)
+        return node
 
     async def __aexit__(self, *_):
         for node in self.nodes:

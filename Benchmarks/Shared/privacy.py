@@ -20,7 +20,7 @@ async def read(fleet, node, ends):
 
 
 async def run(options, folder):
-    async with Fleet(options.bin, folder, 3) as fleet:
+    async with Fleet(options.bin, folder, 3, "responses") as fleet:
         await fleet.warm(KEYS)
         ends = asyncio.Event()
         readers = [asyncio.create_task(read(fleet, node, ends)) for node in fleet.nodes]

@@ -39,6 +39,8 @@ public final class CacheEngine: Sendable {
     let refreshes = RefreshRegistry()
     /// Looks for responses of other nodes; `nil` if none are shared.
     let finder: SharedFinder?
+    /// For how long fresh responses are served without validation; `nil` if always.
+    let trustLease: TrustLease?
     let partitions: CredentialPartition
     let overrides = OverriddenRulesCache()
     package let origins: OriginRegistry
@@ -87,6 +89,7 @@ public final class CacheEngine: Sendable {
             store: store,
             transport: transport,
             shared: nil,
+            trust: nil,
             policy: policy,
             credentialSecret: credentialSecret,
             mode: mode,
@@ -102,11 +105,14 @@ public final class CacheEngine: Sendable {
 
     /// Creates an engine whose responses other nodes share.
     ///
-    /// - Parameter shared: where the responses of other nodes are found; `nil` if none are shared.
+    /// - Parameters:
+    ///   - shared: where the responses of other nodes are found; `nil` if none are shared.
+    ///   - trust: for how long fresh responses are served without validation; `nil` if always.
     package init(
         store: any ResponseStore,
         transport: any Transport,
         shared: (any SharedResponses)?,
+        trust: TrustLease? = nil,
         policy: CachePolicy = CachePolicy(kind: .private),
         credentialSecret: [UInt8],
         mode: OfflineMode = .automatic,
@@ -125,6 +131,7 @@ public final class CacheEngine: Sendable {
         self.transport = transport
         self.callbacks = transport.callbacks
         self.finder = shared.map { SharedFinder($0) }
+        trustLease = trust
         self.policy = policy
         self.partitions = CredentialPartition(secret: credentialSecret)
         self.currentMode = Mutex(mode)

@@ -92,7 +92,7 @@ class Gateway:
     async def shared(self):
         """The metrics of what is shared, by their names behind 'holdfast_shared_'."""
         response = await once(self.socket, "GET", "/metrics")
-        return {name: float(value) for name, value in re.findall(r"^holdfast_shared_(\w+) (\S+)$", response.body.decode(), re.M)}
+        return {name: float(value) for name, value in re.findall(r"^holdfast_shared_(\w+(?:\{[^}]*\})?) (\S+)$", response.body.decode(), re.M)}
 
     async def state(self):
         try:

@@ -285,14 +285,20 @@ import Testing
             [.cacheControl: "max-age=60", .vary: "accept-language"],
             selecting: [.acceptLanguage: "de"]
         )
-        node.transport.script(EngineFixture.url, .ok("english", fields: [.cacheControl: "max-age=60", .vary: "accept-language"]))
+        node.transport.script(
+            EngineFixture.url,
+            .ok("english", fields: [.cacheControl: "max-age=60", .vary: "accept-language"])
+        )
         #expect(try await node.get([.acceptLanguage: "en"]).text == "english")
         #expect(try await node.get([.acceptLanguage: "de"]).text == "german")
     }
 
-    @Test(arguments: [
-        [.cacheControl: "no-store"], [.cacheControl: "private, max-age=60"], [.cacheControl: "max-age=60", .vary: "*"],
-    ] as [HTTPFields])
+    @Test(
+        arguments: [
+            [.cacheControl: "no-store"], [.cacheControl: "private, max-age=60"],
+            [.cacheControl: "max-age=60", .vary: "*"],
+        ] as [HTTPFields]
+    )
     func responseForOneCallerFreesTheOthersAtOnce(_ fields: HTTPFields) async throws {
         let node = Node()
         node.others.state.withLock { $0.lease = 7 }
@@ -302,10 +308,12 @@ import Testing
         #expect(node.released == [false])
     }
 
-    @Test(arguments: [
-        [.cacheControl: "max-age=60", .vary: "cookie"], [.cacheControl: "private, max-age=60"],
-        [.cacheControl: "max-age=60", .setCookie: "a=b"],
-    ] as [HTTPFields])
+    @Test(
+        arguments: [
+            [.cacheControl: "max-age=60", .vary: "cookie"], [.cacheControl: "private, max-age=60"],
+            [.cacheControl: "max-age=60", .setCookie: "a=b"],
+        ] as [HTTPFields]
+    )
     func privateCacheOffersNothingPrivate(_ fields: HTTPFields) async throws {
         let node = Node(kind: .private)
         node.transport.script(EngineFixture.url, .ok("mine", fields: fields))

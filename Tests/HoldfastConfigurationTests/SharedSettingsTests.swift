@@ -46,7 +46,10 @@ import Testing
             "an hour shorter than 'shared.retention'"
         ),
         ("{url: \"redis://a\", namespace: s, secret: {env: A}, largest-body: 1GiB}", "is not within 1B and 256MiB"),
-        ("{url: \"redis://a\", namespace: s, secret: {env: A}, collapse: {lease: 100ms}}", "is not within 500ms and 1m"),
+        (
+            "{url: \"redis://a\", namespace: s, secret: {env: A}, collapse: {lease: 100ms}}",
+            "is not within 500ms and 1m"
+        ),
     ])
     func faultsAreReportedWithoutSecrets(_ text: String, _ message: String) {
         let error = #expect(throws: ConfigurationError.self) { try Self.configuration(text) }

@@ -13,6 +13,7 @@ import Testing
         let store: InMemoryResponseStore
         let link: InMemorySharedLog
         let sharing: InvalidationSharing
+        let trust = TrustLease()
 
         init(
             _ number: Int,
@@ -25,6 +26,14 @@ import Testing
             self.store = store
             link = engine.makeLog()
             let namespace = try #require(FleetNamespace("shop"))
+            var settings = InvalidationSharing.Settings(
+                namespace: namespace,
+                node: try #require(NodeName("gw-\(number)")),
+                quorum: quorum
+            )
+            settings.trust = trust
+            // Much longer than the test.
+            settings.lease = .seconds(3600)
             sharing = InvalidationSharing(
                 log: InMemoryInvalidationLog(store),
                 engine: link,
@@ -32,7 +41,7 @@ import Testing
                     keys: try #require(FleetKeys(secret: [UInt8](repeating: secret, count: 32))),
                     namespace: namespace
                 ),
-                settings: .init(namespace: namespace, node: try #require(NodeName("gw-\(number)")), quorum: quorum),
+                settings: settings,
                 wall: wall,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
@@ -227,6 +236,24 @@ import Testing
         clock.advance(by: .seconds(601))
         try await node.sharing.confirm()
         #expect(try await log.since(.zero, limit: 9).count == 0)
+    }
+
+    /// `cut-off: validate`: only a contact that the replicas have confirmed lets a node trust what
+    /// it has stored.
+    @Test func onlyAConfirmedContactExtendsTheTrust() async throws {
+        let engine = engine()
+        let node = try Node(0, engine, quorum: 1)
+        try await node.sharing.connect()
+        try await node.sharing.confirm()
+        #expect(!node.trust.holds)
+        try await node.sharing.read(wait: .zero)
+        #expect(!node.trust.holds)
+        engine.setReplication(.held)
+        try await node.sharing.confirm()
+        #expect(!node.trust.holds)
+        engine.setReplication(.onDemand)
+        try await node.sharing.confirm()
+        #expect(node.trust.holds)
     }
 
     /// An engine that takes few of many, or none: exactly those have a position that it has.

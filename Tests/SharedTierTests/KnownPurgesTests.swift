@@ -28,7 +28,9 @@ import Testing
             known.note(scope, at: place(3))
             #expect(try !known.isCurrent(key(), tags: ["t"], fence: place(4)), "\(scope)")
             if case .all = scope { continue }
-            #expect(try known.isCurrent(CacheKey(target: TargetURI("https://b.example/x")), tags: ["u"], fence: place(4)))
+            #expect(
+                try known.isCurrent(CacheKey(target: TargetURI("https://b.example/x")), tags: ["u"], fence: place(4))
+            )
         }
     }
 

@@ -145,7 +145,7 @@ import Testing
     func whatOneFetchedTheOthersHave(_ length: Int) async throws {
         let fleet = Fleet()
         let nodes = try (0..<3).map { try fleet.node($0) }
-        let text = String((0..<length).map { _ in "0123456789abcdef".randomElement() ?? "x" })
+        let text = String((0..<length).map { Character(UnicodeScalar(UInt8(33 + $0 * $0 % 89))) })
         fleet.origin.script(url("/x"), .ok(text, fields: fresh))
         try await run(nodes) {
             try await nodes[0].expect(text, at: "/x")
@@ -303,7 +303,9 @@ import Testing
 
     @Test func clocksThatDifferMakeNoAge() async throws {
         let fleet = Fleet()
-        let nodes = [try fleet.node(0), try fleet.node(1, ahead: .seconds(600)), try fleet.node(2, ahead: .seconds(-600))]
+        let nodes = [
+            try fleet.node(0), try fleet.node(1, ahead: .seconds(600)), try fleet.node(2, ahead: .seconds(-600)),
+        ]
         fleet.origin.script(url("/x"), .ok("one", fields: [.cacheControl: "max-age=300"]))
         try await run(nodes) {
             _ = try await nodes[1].get("/x")
@@ -318,7 +320,10 @@ import Testing
     @Test func nothingReadableIsOnTheEngine() async throws {
         let fleet = Fleet()
         let node = try fleet.node(0)
-        fleet.origin.script(url("/secret-path"), .ok("secret-body", fields: [.cacheControl: "max-age=9", .eTag: "\"secret-tag\""]))
+        fleet.origin.script(
+            url("/secret-path"),
+            .ok("secret-body", fields: [.cacheControl: "max-age=9", .eTag: "\"secret-tag\""])
+        )
         try await run([node]) {
             _ = try await node.get("/secret-path")
             try await node.untilPut()

@@ -99,7 +99,9 @@ struct Exchange {
         case .refuse(let refusal):
             guard engine.origins.admits(origin, prepared.asked, at: flow.now) else { throw refusal }
         }
-        switch flow.admitted(admission(to: flow.plan, as: request.isCollapsible ? .sharing : .alone)) {
+        // A node that is cut off does not know whether a purge came after another caller's request.
+        let isSharing = request.isCollapsible && prepared.trust != .none
+        switch flow.admitted(admission(to: flow.plan, as: isSharing ? .sharing : .alone)) {
         case .lookUp: return nil
         case .refuse(let refusal): throw refusal
         case .lead(let fill):

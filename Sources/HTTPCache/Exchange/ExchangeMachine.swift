@@ -121,6 +121,9 @@ package struct ExchangeMachine: Sendable {
         switch preference {
         case .standard:
             switch reuse.decision {
+            case .fresh where prepared.trust == .none:
+                guard policy.isOnlyIfCached(request) else { return .fetch(validation(of: stored, reason: .stale)) }
+                return .serve(withoutTrust(serve(stored, reuse)))
             case .fresh:
                 var served = serve(stored, reuse)
                 served.isToBeRefreshed = isToBeRefreshed(stored, reuse)
@@ -444,7 +447,15 @@ package struct ExchangeMachine: Sendable {
         var served = serve(stored, reuse)
         // A fresh response needs no excuse; a stale one says that the network is unreachable.
         if isOriginUnreachable || mode == .offline, reuse.decision != .fresh { served.outcome.detail = .offline }
+        if reuse.decision == .fresh, prepared.trust == .none { served = withoutTrust(served) }
         if isLifted { served.lift(reuse.liftedDirective) }
+        return served
+    }
+
+    /// A fresh response of a node that is cut off says so: another node may have purged it.
+    private func withoutTrust(_ serve: Serve) -> Serve {
+        var served = serve
+        served.outcome.detail = .cutOff
         return served
     }
 

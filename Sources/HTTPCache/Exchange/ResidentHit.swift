@@ -92,7 +92,8 @@ extension ExchangeFlow {
     ) -> ResidentHit.Conditions? {
         let fields = prepared.request.head.headerFields
         let (stored, freshness) = (serve.stored, serve.freshness)
-        guard serve.outcome.isHit, serve.outcome.detail == nil, freshness.isFresh, !stored.head.isInvalidated,
+        guard prepared.trust == .lasting, serve.outcome.isHit, serve.outcome.detail == nil, freshness.isFresh,
+            !stored.head.isInvalidated,
             !fields.contains(.cacheControl), !fields.contains(where: { $0.name.canonicalName == "pragma" }),
             !prepared.request.hasRareParts, stored.head.explicitExpiry == nil,
             freshness.lifetime.milliseconds <= ResidentHit.Conditions.lifetimeLimit,

@@ -382,6 +382,19 @@ struct Fetcher: Sendable {
         return false
     }
 
+    /// Makes a stored response visible, and offers it to other nodes.
+    private func commit(
+        _ writer: any ResponseWriter,
+        _ storing: Storing,
+        isInPlace: Bool,
+        _ boundary: MessageBoundary?
+    ) async {
+        let finished = await engine.recovering("finish", suspends: isInPlace) { try await writer.finish() }
+        guard let new = finished ?? nil else { return }
+        if let offered = storing.offered { offer(new, offered.draft, fence: offered.fence) }
+        await engine.undo(StoredChange(response: new), ifCrossed: boundary)
+    }
+
     /// Shares a body, and stores it if there is a writer.
     ///
     /// - Parameter storable: bytes that the body must have to be stored, by `Content-Length` or
@@ -443,11 +456,7 @@ struct Fetcher: Sendable {
                 } else if await passes(head, storing, body, fill), await mayReplaceStored(head),
                     engine.fills.claimStoring(fill, key, head, isPart: head.status == .partialContent)
                 {
-                    let new = await engine.recovering("finish", suspends: isInPlace) { try await writer.finish() }
-                    if let new, let new {
-                        if let offered = storing.offered { offer(new, offered.draft, fence: offered.fence) }
-                        await engine.undo(StoredChange(response: new), ifCrossed: response.boundary)
-                    }
+                    await commit(writer, storing, isInPlace: isInPlace, response.boundary)
                 } else {
                     await writer.abandon()
                 }

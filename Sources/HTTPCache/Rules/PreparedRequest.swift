@@ -32,6 +32,8 @@ package final class PreparedRequest: Sendable {
     private let selectingHead: HTTPRequest?
     /// How much of the network may be used.
     package let mode: OfflineMode
+    /// Whether this node may believe that it knows all purges.
+    let trust: Trust
     /// ``CacheEngine/settingsVersion`` before these decisions were made.
     package let settingsVersion: UInt64
 
@@ -141,6 +143,7 @@ package final class PreparedRequest: Sendable {
         policy = other.policy
         selectingHead = other.selectingHead
         mode = other.mode
+        trust = other.trust
         settingsVersion = other.settingsVersion
     }
 
@@ -150,6 +153,7 @@ package final class PreparedRequest: Sendable {
         let partitions: CredentialPartition
         let mode: OfflineMode
         let staleness: StalenessExtension
+        var trust = Trust.lasting
         /// See ``CacheEngine/settingsVersion``.
         let settingsVersion: UInt64
     }
@@ -177,6 +181,7 @@ package final class PreparedRequest: Sendable {
             request = presented
         }
         mode = OfflineMode.leastNetwork(snapshot.mode, settings?.mode)
+        trust = snapshot.trust
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
         var policy = snapshot.policy
         if let rules, rules.hasOverrides { policy.overriding = rules }
@@ -268,6 +273,7 @@ extension CacheEngine {
             partitions: partitions,
             mode: mode,
             staleness: staleness,
+            trust: trustLease.map { $0.holds ? .leased : .none } ?? .lasting,
             settingsVersion: version
         )
         return PreparedRequest(request, rules: rules, snapshot)

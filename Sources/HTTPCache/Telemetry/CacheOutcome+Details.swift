@@ -14,6 +14,8 @@ extension CacheOutcome.Detail {
     public static let recent = CacheOutcome.Detail("recent")
     /// Another node of the fleet had the response, which is stored here now.
     public static let shared = CacheOutcome.Detail("shared")
+    /// Fresh, and served without validation by a node that may have missed purges of other nodes.
+    public static let cutOff = CacheOutcome.Detail("cut-off")
     /// Too many requests wait for the origin.
     public static let overloaded = CacheOutcome.Detail("overloaded")
 

@@ -163,7 +163,7 @@ public final class CachingClient: Sendable {
             clock: clock,
             sleeper: sleeper,
             logger: logger,
-            shared: nil,
+            member: nil,
             onClose: {}
         )
     }
@@ -175,7 +175,7 @@ public final class CachingClient: Sendable {
         clock: any WallClock,
         sleeper: any Clock<Duration>,
         logger: Logger,
-        shared: (any SharedResponses)?,
+        member: FleetMember?,
         onClose: @escaping @Sendable () async throws -> Void
     ) {
         self.store = store
@@ -202,7 +202,8 @@ public final class CachingClient: Sendable {
                     logger: logger
                 )
             },
-            shared: shared,
+            shared: member?.sharedResponses,
+            trust: member?.trust,
             policy: CachePolicy(kind: .private),
             // A closed store has no secret any more, and no entry that could be found under one.
             credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },
@@ -282,7 +283,7 @@ public final class CachingClient: Sendable {
             clock: clock,
             sleeper: TimeoutClock(),
             logger: logger,
-            shared: member?.sharedResponses
+            member: member
         ) {
             sharing?.cancel()
             await sharing?.value

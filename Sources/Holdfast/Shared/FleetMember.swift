@@ -23,8 +23,11 @@ package final class FleetMember: Sendable {
 
     /// The responses of other nodes, for the engine; `nil` if only invalidations are shared.
     package var sharedResponses: (any SharedResponses)? { responses }
-    /// What became of looks and offers; `nil` if only invalidations are shared.
+    /// The results of looks and offers; `nil` if only invalidations are shared.
     package var valueCounts: SharedValueCounts? { responses?.counts }
+
+    /// For how long the engine may serve what is fresh; `nil` if always.
+    package let trust: TrustLease?
 
     /// The state, for metrics and health.
     package var status: SharingStatus { sharing.status }
@@ -98,21 +101,34 @@ package final class FleetMember: Sendable {
                 )
             }
         }
+        trust = file.shared.cutOff == .validate ? TrustLease() : nil
         sharing = InvalidationSharing(
             log: store.invalidationLog,
             engine: log,
             sealer: LogSealer(keys: parts.keys, namespace: namespace),
-            settings: InvalidationSharing.Settings(
-                namespace: namespace,
-                node: node,
-                version: version,
-                timeout: file.shared.timeout,
-                quorum: file.shared.quorum,
-                retention: (file.shared.retentionTime, file.shared.retentionEntries)
-            ),
+            settings: Self.settings(file.shared, parts, version, trust),
             purges: purges,
             logger: logger
         )
+    }
+
+    private static func settings(
+        _ shared: HoldfastConfiguration.Configuration.Shared,
+        _ parts: Parts,
+        _ version: String,
+        _ trust: TrustLease?
+    ) -> InvalidationSharing.Settings {
+        var settings = InvalidationSharing.Settings(
+            namespace: parts.namespace,
+            node: parts.node,
+            version: version,
+            timeout: shared.timeout,
+            quorum: shared.quorum,
+            retention: (shared.retentionTime, shared.retentionEntries)
+        )
+        settings.lease = shared.lease
+        settings.trust = trust
+        return settings
     }
 
     /// Shares until the task is cancelled. Call it once.

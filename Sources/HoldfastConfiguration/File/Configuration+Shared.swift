@@ -32,6 +32,10 @@ extension Configuration {
         public var collapseWait = Duration.seconds(1)
         /// `collapse.lease`: how long the others believe a node that says nothing.
         public var collapseLease = Duration.seconds(10)
+        /// `cut-off`: how a node serves fresh responses while it may miss purges of others.
+        public var cutOff = CutOff.serve
+        /// `lease`: how long a confirmed contact counts.
+        public var lease = Duration.seconds(5)
         /// `retention.time`: how long the log keeps a purge.
         public var retentionTime = Duration.seconds(25 * 3600)
         /// `retention.entries`: how many purges the log keeps.
@@ -45,6 +49,14 @@ extension Configuration {
             case invalidations
             /// The same, and the responses that are stored for everybody.
             case responses
+        }
+
+        /// The behaviour of a node that is cut off.
+        public enum CutOff: String, Sendable, Hashable, CaseIterable {
+            /// It serves what is fresh.
+            case serve
+            /// It validates what is fresh, and serves it all the same if the origin is unreachable.
+            case validate
         }
 
         /// The place of a secret. It never stands in the file itself.

@@ -91,6 +91,17 @@ extension TopSetting {
             }
         ),
         TopSetting(
+            "shared.cut-off",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.shared.cutOff = try value.word(
+                    Configuration.Shared.CutOff.allCases.map { ($0.rawValue, $0) }
+                )
+            },
+            written: { $0.shared.url == nil ? nil : $0.shared.cutOff.rawValue }
+        ),
+        // A heartbeat comes each second, and may be late.
+        duration("shared.lease", \.shared.lease, least: .seconds(2)),
+        TopSetting(
             "shared.quorum",
             read: { (value, configuration) throws(Refusal) in
                 configuration.shared.quorum = try value.integer(0...16)

@@ -2,7 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// What is to be done for a key on the engine, when there is time.
+/// A command for the engine about one key, sent when there is time.
 enum LeaseOrder: Sendable {
     case release(FillLease)
     /// Tell others not to wait.

@@ -26,6 +26,8 @@ package actor InvalidationSharing {
         /// How long a confirmed contact counts: of a log that is lost within that time, this node
         /// has heard everything. 5 s by default
         package var lease = Duration.seconds(5)
+        /// Is extended by ``lease`` with each confirmed contact; `nil` if none wants to know.
+        package var trust: TrustLease?
         /// How long the journal keeps what the log has confirmed, in seconds. 600 by default
         package var settledTime: Int64 = 600
 
@@ -225,7 +227,9 @@ package actor InvalidationSharing {
             // Some may have been trimmed meanwhile.
             if after == .zero { known.raiseFloor(to: first.position.previous) }
             for entry in batch.entries {
-                guard case .purge(let sealed) = entry.content, let purge = open(sealed, entry, at: now) else { continue }
+                guard case .purge(let sealed) = entry.content, let purge = open(sealed, entry, at: now) else {
+                    continue
+                }
                 known.note(purge.scope, at: entry.position)
             }
             after = last.position
@@ -327,6 +331,8 @@ package actor InvalidationSharing {
         guard let follower, let epoch = follower.epoch, follower.isFollowing else { return }
         let through = max(follower.cursor.position, published)
         let start = wall.now()
+        // A clock that is never set, and goes on while the process is stopped.
+        let contact = ContinuousClock.now
         let time = EngineTime(milliseconds: start.milliseconds + offset)
         let waiting = status.waiting
         try await makeDurable()
@@ -349,6 +355,7 @@ package actor InvalidationSharing {
         // Another epoch may have begun meanwhile, which this one says nothing about.
         guard self.follower?.epoch == epoch else { return }
         self.follower?.confirm(at: time)
+        settings.trust?.extend(from: contact, by: settings.lease)
         try await log.settle(
             through: through,
             at: start,

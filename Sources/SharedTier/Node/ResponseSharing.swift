@@ -102,7 +102,11 @@ package final class ResponseSharing: SharedResponses {
         }
         let names = namer.names(of: query.key)
         do {
-            let found = try await look(query, names, in: try await values.values([names.envelope], within: settings.timeout)[0])
+            let found = try await look(
+                query,
+                names,
+                in: try await values.values([names.envelope], within: settings.timeout)[0]
+            )
             breaker.succeeded()
             if let found {
                 counts.count(.hit)

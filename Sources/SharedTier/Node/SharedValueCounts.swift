@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What became of looks, offers and leases since the start.
+/// The results of looks, offers and leases since the start.
 package final class SharedValueCounts: Sendable {
     package enum Event: String, Sendable, CaseIterable {
         // Looks.

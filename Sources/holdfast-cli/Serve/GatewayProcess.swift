@@ -73,14 +73,15 @@ struct GatewayProcess: Sendable {
         _ settings: ServeSettings,
         _ store: CacheManager,
         _ transport: OriginTransport,
-        _ shared: (any SharedResponses)?,
+        _ member: FleetMember?,
         _ metrics: MetricsRegistry,
         _ logger: Logger
     ) -> CacheEngine {
         CacheEngine(
             store: store.responses,
             transport: transport,
-            shared: shared,
+            shared: member?.sharedResponses,
+            trust: member?.trust,
             policy: CachePolicy(kind: .shared),
             credentialSecret: store.credentialSecret,
             mode: settings.mode,
@@ -107,7 +108,7 @@ struct GatewayProcess: Sendable {
         metrics.add(ProcessMetrics(startTime: Double(SystemWallClock().now().milliseconds) / 1000))
         let member = try makeMember(settings, store, metrics, logger)
         let (transport, tracer) = try makeTransport(settings, metrics, on: group, logger)
-        let engine = makeEngine(settings, store, transport, member?.sharedResponses, metrics, logger)
+        let engine = makeEngine(settings, store, transport, member, metrics, logger)
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
         let staleness = StalenessSwitch(engine: engine, store: store, logger: logger)
         // Before a client can connect: what an operator set for a time outlasts the process.
