@@ -31,13 +31,16 @@ public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOpe
     /// The numbers of the same origins for metrics, by the label `origin`: at most 64 and `other`.
     var originNumbers: [OriginNumbers] { get }
 
-    /// The state of what is shared with other nodes; `nil` if nothing is.
-    var sharedCondition: SharedCondition? { get }
+    /// The fleet with which purges are shared; `nil` if nothing is shared.
+    var sharing: (any SharingOperations)? { get }
 }
 
 extension CacheOperations {
     /// `nil`
-    public var sharedCondition: SharedCondition? { nil }
+    public var sharing: (any SharingOperations)? { nil }
+
+    /// The state of what is shared with other nodes; `nil` if nothing is.
+    public var sharedCondition: SharedCondition? { sharing?.condition }
 
     /// The origins that are treated as unreachable now, `https://a.example`, in alphabetical order.
     public var unreachableOrigins: [String] {
@@ -52,7 +55,8 @@ public struct EngineOperations: CacheOperations {
     private let modes: ModeSwitch
     private let staleness: StalenessSwitch
     private let settings: any ConfigurationOperations
-    private let shared: (@Sendable () -> SharedCondition)?
+    /// The fleet with which purges are shared; `nil` if nothing is shared.
+    public let sharing: (any SharingOperations)?
     /// The log level of the program.
     public let logLevels: LogLevels
 
@@ -62,7 +66,7 @@ public struct EngineOperations: CacheOperations {
     ///   - staleness: extends stale use of the same engine.
     ///   - settings: reloads the configuration of the same engine.
     ///   - logLevels: the levels of the program's loggers.
-    ///   - shared: the state of what is shared with other nodes; `nil` if nothing is.
+    ///   - sharing: the fleet with which purges are shared; `nil` if nothing is shared.
     public init(
         engine: CacheEngine,
         store: any StoreOperations & StoreListing,
@@ -70,9 +74,9 @@ public struct EngineOperations: CacheOperations {
         staleness: StalenessSwitch,
         settings: any ConfigurationOperations,
         logLevels: LogLevels,
-        shared: (@Sendable () -> SharedCondition)? = nil
+        sharing: (any SharingOperations)? = nil
     ) {
-        self.shared = shared
+        self.sharing = sharing
         self.engine = engine
         self.store = store
         self.modes = modes
@@ -80,9 +84,6 @@ public struct EngineOperations: CacheOperations {
         self.settings = settings
         self.logLevels = logLevels
     }
-
-    /// The state of what is shared with other nodes; `nil` if nothing is.
-    public var sharedCondition: SharedCondition? { shared?() }
 
     // MARK: Mode
 

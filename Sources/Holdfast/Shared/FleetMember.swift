@@ -1,3 +1,4 @@
+package import HTTPCache
 package import HoldfastConfiguration
 package import Logging
 import NIOPosix
@@ -15,11 +16,13 @@ import Synchronization
 /// A store's membership in a fleet: what its configuration's `shared` describes, put together.
 ///
 /// The engine needs not be there: everything that is shared comes later then.
-package final class FleetMember: Sendable {
+package final class FleetMember: SharingOperations {
     private let log: RedisLog
     private let sharing: InvalidationSharing
     private let values: RedisValues?
     private let responses: ResponseSharing?
+    /// The level for which a purge waits that names none.
+    package let acknowledgedLevel: PurgeLevel
 
     /// The responses of other nodes, for the engine; `nil` if only invalidations are shared.
     package var sharedResponses: (any SharedResponses)? { responses }
@@ -31,6 +34,9 @@ package final class FleetMember: Sendable {
 
     /// The state, for metrics and health.
     package var status: SharingStatus { sharing.status }
+
+    /// The state for health reports.
+    package var condition: SharedCondition { status.condition }
 
     /// - Parameters:
     ///   - environment: the variables that may hold secrets.
@@ -47,6 +53,7 @@ package final class FleetMember: Sendable {
     ) throws {
         guard let parts = try Parts(file, environment: environment) else { return nil }
         let (namespace, node) = (parts.namespace, parts.node)
+        acknowledgedLevel = file.shared.acknowledge
         // The address replaces the place of the server.
         var settings = RedisConnectionSettings(endpoint: .tcp(host: "localhost", port: 6379))
         settings.clientName = "holdfast-\(node)"
@@ -140,6 +147,14 @@ package final class FleetMember: Sendable {
             if let responses = self.responses { group.addTask { await responses.run() } }
         }
     }
+
+    /// Waits until what was purged here has come as far as a level.
+    package func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach {
+        await sharing.reach(level, within: limit)
+    }
+
+    /// This node and the others.
+    package func fleet() async -> FleetState { await sharing.fleet() }
 
     /// Reads what a membership needs, and connects to nothing.
     ///

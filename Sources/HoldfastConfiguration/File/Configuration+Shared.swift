@@ -1,3 +1,5 @@
+public import HTTPCache
+
 extension Configuration {
     /// `shared`: the log of purges that the nodes of a fleet share, on a Redis or Valkey.
     public struct Shared: Sendable, Hashable {
@@ -23,6 +25,9 @@ extension Configuration {
         /// `quorum`: the number of replicas that have to confirm what was written before this node
         /// forgets it.
         public var quorum = 0
+        /// `acknowledge`: how far a purge has to come before it is acknowledged, if its client
+        /// names no level.
+        public var acknowledge = PurgeLevel.shared
         /// `largest-body`: the longest body that is shared, in bytes.
         public var largestBody: Int64 = 8 << 20
         /// `longest`: how long the server keeps a response at most.

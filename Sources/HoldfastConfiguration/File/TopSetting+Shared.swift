@@ -1,3 +1,5 @@
+import HTTPCache
+
 /// The settings of what the nodes of a fleet share.
 extension TopSetting {
     static let shared = [
@@ -107,6 +109,13 @@ extension TopSetting {
                 configuration.shared.quorum = try value.integer(0...16)
             },
             written: { "\($0.shared.quorum)" }
+        ),
+        TopSetting(
+            "shared.acknowledge",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.shared.acknowledge = try value.word(PurgeLevel.allCases.map { ($0.rawValue, $0) })
+            },
+            written: { $0.shared.url == nil ? nil : $0.shared.acknowledge.rawValue }
         ),
         TopSetting(
             "shared.retention",

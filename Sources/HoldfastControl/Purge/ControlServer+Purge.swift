@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCache
 
 /// The response of a control plane to a purge.
 public struct PurgeReply: Sendable, Hashable {
@@ -17,7 +18,12 @@ extension ControlServer {
     /// - Parameter client: who asks, for log and history.
     public func purge(_ purge: PurgeRequest, by client: String) async -> PurgeReply {
         do {
-            return PurgeReply(status: 200, json: Self.line(try await desk.purge(purge, by: client)))
+            let result = try await desk.purge(purge, by: client)
+            let acknowledgement = await PurgeAcknowledgement(result, of: purge, responder.operations.sharing)
+            return PurgeReply(
+                status: acknowledgement.isReached ? 200 : 202,
+                json: Self.line(acknowledgement.result)
+            )
         } catch let wait as PurgeDesk.Wait {
             return PurgeReply(status: wait.problem.status, json: Self.line(wait.problem), retryAfter: wait.seconds)
         } catch let problem as ControlProblem {

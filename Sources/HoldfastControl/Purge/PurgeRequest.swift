@@ -42,6 +42,11 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
     public var reason: String?
     /// How fast the expired responses are fetched again; `nil` leaves that to clients.
     public var refresh: RefreshPace?
+    /// How far the purge has to come before it is acknowledged; `nil`: as far as the gateway's
+    /// configuration says.
+    public var wait: PurgeLevel?
+    /// How long that may take, `5s` or `500ms`; `nil`: ``PurgeWait/limit(for:)``.
+    public var within: String?
 
     /// The most selectors of one purge.
     public static let maximumSelectors = 1000
@@ -53,8 +58,12 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         action: Action = .expire,
         dryRun: Bool = false,
         reason: String? = nil,
-        refresh: RefreshPace? = nil
+        refresh: RefreshPace? = nil,
+        wait: PurgeLevel? = nil,
+        within: String? = nil
     ) {
+        self.wait = wait
+        self.within = within
         self.refresh = refresh
         self.select = select
         self.action = action
@@ -91,7 +100,9 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         dryRun = try members.flag("dryRun")
         reason = try members.reason()
         refresh = try members.take("refresh").map(RefreshPace.init)
-        try members.end(known: ["action", "dryRun", "reason", "refresh", "select"])
+        wait = try members.text("wait").map(PurgeWait.level)
+        within = try members.text("within")
+        try members.end(known: ["action", "dryRun", "reason", "refresh", "select", "wait", "within"])
     }
 
     /// The scopes of the selectors, each once.
@@ -101,6 +112,7 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
     public func scopes() throws -> [InvalidationScope] {
         try checkNumber()
         if let reason { try ReasonText.check(reason) }
+        if let within { _ = try PurgeWait.limit(within) }
         if refresh != nil, action == .remove {
             throw ControlProblem(
                 .invalidRequest,

@@ -35,6 +35,17 @@ public struct PurgeResult: Sendable, Hashable, Codable {
     public var coversEverything: Bool?
     /// The most responses that are fetched again in the background; `nil` if none are.
     public var refreshing: Int?
+    /// How far it has come to other nodes; `nil` if the gateway shares nothing.
+    public var reached: PurgeLevel?
+    /// The place in the shared log up to which all purges of this node are there; `nil` while they
+    /// wait.
+    public var position: String?
+    /// The replicas that confirmed it; `nil` if none were asked.
+    public var replicas: Int?
+    /// The nodes that have it; `nil` if they were not looked at.
+    public var nodes: PurgeReach.Nodes?
+    /// A sentence for people about that.
+    public var note: String?
 }
 
 extension StoreOperations {

@@ -133,7 +133,11 @@ struct ControlResponder: HTTPResponder {
         let key = try IdempotencyKey(request.head.values(of: "idempotency-key"), of: json)
         let purge = try PurgeRequest(json: json)
         let (desk, client) = (desk, context.client.name)
-        guard purge.dryRun else { return try Self.response(.ok, await desk.purge(purge, key: key, by: client)) }
+        guard purge.dryRun else {
+            let result = try await desk.purge(purge, key: key, by: client)
+            let acknowledgement = await PurgeAcknowledgement(result, of: purge, operations.sharing)
+            return try Self.response(acknowledgement.isReached ? .ok : .accepted, acknowledgement.result)
+        }
         // It changes nothing, so it ends if the client leaves. The connection keeps a callback for
         // each, so it has one alone.
         let result = try await ControlContext.perform(until: context.channel.closeFuture) {

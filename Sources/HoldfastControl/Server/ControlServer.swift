@@ -31,7 +31,7 @@ public final class ControlServer: Service {
 
     private let claim: SocketClaim
     private let store: String
-    private let responder: ControlResponder
+    let responder: ControlResponder
     let desk: PurgeDesk
     private let network: ControlNetwork?
     private let metricsAddress: MetricsAddress?

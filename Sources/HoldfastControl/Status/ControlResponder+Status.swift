@@ -15,7 +15,16 @@ extension ControlResponder {
         let store = try? await operations.summary()
         return try Self.response(
             .ok,
-            StatusReport(about, operations, phase(), listening(), condition, store, at: clock.now())
+            StatusReport(
+                about,
+                operations,
+                phase(),
+                listening(),
+                condition,
+                store,
+                await operations.sharing?.fleet(),
+                at: clock.now()
+            )
         )
     }
 

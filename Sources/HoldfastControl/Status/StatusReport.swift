@@ -75,6 +75,8 @@ public struct StatusReport: Sendable, Hashable, Codable {
     public var store: StoreSummary?
     /// The number of the last invalidation.
     public var invalidationSequence: Int64
+    /// The nodes with which purges are shared; `nil` if nothing is shared.
+    public var shared: FleetState?
     /// Where the configuration comes from.
     public var configuration: Configuration
 
@@ -87,6 +89,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
         _ listening: String?,
         _ condition: StoreCondition,
         _ store: StoreSummary?,
+        _ shared: FleetState?,
         at now: Timestamp
     ) {
         let conditions = operations.origins
@@ -112,7 +115,10 @@ public struct StatusReport: Sendable, Hashable, Codable {
             loadedAt: EndTime.text(settings.loadedAt),
             lastReload: settings.lastReload.map(Reload.init)
         )
-        summary = Self.summary(phase, state, operations.stalenessState, away, condition, settings.lastReload, at: now)
+        self.shared = shared
+        summary =
+            Self.summary(phase, state, operations.stalenessState, away, condition, settings.lastReload, at: now)
+            + (shared.map(Self.sentence) ?? "")
     }
 
     private static func summary(
@@ -160,6 +166,14 @@ public struct StatusReport: Sendable, Hashable, Codable {
             sentences.append("The last reload was rejected; the configuration before it is in force.")
         }
         return sentences.joined(separator: " ")
+    }
+
+    /// The state towards other nodes, if it is not as it should be.
+    private static func sentence(_ shared: FleetState) -> String {
+        if shared.state != "following" {
+            return " Purges of other nodes are not heard of (\(shared.state)); \(shared.waiting) of this node wait."
+        }
+        return shared.waiting > 0 ? " \(shared.waiting) purges of this node wait to be shared." : ""
     }
 
     /// A length of time in words: `12 min`.

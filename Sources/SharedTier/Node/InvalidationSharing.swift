@@ -21,6 +21,8 @@ package actor InvalidationSharing {
         package var timeout: Duration
         /// How many replicas have to confirm what was written. 0 by default: the engine alone
         package var quorum: Int
+        /// Whether a node that lost sight of the log goes on serving what it has.
+        package var cutOff = CutOff.serve
         /// How much of the log stays. 25 h and 1,000,000 entries by default
         package var retention: (time: Duration, entries: Int)
         /// How long a confirmed contact counts: of a log that is lost within that time, this node
@@ -60,11 +62,11 @@ package actor InvalidationSharing {
     /// The bytes that are published in one call, unless a single entry has more.
     static let publishedBytes = 64 << 10
 
-    private let log: any InvalidationLog
-    private let engine: any SharedLog
+    let log: any InvalidationLog
+    let engine: any SharedLog
     private let sealer: LogSealer
-    private let settings: Settings
-    private let clock: any Clock<Duration>
+    package nonisolated let settings: Settings
+    let clock: any Clock<Duration>
     private let wall: any WallClock
     private let logger: Logger
     package nonisolated let status: SharingStatus
@@ -72,7 +74,7 @@ package actor InvalidationSharing {
     private let purges: PurgeView?
     private var generator: any RandomNumberGenerator & Sendable
 
-    private var follower: Follower?
+    private(set) var follower: Follower?
     /// The engine's time less the node's, in milliseconds, as it was measured last.
     private var offset: Int64 = 0
     /// Whether the log was followed since the start.
@@ -80,7 +82,11 @@ package actor InvalidationSharing {
     /// The failures in a row.
     private var failures = 0
     /// The last position at which this node has published.
-    private var published = LogPosition.zero
+    private(set) var published = LogPosition.zero
+    /// How many additions to the journal are published; `nil` before the first look at it.
+    private(set) var publishedAdditions: UInt64?
+    /// Those who wait for what is published, and for the log's confirmations.
+    var reaching = ReachState()
     /// The last place that is durable in the store. Entries behind it may be lost in a power cut,
     /// so no other node must rely on them.
     private var durable: LogPosition?
@@ -259,7 +265,7 @@ package actor InvalidationSharing {
             let isAll = waiting.count < Self.batch
             status.setWaiting(isAll ? waiting.count : try await log.unpublishedCount())
             if waiting.isEmpty {
-                purges?.notePublished(additions)
+                notePublished(additions)
                 return count
             }
             var positions: [PurgeID: LogPosition] = [:]
@@ -289,9 +295,15 @@ package actor InvalidationSharing {
             // Those that came meanwhile have their own signal.
             guard isAll else { continue }
             status.setWaiting(0)
-            purges?.notePublished(additions)
+            notePublished(additions)
             return count
         }
+    }
+
+    private func notePublished(_ additions: UInt64) {
+        purges?.notePublished(additions)
+        publishedAdditions = max(additions, publishedAdditions ?? 0)
+        reaching.waiters.wakeAll()
     }
 
     /// Seals as many of what waits as are published in one call.

@@ -12,8 +12,8 @@ struct Status: AsyncParsableCommand {
 
             \(GatewayPlace.help)
 
-            JSON: one object, with the keys summary, version, startedAt, uptimeSeconds, phase, listening, mode, staleness, origins, unreachable, storeCondition, store, invalidationSequence \
-            and configuration.
+            JSON: one object, with the keys summary, version, startedAt, uptimeSeconds, phase, listening, mode, staleness, origins, unreachable, storeCondition, store, invalidationSequence, \
+            shared and configuration.
 
             The exit status is 0 if the gateway responds, 1 if no gateway can be asked, 64 if the command line is wrong.
 
@@ -30,6 +30,21 @@ struct Status: AsyncParsableCommand {
         try place.write(report, Self.text)
     }
 
+    /// Lines about the nodes that share their purges.
+    static func fleet(_ shared: FleetState?) -> [String] {
+        guard let shared else { return [] }
+        let contact = shared.contactSeconds.map { ", contact \(Int($0)) s ago" } ?? ", never in contact"
+        let place = shared.position.map { " at \($0)" } ?? ""
+        let problem = shared.problem.map { " (\($0))" } ?? ""
+        return [
+            "  shared         \(shared.node) \(shared.state)\(place)\(contact), \(shared.waiting) waiting\(problem)"
+        ]
+            + (shared.nodes ?? []).map { node in
+                let lag = node.behind.map { "\($0) behind" } ?? "in another epoch"
+                return "  node           \(node.name), seen \(node.seenSeconds) s ago, \(lag), \(node.waiting) waiting"
+            }
+    }
+
     /// Lines for people.
     static func text(_ report: StatusReport) -> String {
         var lines = [report.summary]
@@ -43,6 +58,7 @@ struct Status: AsyncParsableCommand {
             lines.append("  store          \(store.usedBytes) of \(store.budget) bytes; \(kinds)")
         }
         lines.append("  invalidation   \(report.invalidationSequence)")
+        lines += Self.fleet(report.shared)
         let file = report.configuration.file ?? "no file"
         lines.append("  configuration  \(file), in force since \(report.configuration.loadedAt)")
         if let reload = report.configuration.lastReload {

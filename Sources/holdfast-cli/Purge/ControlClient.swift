@@ -69,7 +69,8 @@ struct ControlClient: Sendable {
         }
         let response = try await client.execute(request, timeout: Self.timeLimit)
         let received = Data(try await response.body.collect(upTo: Self.responseLimit).readableBytesView)
-        guard response.status == .ok else {
+        // Accepted: in force here, and on its way to other nodes.
+        guard response.status == .ok || response.status == .accepted else {
             let problem = try? JSONDecoder().decode(ControlProblem.self, from: received)
             let unknown =
                 "The process behind '\(socket.path)' responded with \(response.status.code): it is no gateway."

@@ -18,11 +18,15 @@ struct Purge: AsyncParsableCommand {
             With '--refresh 20/s' a running gateway fetches the expired responses again, in the background and at that pace, so that no client waits for them. Only GETs \
             without credentials can be repeated; the rest is left to clients. 'GET /v1/refreshes' on the control socket shows how far it got.
 
+            A gateway that shares its purges with other nodes says how far the purge has come: 'queued' (it waits in the journal of the node), 'shared' (in the log that all nodes read), \
+            'replicated' (as many replicas as 'shared.quorum' says have it) or 'everywhere' (in force at every node). With '--wait LEVEL' the command waits for a level, at most '--within TIME'. \
+            The purge is in force at the gateway before, and goes on to the others after the wait.
+
             \(GatewayPlace.help)
 
-            JSON: one object, with the keys action, dryRun, matched, refreshing and sequence.
+            JSON: one object, with the keys action, dryRun, matched, refreshing and sequence, and, of a gateway that shares its purges, reached, position, replicas, nodes and note.
 
-            The exit status is 0 if the purge is in force, also if nothing matched; 1 if the store, the file or the gateway cannot be used, the gateway rejected the purge, or the question was not answered with yes; \
+            The exit status is 0 if the purge is in force, also if nothing matched; 2 if it is in force, but has not come to the level of '--wait' in time; 1 if the store, the file or the gateway cannot be used, the gateway rejected the purge, or the question was not answered with yes; \
             64 if the command line is wrong.
 
             Examples:
@@ -30,6 +34,7 @@ struct Purge: AsyncParsableCommand {
               holdfast purge --tag news --tag sport --reason 'deploy 412' --config holdfast.yaml
               holdfast purge --prefix https://api.example.com/v1/ --remove --dry-run --store feed.store
               holdfast purge --tag news --refresh 20/s --config holdfast.yaml
+              holdfast purge --tag news --wait everywhere --within 10s --config holdfast.yaml
               holdfast purge --all --socket /run/holdfast/control.sock --format json | jq .matched.responses
             """
     )
@@ -56,9 +61,32 @@ struct Purge: AsyncParsableCommand {
     )
     var refreshCount: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "How far it must come before the command ends. Default: as 'shared.acknowledge' says.",
+            valueName: "level"
+        )
+    )
+    var wait: Level?
+
+    @Option(
+        help: ArgumentHelp(
+            "The longest wait, at most 1m. Default: 1s, and 5s for 'everywhere'.",
+            valueName: "time"
+        )
+    )
+    var within: String?
+
     @OptionGroup var place: GatewayPlace
 
     func validate() throws {
+        if let within {
+            do {
+                try PurgeWait.check(within)
+            } catch {
+                throw ValidationError(PurgeWords.text(error))
+            }
+        }
         if let refresh, RefreshPace(rate: refresh) == nil {
             let rates = RefreshPace.rates
             throw ValidationError(
@@ -88,6 +116,7 @@ struct Purge: AsyncParsableCommand {
         let result = try await perform(purge)
         try place.write(result, Self.text)
         selectors.noteMatched(result.matched.responses)
+        try checkReached(result)
     }
 
     private func perform(_ purge: PurgeRequest) async throws -> PurgeResult {
@@ -107,7 +136,9 @@ struct Purge: AsyncParsableCommand {
             action: remove ? .remove : .expire,
             dryRun: selectors.dryRun,
             reason: selectors.reason,
-            refresh: pace
+            refresh: pace,
+            wait: wait?.level,
+            within: within
         )
     }
 
@@ -138,7 +169,7 @@ struct Purge: AsyncParsableCommand {
             text += result.dryRun ? " Would fetch up to \(count) again." : " Up to \(count) are fetched again."
         }
         if let sequence = result.sequence { text += " Sequence \(sequence)." }
-        return text
+        return text + reachText(result)
     }
 }
 

@@ -12,6 +12,7 @@ enum PurgeWords {
             .replacing("'select.all'", with: "'--all'")
             .replacing("'select'", with: "The command line")
             .replacing("'reason'", with: "'--reason'")
+            .replacing("'within'", with: "'--within'")
             .replacing("Send several purges", with: "Run several commands")
     }
 

@@ -25,12 +25,6 @@ extension GatewayProcess {
         if let counts = member?.valueCounts { metrics.add(SharedValueMetrics(counts: counts)) }
         return member
     }
-
-    /// The state that health reports show.
-    static func condition(of member: FleetMember?) -> (@Sendable () -> SharedCondition)? {
-        guard let status = member?.status else { return nil }
-        return { status.condition }
-    }
 }
 
 /// The metrics of what a fleet shares.

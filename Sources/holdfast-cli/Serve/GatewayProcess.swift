@@ -152,7 +152,7 @@ struct GatewayProcess: Sendable {
             staleness: staleness,
             settings: configuration,
             logLevels: levels,
-            shared: condition(of: member)
+            sharing: member
         )
         let control: ControlServer?
         do {

@@ -1,0 +1,63 @@
+/// The fleet as one of its nodes sees it.
+public struct FleetState: Sendable, Hashable, Codable {
+    /// A node of it.
+    public struct Node: Sendable, Hashable, Codable {
+        /// Its name.
+        public var name: String
+        /// The program's version.
+        public var version: String
+        /// The seconds since it last reported, by the clock of the log's server.
+        public var seenSeconds: Int64
+        /// How many entries of the log it has not applied; `nil` if it is in another epoch.
+        public var behind: Int64?
+        /// How many of its purges the log has not got.
+        public var waiting: Int64
+
+        /// A node.
+        public init(name: String, version: String, seenSeconds: Int64, behind: Int64?, waiting: Int64) {
+            self.name = name
+            self.version = version
+            self.seenSeconds = seenSeconds
+            self.behind = behind
+            self.waiting = waiting
+        }
+    }
+
+    /// This node's name.
+    public var node: String
+    /// `following`, `connecting`, `resyncing`, `cut off` or `off`.
+    public var state: String
+    /// Up to where this node has read the log; `nil` if it never did.
+    public var position: String?
+    /// The seconds since the log's server last answered; `nil` if it never did.
+    public var contactSeconds: Double?
+    /// How many of its own purges the log has not got.
+    public var waiting: Int
+    /// Why the server cannot be used now.
+    public var problem: String?
+    /// The other nodes, in the order of their names, at most ``limit``; `nil` if the server did not
+    /// say.
+    public var nodes: [Node]?
+
+    /// The most nodes that are named.
+    public static let limit = 100
+
+    /// A node's view.
+    public init(
+        node: String,
+        state: String,
+        position: String? = nil,
+        contactSeconds: Double? = nil,
+        waiting: Int = 0,
+        problem: String? = nil,
+        nodes: [Node]? = nil
+    ) {
+        self.node = node
+        self.state = state
+        self.position = position
+        self.contactSeconds = contactSeconds
+        self.waiting = waiting
+        self.problem = problem
+        self.nodes = nodes
+    }
+}

@@ -1,0 +1,47 @@
+public import HTTPCache
+
+/// How long a client waits for a purge to come to other nodes.
+public enum PurgeWait {
+    /// The longest wait.
+    public static let longest = Duration.seconds(60)
+
+    /// The wait of a purge that names none. Nodes tell once a second how far they are.
+    public static func limit(for level: PurgeLevel) -> Duration {
+        level == .everywhere ? .seconds(5) : .seconds(1)
+    }
+
+    /// A level by its name.
+    ///
+    /// - Throws: ``ControlProblem``
+    static func level(_ text: String) throws(ControlProblem) -> PurgeLevel {
+        if let level = PurgeLevel(rawValue: text) { return level }
+        let levels = PurgeLevel.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        throw ControlProblem(
+            .invalidRequest,
+            "'wait' is '\(ControlProblem.shown(text))', and one of \(levels) is expected.",
+            field: "wait",
+            value: text
+        )
+    }
+
+    /// Checks the text of a time.
+    ///
+    /// - Throws: ``ControlProblem``
+    public static func check(_ text: String) throws(ControlProblem) { _ = try limit(text) }
+
+    /// A time by its text: `5s`, `500ms`, `1m`.
+    ///
+    /// - Throws: ``ControlProblem``
+    static func limit(_ text: String) throws(ControlProblem) -> Duration {
+        let limit =
+            text.hasSuffix("ms")
+            ? Int64(text.dropLast(2)).flatMap { $0 > 0 ? Duration.milliseconds($0) : nil } : EndTime.duration(text)
+        if let limit, limit <= longest { return limit }
+        throw ControlProblem(
+            .invalidRequest,
+            "'within' is '\(ControlProblem.shown(text))', and a time of at most 1m is expected: 500ms, 5s.",
+            field: "within",
+            value: text
+        )
+    }
+}

@@ -1,0 +1,199 @@
+package import HTTPCache
+
+extension InvalidationSharing {
+    /// Between two questions to the log, shortest and longest.
+    private static let askingPauses = (first: Duration.milliseconds(10), longest: Duration.milliseconds(100))
+    /// How long the log waits for its replicas in one question.
+    private static let replicaWait = Duration.milliseconds(10)
+
+    /// Waits until everything that this node has journaled so far has come as far as a level.
+    ///
+    /// It ends after a time, or when the task is cancelled, with what was reached by then.
+    package func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach {
+        await reach(level, within: limit, on: clock)
+    }
+
+    private func reach<C: Clock>(
+        _ level: PurgeLevel,
+        within limit: Duration,
+        on clock: C
+    ) async -> PurgeReach where C.Duration == Duration {
+        let additions = log.additionCount
+        let end = clock.now.advanced(by: limit)
+        var pause = Self.askingPauses.first
+        // That of the last look: the log may lose what it had, until this node publishes it again.
+        var reach = PurgeReach(level: .queued)
+        while true {
+            let left = clock.now.duration(to: end)
+            let isPublished = (publishedAdditions ?? 0) >= additions && publishedAdditions != nil
+            if level > .queued, isPublished {
+                if level == .shared {
+                    reach = PurgeReach(level: .shared, position: "\(publishedPosition)")
+                } else if left > .zero || reach.level == .queued {
+                    reach = await look(level, within: left)
+                }
+            }
+            if reach.level >= level || Task.isCancelled || clock.now >= end { break }
+            let rest = clock.now.duration(to: end)
+            await nextEvent(within: min(isPublished ? pause : Self.askingPauses.longest, rest))
+            if isPublished { pause = min(pause * 2, Self.askingPauses.longest) }
+        }
+        reach.note = note(reach, asked: level)
+        return reach
+    }
+
+    /// The place up to which everything of this node is in the log. After a restart it is in what
+    /// was read.
+    private var publishedPosition: LogPosition {
+        published == .zero ? follower?.cursor.position ?? .zero : published
+    }
+
+    /// One look at how far the published purges have come.
+    private func look(_ level: PurgeLevel, within left: Duration) async -> PurgeReach {
+        var reach = PurgeReach(level: .shared, position: "\(publishedPosition)")
+        guard left > .zero, let epoch = await presentEpoch() else { return reach }
+        let position = publishedPosition
+        reach.position = "\(position)"
+        if settings.quorum > 0 || level == .replicated {
+            await ask(\.replicasAsked, within: left) { try await self.askReplicas(epoch, $0) }
+        }
+        if let confirmation = reaching.confirmation, confirmation.epoch == epoch, confirmation.position >= position {
+            reach.replicas = confirmation.replicas
+        }
+        guard settings.quorum == 0 || reach.replicas ?? 0 >= settings.quorum else { return reach }
+        reach.level = .replicated
+        guard level == .everywhere else { return reach }
+        await ask(\.nodesAsked, within: left) { try await self.askNodes(epoch, $0) }
+        // Rows of a later epoch may be of nodes that never read what this node has published.
+        guard let rows = reaching.rows, rows.epoch == epoch, await presentEpoch() == epoch,
+            publishedPosition == position
+        else { return reach }
+        let progress = NodeProgress(
+            rows.rows,
+            own: settings.node,
+            position: position,
+            at: rows.time,
+            cutOff: settings.cutOff,
+            lease: settings.lease
+        )
+        reach.nodes = progress.nodes
+        if progress.isEverywhere { reach.level = .everywhere }
+        return reach
+    }
+
+    /// The epoch in which this node follows, if everything that it has to publish is published in
+    /// it, or was inherited by it.
+    private func presentEpoch() async -> UInt64? {
+        guard let epoch = follower?.epoch?.number, follower?.isFollowing == true,
+            (try? await log.unpublishedCount()) == 0, follower?.epoch?.number == epoch
+        else { return nil }
+        return epoch
+    }
+
+    // MARK: Questions
+
+    /// Asks the log, unless another call asks the same now or did a moment ago.
+    private func ask(
+        _ asked: WritableKeyPath<ReachState, ContinuousClock.Instant?>,
+        within left: Duration,
+        _ question: (Duration) async throws -> Void
+    ) async {
+        let now = ContinuousClock.now
+        if let earlier = reaching[keyPath: asked], now - earlier < Self.askingPauses.first { return }
+        let limit = min(settings.timeout, left)
+        // While it is asked, too.
+        reaching[keyPath: asked] = now + limit
+        // Those who follow the log find out that it does not answer.
+        try? await question(limit)
+        reaching[keyPath: asked] = .now
+    }
+
+    private func askReplicas(_ epoch: UInt64, _ limit: Duration) async throws {
+        let position = publishedPosition
+        let replicas = try await engine.confirm(
+            replicas: settings.quorum,
+            in: epoch,
+            wait: settings.quorum == 0 ? .zero : min(Self.replicaWait, limit),
+            within: limit
+        )
+        reaching.confirmation = ReachState.Confirmation(epoch: epoch, position: position, replicas: replicas)
+    }
+
+    private func askNodes(_ epoch: UInt64, _ limit: Duration) async throws {
+        let rows = try await engine.nodes(within: limit)
+        let time = try await engine.time(within: limit)
+        guard try await engine.epoch(within: limit)?.number == epoch else { throw SharedLogError.wrongEpoch }
+        reaching.rows = ReachState.Rows(epoch: epoch, rows: rows, time: time)
+    }
+
+    /// Waits for a change, at most for a time.
+    private func nextEvent(within limit: Duration) async {
+        let number = reaching.waiters.makeNumber()
+        let clock = clock
+        let timer = Task {
+            try? await clock.sleep(for: limit, tolerance: nil)
+            self.wake(number)
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { reaching.waiters.add($0, number) }
+        } onCancel: {
+            timer.cancel()
+        }
+        timer.cancel()
+    }
+
+    private func wake(_ number: UInt64) { reaching.waiters.wake(number) }
+
+    // MARK: Words
+
+    private func note(_ reach: PurgeReach, asked level: PurgeLevel) -> String? {
+        if reach.level >= level {
+            guard level >= .replicated, settings.quorum == 0 else { return nil }
+            return "No replica has to confirm purges ('shared.quorum' is 0): a failover may lose it until a node "
+                + "that has it publishes it again."
+        }
+        switch reach.level {
+        case .queued:
+            let why = status.state == .following ? nil : status.problem
+            return "It waits in this node's journal, and is published when the shared log can be used"
+                + (why.map { ": \($0)" } ?? ".")
+        case .shared:
+            return settings.quorum == 0
+                ? "The shared log did not answer in time."
+                : "\(reach.replicas ?? 0) of \(settings.quorum) replicas confirmed it."
+        case .replicated, .everywhere:
+            guard let nodes = reach.nodes else { return "The shared log did not say which nodes have it." }
+            let first = nodes.waiting.first
+            let who = first.map { ", first '\($0.node)', seen \($0.seenSeconds) s ago" } ?? ""
+            return "\(nodes.behind) of \(nodes.behind + nodes.applied) nodes have not applied it\(who)."
+        }
+    }
+
+    // MARK: The fleet
+
+    /// This node, and the others as the log has them.
+    package func fleet() async -> FleetState {
+        var fleet = FleetState(
+            node: settings.node.text,
+            state: status.state.name,
+            position: status.position,
+            contactSeconds: status.contactAge.map { ($0 / .milliseconds(1)).rounded() / 1000 },
+            waiting: status.waiting,
+            problem: status.state == .following ? nil : status.problem
+        )
+        guard status.state == .following, let rows = try? await engine.nodes(within: settings.timeout),
+            let now = try? await engine.time(within: settings.timeout),
+            let end = try? await engine.bounds(within: settings.timeout)?.last
+        else { return fleet }
+        fleet.nodes = rows.filter { $0.report.name != settings.node }.prefix(FleetState.limit).map { row in
+            FleetState.Node(
+                name: row.report.name.text,
+                version: row.report.version,
+                seenSeconds: row.secondsAgo(at: now),
+                behind: row.report.applied.distance(to: end),
+                waiting: Int64(clamping: row.report.unpublished)
+            )
+        }
+        return fleet
+    }
+}

@@ -1,0 +1,51 @@
+import HTTPCache
+
+/// The log's confirmations that were heard last, and the calls that wait for the next ones.
+///
+/// All calls share one question to the log at a time, so many purges that wait do not load it.
+struct ReachState {
+    /// Replicas that have everything up to a position.
+    struct Confirmation {
+        var epoch: UInt64
+        var position: LogPosition
+        var replicas: Int
+    }
+
+    /// The rows of all nodes. The log was in the epoch after they were read.
+    struct Rows {
+        var epoch: UInt64
+        var rows: [NodeRow]
+        var time: EngineTime
+    }
+
+    var waiters = Waiters()
+    var confirmation: Confirmation?
+    var rows: Rows?
+    /// When the log was asked for its replicas, or until when an answer is waited for.
+    var replicasAsked: ContinuousClock.Instant?
+    /// The same for the nodes.
+    var nodesAsked: ContinuousClock.Instant?
+}
+
+/// Tasks that wait for an event.
+struct Waiters {
+    private var continuations: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    private var next: UInt64 = 0
+
+    mutating func makeNumber() -> UInt64 {
+        next += 1
+        return next
+    }
+
+    mutating func add(_ continuation: CheckedContinuation<Void, Never>, _ number: UInt64) {
+        continuations[number] = continuation
+    }
+
+    mutating func wake(_ number: UInt64) { continuations.removeValue(forKey: number)?.resume() }
+
+    mutating func wakeAll() {
+        let woken = continuations
+        continuations = [:]
+        for continuation in woken.values { continuation.resume() }
+    }
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+import CommandLineSupport
+import Holdfast
+import HoldfastControl
+
+extension Purge {
+    /// The levels, as the command line has them.
+    enum Level: String, ExpressibleByArgument, CaseIterable {
+        case queued, shared, replicated, everywhere
+
+        var level: PurgeLevel {
+            switch self {
+            case .queued: .queued
+            case .shared: .shared
+            case .replicated: .replicated
+            case .everywhere: .everywhere
+            }
+        }
+    }
+
+    /// The exit status if the purge is in force, and has not come as far as it should.
+    static let notReached = ExitCode(2)
+
+    /// - Throws: ``notReached``
+    func checkReached(_ result: PurgeResult) throws {
+        guard let wait, !result.dryRun else { return }
+        guard let reached = result.reached else {
+            StandardStream.error.line(Self.sharesNothing)
+            return
+        }
+        if reached < wait.level { throw Self.notReached }
+    }
+
+    private static let sharesNothing = """
+        The gateway shares no purges, or none runs: '--wait' has no effect. With 'shared.url' the purge comes to other nodes when the gateway runs.
+        """
+
+    /// How far a purge has come, in words.
+    static func reachText(_ result: PurgeResult) -> String {
+        guard let reached = result.reached else { return "" }
+        var text: String
+        switch reached {
+        case .queued: text = " Not yet shared with other nodes."
+        case .shared: text = " Shared with other nodes."
+        case .replicated: text = " Shared with other nodes and replicated."
+        case .everywhere: text = " In force at all \(result.nodes?.applied ?? 1) nodes."
+        }
+        if let note = result.note { text += " \(note)" }
+        for node in result.nodes?.waiting ?? [] {
+            let behind = node.behind.map { ", \($0) behind" } ?? ""
+            text += "\n  waiting  \(node.node), seen \(node.seenSeconds) s ago\(behind)"
+        }
+        return text
+    }
+}
