@@ -28,12 +28,23 @@ import Testing
         #expect(try RedisAddress(url: "rediss+sentinel://main@s1").usesTLS)
     }
 
+    @Test func addressOfAClusterIsRead() throws {
+        let endpoints = [RedisEndpoint.tcp(host: "a", port: 6379), .tcp(host: "::1", port: 7000)]
+        for (url, usesTLS) in [("redis", false), ("rediss", true), ("valkey", false), ("valkeys", true)] {
+            let address = try RedisAddress(url: "\(url)+cluster://holdfast@a,[::1]:7000")
+            #expect(address.topology == .cluster(endpoints))
+            #expect(address.usesTLS == usesTLS && address.user == "holdfast")
+        }
+        #expect(try RedisAddress(url: "redis+cluster://a").user == nil)
+    }
+
     @Test(arguments: [
         "", "redis", "redis:/h", "://h", "http://h", "redis://", "redis://:6379", "redis://h:", "redis://h:0",
         "redis://h:65536", "redis://h:+1", "redis://h:1x", "redis://h/1", "redis://h?a=b", "redis://h#a", "redis://%41",
         "redis://a@b@c", "redis://@h", "redis://user:hunter2@h", "redis://a b", "redis://[::1", "redis://[g::1]",
         "redis://a,b", "redis+sentinel://s1", "redis+sentinel://main@", "redis+sentinel://main@s1,",
-        "redis+cluster://h",
+        "redis+cluster://", "redis+cluster://a,", "redis+cluster://user:hunter2@h",
+        "redis+cluster://" + Array(repeating: "s", count: 17).joined(separator: ","),
         "redis+sentinel://main:hunter2@s1",
         "redis+sentinel://main@" + Array(repeating: "s", count: 17).joined(separator: ","),
         "redis://" + String(repeating: "a", count: 254),

@@ -92,7 +92,8 @@ import Testing
             _ = try await values.put(value(at: 1), as: name, for: limit, releasing: nil, within: limit)
             // The connection for chunks is held up by a command that waits until it is freed.
             let held = Task { [limit] in
-                try await values.large.execute(RedisCommand("BLPOP", "hf1:test:gate", 0), within: TimeAmount(limit))
+                let command = RedisCommand("BLPOP", "hf1:test:gate", 0)
+                return try await values.node.large.execute(command, within: TimeAmount(limit))
             }
             while try await engine.command(RedisCommand("INFO", "clients")).text?.contains("blocked_clients:1") != true
             {
@@ -123,7 +124,7 @@ import Testing
         try await RedisValuesEngine.with { engine in
             let values = try await engine.makeNode()
             try await engine.server.kill()
-            while values.state == .ready || values.large.state == .ready { await Task.yield() }
+            while values.state == .ready || values.node.large.state == .ready { await Task.yield() }
             await #expect(throws: SharedLogError.unreachable) { try await values.values([name], within: limit) }
             await #expect(throws: SharedLogError.unreachable) { try await values.chunks([name], within: limit) }
             await #expect(throws: SharedLogError.unreachable) { try await values.release(lease(1), within: limit) }

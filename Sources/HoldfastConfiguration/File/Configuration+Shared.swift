@@ -3,8 +3,9 @@ public import HTTPCache
 extension Configuration {
     /// `shared`: the log of purges that the nodes of a fleet share, on a Redis or Valkey.
     public struct Shared: Sendable, Hashable {
-        /// `url`: `redis://host:6379`, `rediss://user@host:6379`, or
-        /// `redis+sentinel://primary@host:26379,host:26379`. `nil`: nothing is shared.
+        /// `url`: `redis://host:6379`, `rediss://user@host:6379`,
+        /// `redis+sentinel://primary@host:26379,host:26379`, or
+        /// `redis+cluster://host:6379,host:6379`. `nil`: nothing is shared.
         public var url: String?
         /// `password`: where the password of the server's user is found.
         public var password: Secret?

@@ -142,7 +142,8 @@ extension TopSetting {
 
     private static let schemes = [
         "redis://", "rediss://", "valkey://", "valkeys://", "redis+sentinel://", "rediss+sentinel://",
-        "valkey+sentinel://", "valkeys+sentinel://",
+        "valkey+sentinel://", "valkeys+sentinel://", "redis+cluster://", "rediss+cluster://", "valkey+cluster://",
+        "valkeys+cluster://",
     ]
 
     private static func address(_ value: FileValue) throws(Refusal) -> String {
@@ -150,7 +151,7 @@ extension TopSetting {
         // The rest may be a password, and is not repeated.
         guard schemes.contains(where: { text.lowercased().hasPrefix($0) }) else {
             throw Refusal(
-                "It does not begin with 'redis://', 'rediss://', 'redis+sentinel://' or 'rediss+sentinel://'. "
+                "It does not begin with 'redis://', 'redis+sentinel://' or 'redis+cluster://', nor with 'rediss'. "
                     + "Write an address such as 'redis://cache.internal:6379'."
             )
         }

@@ -9,6 +9,9 @@ struct LogKeys: Sendable {
 
     init(_ namespace: FleetNamespace) { base = "hf1:\(namespace):{log}:" }
 
+    /// The slot of all of them.
+    var slot: HashSlot { HashSlot(of: base) }
+
     /// The stream.
     var log: RedisCommand.Argument { .text(base + "s") }
     /// The present epoch, its name, and the server that began it.

@@ -41,9 +41,10 @@ extension RedisLog {
             throw SharedLogError(error)
         }
         do throws(SharedLogError) {
-            try SharedLogError.check(replies)
+            try SharedLogError.check(replies, isInCluster: connector.cluster != nil)
         } catch {
-            if error == .unreachable { reconnect() }
+            // While the slot moves its owner is the same. The log is written nowhere else.
+            if error == .unreachable, !replies.contains(where: \.isOfMovingSlot) { reconnect() }
             throw error
         }
         return replies

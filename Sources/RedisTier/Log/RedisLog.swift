@@ -15,12 +15,12 @@ package final class RedisLog: SharedLog {
     /// Whether the last batch exceeded a limit of the connection.
     let readsLittle = Atomic(false)
     private let nameLifetime: Int
-    private let connector: RedisConnector
+    let connector: RedisConnector
     private let sleep: @Sendable () async throws -> Void
 
     /// - Parameters:
     ///   - nameLifetime: for how many seconds the server knows a purge by its name.
-    ///   - pollInterval: how often sentinels are asked whether the primary has moved.
+    ///   - pollInterval: how often sentinels, or a cluster, are asked where the primary is.
     ///   - clock: supplies the time of pauses.
     ///   - random: supplies numbers from 0 to 1, for jitter.
     ///   - onChange: called with each new state of the connection for commands. It must return at
@@ -37,9 +37,11 @@ package final class RedisLog: SharedLog {
         onChange: @escaping @Sendable (KeeperState) -> Void = { _ in },
         onFailure: @escaping @Sendable (RedisTierError) -> Void = { _ in }
     ) where C.Duration == Duration {
-        self.connector = connector
         self.nameLifetime = nameLifetime
         keys = LogKeys(namespace)
+        // In a cluster the log is where its slot is.
+        let connector = connector.following(keys.slot)
+        self.connector = connector
         sleep = { try await clock.sleep(for: pollInterval) }
         func keeper(_ onChange: @escaping @Sendable (KeeperState) -> Void) -> ConnectionKeeper {
             ConnectionKeeper(policy: policy, clock: clock, random: random, onChange: onChange) {

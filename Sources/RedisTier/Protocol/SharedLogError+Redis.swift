@@ -14,15 +14,27 @@ extension SharedLogError {
 
     /// Looks for an error reply.
     ///
+    /// - Parameter isInCluster: whether redirections may come. Of a server alone they are errors
+    ///   that an operator should see.
     /// - Throws: ``SharedTier/SharedLogError/unreachable`` for a primary that became a replica, or
     ///   that is not the server of before: the caller should connect again.
-    static func check(_ replies: [RESPValue]) throws(SharedLogError) {
+    static func check(_ replies: [RESPValue], isInCluster: Bool = false) throws(SharedLogError) {
         for case .error(let error) in replies {
             switch error.code {
             case "READONLY", "MASTERDOWN", "LOADING": throw .unreachable
+            case "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN":
+                throw isInCluster ? .unreachable : .refused(error.word)
             default: throw .refused(error.word)
             }
         }
+    }
+}
+
+extension RESPValue {
+    /// Whether a node did not perform a command because its slot is moving away.
+    var isOfMovingSlot: Bool {
+        guard case .error(let error) = self else { return false }
+        return error.code == "ASK" || error.code == "TRYAGAIN"
     }
 }
 

@@ -2,7 +2,8 @@
 ///
 /// `redis://host:port` is one server, `rediss` is the same with TLS, and
 /// `redis+sentinel://name@host:port,host:port` are sentinels that watch a primary of this name
-/// (`rediss+sentinel` with TLS to both). `valkey` and `valkeys` may stand for `redis` and `rediss`.
+/// (`rediss+sentinel` with TLS to both). `redis+cluster://host:port,host:port` are some nodes of a
+/// cluster, which know the others. `valkey` and `valkeys` may stand for `redis` and `rediss`.
 /// A server's user is written before the host. A password is a setting of its own, because URLs are
 /// logged.
 package struct RedisAddress: Sendable, Hashable {
@@ -11,6 +12,8 @@ package struct RedisAddress: Sendable, Hashable {
         case server(RedisEndpoint)
         /// Sentinels tell where the primary is.
         case sentinels([RedisEndpoint], primary: String)
+        /// Nodes of a cluster tell where each slot is.
+        case cluster([RedisEndpoint])
     }
 
     package var topology: Topology
@@ -42,22 +45,26 @@ package struct RedisAddress: Sendable, Hashable {
             self.user = user
         case "redis+sentinel", "valkey+sentinel", "rediss+sentinel", "valkeys+sentinel":
             guard let user else { throw .address("the name of the primary must stand before '@'") }
-            var sentinels: [RedisEndpoint] = []
-            for host in hosts.split(separator: ",", omittingEmptySubsequences: false) {
-                sentinels.append(try Self.endpoint(host, defaultPort: 26379))
-            }
-            guard sentinels.count <= Self.mostSentinels else {
-                throw .address("it has more than \(Self.mostSentinels) sentinels")
-            }
-            topology = .sentinels(sentinels, primary: user)
+            topology = .sentinels(try Self.endpoints(hosts, defaultPort: 26379), primary: user)
         case "redis+cluster", "rediss+cluster", "valkey+cluster", "valkeys+cluster":
-            throw .address("a cluster is not supported yet")
-        default: throw .address("its scheme is none of redis, rediss, redis+sentinel and rediss+sentinel")
+            topology = .cluster(try Self.endpoints(hosts, defaultPort: 6379))
+            self.user = user
+        default:
+            throw .address("its scheme is none of redis, redis+sentinel and redis+cluster, nor of these with rediss")
         }
         usesTLS = scheme.hasPrefix("rediss") || scheme.hasPrefix("valkeys")
     }
 
-    static let mostSentinels = 16
+    static let mostHosts = 16
+
+    private static func endpoints(_ hosts: Substring, defaultPort: Int) throws(RedisTierError) -> [RedisEndpoint] {
+        var endpoints: [RedisEndpoint] = []
+        for host in hosts.split(separator: ",", omittingEmptySubsequences: false) {
+            endpoints.append(try endpoint(host, defaultPort: defaultPort))
+        }
+        guard endpoints.count <= mostHosts else { throw .address("it has more than \(mostHosts) hosts") }
+        return endpoints
+    }
 
     private static func endpoint(
         _ text: Substring,
@@ -92,7 +99,8 @@ extension RedisTierError {
         RedisTierError(
             .rejected,
             "The address of the shared tier is not valid: \(fault). Write 'redis://host:6379', "
-                + "'rediss://user@host:6379' or 'redis+sentinel://name@host:26379,host:26379'."
+                + "'rediss://user@host:6379', 'redis+sentinel://name@host:26379,host:26379' or "
+                + "'redis+cluster://host:6379,host:6379'."
         )
     }
 }

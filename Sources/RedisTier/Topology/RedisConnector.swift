@@ -8,6 +8,8 @@ package final class RedisConnector: Sendable {
     private let findPrimary: @Sendable () async throws(RedisTierError) -> RedisEndpoint
     private let canMove: Bool
     private let last = Mutex<RedisEndpoint?>(nil)
+    /// Where the slots are; `nil` without a cluster.
+    let cluster: ClusterDirectory?
 
     /// - Parameters:
     ///   - settings: of connections to servers. The address replaces their endpoint and user.
@@ -46,6 +48,14 @@ package final class RedisConnector: Sendable {
             self.init(settings: settings, on: group, canMove: true) { () async throws(RedisTierError) in
                 try await sentinels.findPrimary()
             }
+        case .cluster(let seeds):
+            var nodeSettings = settings
+            nodeSettings.onPush = { _ in }
+            let directory = ClusterDirectory(seeds: seeds, settings: nodeSettings, on: group)
+            self.init(settings: settings, on: group, canMove: true, cluster: directory) {
+                () throws(RedisTierError) in
+                throw RedisTierError(.unreachable, "A cluster has a primary for each slot.")
+            }
         }
     }
 
@@ -56,12 +66,33 @@ package final class RedisConnector: Sendable {
         settings: RedisConnectionSettings,
         on group: any EventLoopGroup,
         canMove: Bool,
+        cluster: ClusterDirectory? = nil,
         findPrimary: @escaping @Sendable () async throws(RedisTierError) -> RedisEndpoint
     ) {
         self.settings = settings
         self.group = group
         self.canMove = canMove
+        self.cluster = cluster
         self.findPrimary = findPrimary
+    }
+
+    /// For what is in one slot: in a cluster the primary that has it, wherever it is.
+    func following(_ slot: HashSlot) -> RedisConnector {
+        guard let cluster else { return self }
+        return RedisConnector(settings: settings, on: group, canMove: true, cluster: cluster) {
+            () async throws(RedisTierError) in
+            guard let owner = try await cluster.refresh().owner(of: slot) else {
+                throw RedisTierError(.unreachable, "No node of the cluster has the slot \(slot).")
+            }
+            return owner
+        }
+    }
+
+    /// For one node of a cluster.
+    func at(_ endpoint: RedisEndpoint) -> RedisConnector {
+        RedisConnector(settings: settings, on: group, canMove: false, cluster: cluster) {
+            () throws(RedisTierError) in endpoint
+        }
     }
 
     /// Connects to the primary.

@@ -19,6 +19,7 @@ extension RedisValues {
                 "PX",
                 .integer(try duration.lifetime())
             ),
+            about: lease.name,
             within: limit
         )
         switch try ValueReplies.value(reply).map({ String(buffer: $0) }) {
@@ -51,6 +52,7 @@ extension RedisValues {
         try ValueReplies.flag(
             try await run(
                 .renew,
+                about: lease.name,
                 keys: [.text(lease.name.text)],
                 [.text(lease.token.description), .integer(try duration.lifetime())],
                 within: limit
@@ -62,6 +64,7 @@ extension RedisValues {
         try ValueReplies.flag(
             try await run(
                 .release,
+                about: lease.name,
                 keys: [.text(lease.name.text)],
                 [.text(lease.token.description)],
                 within: limit
@@ -77,6 +80,6 @@ extension RedisValues {
             "PX",
             .integer(try duration.lifetime())
         )
-        try ValueReplies.done(try await perform(command, within: limit))
+        try ValueReplies.done(try await perform(command, about: lease, within: limit))
     }
 }

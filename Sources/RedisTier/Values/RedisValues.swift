@@ -1,25 +1,27 @@
 package import NIOCore
 package import SharedTier
 
-/// Shared responses and leases in plain keys of Redis 7 or Valkey.
+/// Shared responses and leases in plain keys of Redis 7 or Valkey: one server, or a cluster.
 ///
-/// It has two connections: one for values and leases, and one for chunks, so that a long body never
-/// stands before a small reply. It works while ``run()`` runs.
+/// It works while ``run()`` runs.
 package final class RedisValues: SharedValues {
-    let small: ConnectionKeeper
-    let large: ConnectionKeeper
-    private let turns: ChunkTurns
+    /// Where the values are.
+    enum Home: Sendable {
+        case server(ValuesNode)
+        case cluster(ValuesCluster)
+    }
+
+    let home: Home
     private let connector: RedisConnector
     private let sleep: @Sendable () async throws -> Void
 
     /// - Parameters:
     ///   - connector: with limits that admit a value of ``SharedTier/ValueLimits/longestValue``
     ///     bytes, as the defaults do.
-    ///   - pollInterval: how often sentinels are asked whether the primary has moved.
+    ///   - pollInterval: how often sentinels, or a cluster, are asked whether a primary has moved.
     ///   - clock: supplies the time of pauses.
     ///   - random: supplies numbers from 0 to 1, for jitter.
-    ///   - onChange: called with each new state of the connection for values. It must return at
-    ///     once.
+    ///   - onChange: called with each new state of a connection for values. It must return at once.
     ///   - onFailure: called when a connection cannot be made, with a reason for an operator.
     package init<C: Clock>(
         _ connector: RedisConnector,
@@ -32,35 +34,52 @@ package final class RedisValues: SharedValues {
     ) where C.Duration == Duration {
         self.connector = connector
         sleep = { try await clock.sleep(for: pollInterval) }
-        turns = ChunkTurns(clock: clock)
-        func keeper(_ onChange: @escaping @Sendable (KeeperState) -> Void) -> ConnectionKeeper {
-            ConnectionKeeper(policy: policy, clock: clock, random: random, onChange: onChange) {
-                () throws(RedisTierError) in
-                do throws(RedisTierError) {
-                    return try await connector.connect()
-                } catch {
-                    onFailure(error)
-                    throw error
-                }
-            }
+        let makeNode: ValuesCluster.MakeNode = { connector, waits, onMore in
+            ValuesNode(
+                connector,
+                waitsForFirst: waits,
+                policy: policy,
+                clock: clock,
+                random: random,
+                onChange: {
+                    onChange($0)
+                    onMore($0)
+                },
+                onFailure: onFailure
+            )
         }
-        small = keeper(onChange)
-        large = keeper { _ in }
+        if let directory = connector.cluster {
+            home = .cluster(
+                ValuesCluster(
+                    directory,
+                    pollInterval: pollInterval,
+                    sleep: { try await clock.sleep(for: $0) },
+                    onFailure: onFailure
+                ) { endpoint, onChange in makeNode(connector.at(endpoint), true, onChange) }
+            )
+        } else {
+            home = .server(makeNode(connector, false) { _ in })
+        }
     }
 
-    /// Whether values and leases can be asked for, as of now. Asking costs nothing.
-    package var state: KeeperState { small.state }
+    /// Whether values and leases can be asked for, as of now.
+    package var state: KeeperState {
+        switch home {
+        case .server(let node): node.small.state
+        case .cluster(let cluster): cluster.state
+        }
+    }
 
     /// Connects until its task is cancelled. Call it once.
     package func run() async {
-        await withTaskGroup { group in
-            for keeper in [small, large] { group.addTask { await keeper.run() } }
-            group.addTask { await self.connector.watch(every: self.sleep) { self.reconnect() } }
+        switch home {
+        case .cluster(let cluster): await cluster.run()
+        case .server(let node):
+            await withTaskGroup { group in
+                group.addTask { await node.run() }
+                group.addTask { await self.connector.watch(every: self.sleep) { node.reconnect() } }
+            }
         }
-    }
-
-    private func reconnect() {
-        for keeper in [small, large] { keeper.reconnect() }
     }
 
     // MARK: Values
@@ -70,7 +89,10 @@ package final class RedisValues: SharedValues {
         guard !names.isEmpty else { return [] }
         // Of one command, so that they are of one moment. A key of another type is not there.
         let command = RedisCommand("MGET", names.map { .text($0.text) })
-        return try ValueReplies.values(try await perform(command, within: limit), count: names.count)
+        return try ValueReplies.values(
+            try await perform(command, about: names[0], within: limit),
+            count: names.count
+        )
     }
 
     package func put(
@@ -83,6 +105,7 @@ package final class RedisValues: SharedValues {
         guard value.readableBytes <= ValueLimits.longestValue, ValueHeader(value) != nil else { throw .limit("value") }
         let reply = try await run(
             .put,
+            about: name,
             // A script has always the same number of keys. Without a lease the second is not used.
             keys: [.text(name.text), .text((lease?.name ?? name).text)],
             [.bytes(value), .integer(try lifetime.lifetime()), .text(lease?.token.description ?? "")],
@@ -101,7 +124,7 @@ package final class RedisValues: SharedValues {
         guard !names.isEmpty else { return true }
         let commands = names.map { RedisCommand("PEXPIRE", .text($0.text), .integer(time)) }
         var wereAllThere = true
-        for reply in try await perform(commands, on: small, within: TimeAmount(limit)) {
+        for reply in try await perform(commands, about: names[0], within: TimeAmount(limit)) {
             if try !ValueReplies.flag(reply) { wereAllThere = false }
         }
         return wereAllThere
@@ -111,7 +134,9 @@ package final class RedisValues: SharedValues {
 
     package func chunks(_ names: [ValueName], within limit: Duration) async throws(SharedLogError) -> [ByteBuffer?] {
         guard names.count <= ValueLimits.mostChunks else { throw .limit("names") }
-        return try await inTurn(names.map { RedisCommand("GET", .text($0.text)) }, within: limit)
+        guard let first = names.first else { return [] }
+        let commands = names.map { RedisCommand("GET", .text($0.text)) }
+        return try await perform(commands, about: first, inTurn: true, within: TimeAmount(limit))
             .map { reply throws(SharedLogError) in try ValueReplies.value(reply) }
     }
 
@@ -126,58 +151,57 @@ package final class RedisValues: SharedValues {
         let commands = chunks.map {
             RedisCommand("SET", .text($0.name.text), .bytes($0.bytes), "PX", .integer(time))
         }
-        for reply in try await inTurn(commands, within: limit) { try ValueReplies.done(reply) }
-    }
-
-    /// Performs commands about chunks when no others are in flight: more of them would delay the
-    /// small values of all nodes.
-    private func inTurn(
-        _ commands: [RedisCommand],
-        within limit: Duration
-    ) async throws(SharedLogError) -> [RESPValue] {
-        guard !commands.isEmpty else { return [] }
-        let end = NIODeadline.now() + TimeAmount(limit)
-        // Without a connection there is nothing to wait for.
-        guard large.state == .ready else { throw .unreachable }
-        try await turns.begin(within: limit)
-        defer { turns.end() }
-        return try await perform(commands, on: large, within: end - .now())
+        guard let first = chunks.first else { return }
+        for reply in try await perform(commands, about: first.name, inTurn: true, within: TimeAmount(limit)) {
+            try ValueReplies.done(reply)
+        }
     }
 
     // MARK: Commands
 
-    func perform(_ command: RedisCommand, within limit: Duration) async throws(SharedLogError) -> RESPValue {
-        try await perform([command], on: small, within: TimeAmount(limit))[0]
+    func perform(
+        _ command: RedisCommand,
+        about name: ValueName,
+        within limit: Duration
+    ) async throws(SharedLogError) -> RESPValue {
+        try await perform([command], about: name, within: TimeAmount(limit))[0]
     }
 
     /// Runs a script by its digest, and with its source if the server does not know it.
     func run(
         _ script: RedisScript,
+        about name: ValueName,
         keys: [RedisCommand.Argument],
         _ arguments: [RedisCommand.Argument],
         within limit: Duration
     ) async throws(SharedLogError) -> RESPValue {
         try await script.run(keys: keys, arguments, within: limit) { command, time throws(SharedLogError) in
-            try await perform([command], on: small, within: time)[0]
+            try await perform([command], about: name, within: time)[0]
         }
     }
 
+    /// - Parameters:
+    ///   - name: one of those that the commands are about. All are of one cache key, and so of one
+    ///     slot.
+    ///   - inTurn: whether they are about chunks.
     private func perform(
         _ commands: [RedisCommand],
-        on keeper: ConnectionKeeper,
+        about name: ValueName,
+        inTurn: Bool = false,
         within time: TimeAmount
     ) async throws(SharedLogError) -> [RESPValue] {
         let replies: [RESPValue]
-        do throws(RedisTierError) {
-            replies = try await keeper.execute(commands, within: time)
-        } catch {
-            throw SharedLogError(error)
-        }
-        do throws(SharedLogError) {
-            try SharedLogError.check(replies)
-        } catch {
-            if error == .unreachable { reconnect() }
-            throw error
+        switch home {
+        case .cluster(let cluster):
+            replies = try await cluster.perform(commands, on: HashSlot(of: name.text), inTurn: inTurn, within: time)
+        case .server(let node):
+            replies = try await node.perform(commands, inTurn: inTurn, within: time)
+            do throws(SharedLogError) {
+                try SharedLogError.check(replies)
+            } catch {
+                if error == .unreachable { node.reconnect() }
+                throw error
+            }
         }
         return replies
     }

@@ -58,7 +58,7 @@ final class RedisValuesEngine: SharedValuesEngine {
         )
         let task = Task { await values.run() }
         tasks.withLock { $0.append(task) }
-        while [values.small, values.large].contains(where: { $0.state != .ready }), !Task.isCancelled {
+        while [values.node.small, values.node.large].contains(where: { $0.state != .ready }), !Task.isCancelled {
             await Task.yield()
         }
         return values
@@ -96,5 +96,13 @@ final class RedisValuesEngine: SharedValuesEngine {
         // Nothing keeps them from ending now.
         for task in tasks { await task.value }
         try? FileManager.default.removeItem(atPath: folder)
+    }
+}
+
+extension RedisValues {
+    /// The connections to a server that is no cluster.
+    var node: ValuesNode {
+        guard case .server(let node) = home else { fatalError("It is a cluster.") }
+        return node
     }
 }

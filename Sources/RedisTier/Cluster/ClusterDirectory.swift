@@ -1,0 +1,93 @@
+import NIOCore
+import Synchronization
+
+/// The map of a cluster, asked from any node that is known.
+final class ClusterDirectory: Sendable {
+    private typealias Outcome = Result<ClusterMap, RedisTierError>
+
+    private struct State {
+        var map: ClusterMap?
+        var reading: Task<Outcome, Never>?
+        var last: (outcome: Outcome, at: NIODeadline)?
+    }
+
+    /// The shortest time between two questions.
+    static let pause = TimeAmount.milliseconds(100)
+
+    private let seeds: [RedisEndpoint]
+    private let ask: @Sendable (RedisEndpoint) async throws(RedisTierError) -> ClusterMap
+    private let now: @Sendable () -> NIODeadline
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - seeds: the nodes that the address names.
+    ///   - ask: asks a node for its map.
+    init(
+        seeds: [RedisEndpoint],
+        now: @escaping @Sendable () -> NIODeadline = { .now() },
+        ask: @escaping @Sendable (RedisEndpoint) async throws(RedisTierError) -> ClusterMap
+    ) {
+        self.seeds = seeds
+        self.now = now
+        self.ask = ask
+    }
+
+    convenience init(seeds: [RedisEndpoint], settings: RedisConnectionSettings, on group: any EventLoopGroup) {
+        self.init(seeds: seeds) { endpoint async throws(RedisTierError) in
+            var settings = settings
+            settings.endpoint = endpoint
+            settings.limits.replyLength = 4 << 20
+            let (connection, _) = try await RedisConnection.connect(settings, on: group.next())
+            defer { connection.close() }
+            // A node that is cut off from the others knows an old map.
+            let information = try await connection.execute(
+                RedisCommand("CLUSTER", "INFO"),
+                within: settings.connectTimeout
+            )
+            guard information.text?.contains("cluster_state:ok") == true else {
+                throw RedisTierError(.unreachable, "The node '\(endpoint)' says that its cluster is not complete.")
+            }
+            let reply = try await connection.execute(RedisCommand("CLUSTER", "SLOTS"), within: settings.connectTimeout)
+            return try ClusterMap(reply, from: endpoint)
+        }
+    }
+
+    /// The last map; `nil`: none was read yet.
+    var map: ClusterMap? { state.withLock { $0.map } }
+
+    /// Asks one node after the other, once for all callers, and not sooner than ``pause`` after the
+    /// last time: then its outcome counts again.
+    func refresh() async throws(RedisTierError) -> ClusterMap {
+        let reading: Task<Outcome, Never> = state.withLock { state in
+            if let reading = state.reading { return reading }
+            if let last = state.last, now() < last.at + Self.pause { return Task { last.outcome } }
+            let reading = Task { await self.read() }
+            state.reading = reading
+            return reading
+        }
+        return try await reading.value.get()
+    }
+
+    private func read() async -> Outcome {
+        let known = map.map { $0.primaries + $0.replicas } ?? []
+        var failure = RedisTierError(.unreachable, "No node of the cluster is known.")
+        var outcome: Outcome?
+        var asked: Set<RedisEndpoint> = []
+        // Any of them, so that one with an old map is not asked each time.
+        for endpoint in known.shuffled() + seeds.shuffled() where asked.insert(endpoint).inserted {
+            do throws(RedisTierError) {
+                outcome = .success(try await ask(endpoint))
+                break
+            } catch {
+                failure = error
+            }
+        }
+        let result = outcome ?? .failure(failure)
+        state.withLock { state in
+            if case .success(let map) = result { state.map = map }
+            state.last = (result, now())
+            state.reading = nil
+        }
+        return result
+    }
+}

@@ -1,0 +1,88 @@
+/// Which primary has which slots, as one node of a cluster says.
+struct ClusterMap: Sendable, Hashable {
+    static let mostPrimaries = 64
+    static let mostReplicas = 64
+    /// Each slot may be a range of its own.
+    static let mostRanges = HashSlot.count
+    private static let none = UInt8.max
+
+    /// Each once, in the order of their first slots.
+    let primaries: [RedisEndpoint]
+    /// Those that could tell of a new primary.
+    let replicas: [RedisEndpoint]
+    /// The place in ``primaries`` by slot.
+    private let owners: [UInt8]
+
+    /// Reads the reply of `CLUSTER SLOTS`: ranges with their primary and its replicas.
+    ///
+    /// - Parameter source: the node that replied, whose host stands for one that it does not know.
+    /// - Throws: an error of ``RedisTierError/Code/unreachable``.
+    init(_ reply: RESPValue, from source: RedisEndpoint) throws(RedisTierError) {
+        guard case .array(let ranges) = reply, ranges.count <= Self.mostRanges else {
+            throw .map("it has another form")
+        }
+        var places: [RedisEndpoint: UInt8] = [:]
+        var primaries: [RedisEndpoint] = []
+        var replicas: [RedisEndpoint] = []
+        var owners = [UInt8](repeating: Self.none, count: HashSlot.count)
+        for range in ranges {
+            guard case .array(let parts) = range, parts.count >= 3, case .integer(let first) = parts[0],
+                case .integer(let last) = parts[1], first >= 0, first <= last, last < HashSlot.count
+            else { throw .map("a range has another form") }
+            for replica in parts[3...] where replicas.count < Self.mostReplicas {
+                guard let endpoint = Self.endpoint(replica, source), !replicas.contains(endpoint) else { continue }
+                replicas.append(endpoint)
+            }
+            // Without a place that is known, its slots have no owner.
+            guard let primary = Self.endpoint(parts[2], source) else { continue }
+            if places[primary] == nil {
+                guard primaries.count < Self.mostPrimaries else {
+                    throw .map("it has more than \(Self.mostPrimaries) primaries")
+                }
+                places[primary] = UInt8(primaries.count)
+                primaries.append(primary)
+            }
+            for slot in Int(first)...Int(last) {
+                guard owners[slot] == Self.none else { throw .map("a slot has two owners") }
+                owners[slot] = places[primary] ?? Self.none
+            }
+        }
+        (self.primaries, self.replicas, self.owners) = (primaries, replicas, owners)
+    }
+
+    /// The primary of a slot; `nil`: no node has it.
+    func owner(of slot: HashSlot) -> RedisEndpoint? {
+        let place = owners[slot.number]
+        return place == Self.none ? nil : primaries[Int(place)]
+    }
+
+    /// A node: host, port, and what is not needed here.
+    private static func endpoint(_ node: RESPValue, _ source: RedisEndpoint) -> RedisEndpoint? {
+        guard case .array(let parts) = node, parts.count >= 2, case .integer(let port) = parts[1] else { return nil }
+        let host: String
+        switch parts[0] {
+        case .null: host = ""
+        default:
+            guard let text = parts[0].text else { return nil }
+            host = text
+        }
+        return .inCluster(host, Int(clamping: port), from: source)
+    }
+}
+
+extension RedisEndpoint {
+    /// A node that another one names: without a host it is that of the other one, and `?` is
+    /// unknown.
+    static func inCluster(_ host: String, _ port: Int, from source: RedisEndpoint) -> RedisEndpoint? {
+        var host = host
+        if host.isEmpty, case .tcp(let same, _) = source { host = same }
+        guard (1...253).contains(host.utf8.count), host != "?", (1...65_535).contains(port) else { return nil }
+        return .tcp(host: host, port: port)
+    }
+}
+
+extension RedisTierError {
+    fileprivate static func map(_ fault: String) -> RedisTierError {
+        RedisTierError(.unreachable, "The map of the cluster's slots cannot be used: \(fault).")
+    }
+}

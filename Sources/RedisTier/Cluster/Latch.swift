@@ -1,0 +1,43 @@
+import Synchronization
+
+/// Lets tasks wait until something has happened once.
+final class Latch: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+        var next = 0
+    }
+
+    private let state = Mutex(State())
+
+    var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            return exchange(&state.waiting, with: [:])
+        }
+        for continuation in waiting.values { continuation.resume() }
+    }
+
+    /// Returns when it is open, or the task is cancelled.
+    func wait() async {
+        let number = state.withLock { state in
+            state.next += 1
+            return state.next
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    // Under the lock, which the handler takes too.
+                    if state.isOpen || Task.isCancelled { return true }
+                    state.waiting[number] = continuation
+                    return false
+                }
+                if isDone { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: number) }?.resume()
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import NIOCore
+import SharedTier
+
+/// The two connections to one server: one for values and leases, and one for chunks, so that a long
+/// body never stands before a small reply.
+final class ValuesNode: Sendable {
+    let small: ConnectionKeeper
+    let large: ConnectionKeeper
+    private let turns: ChunkTurns
+    /// Open behind the first attempts to connect.
+    private let tried: (small: Latch, large: Latch)
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    /// - Parameters:
+    ///   - waitsForFirst: whether calls wait for the first attempt to connect, because it is made
+    ///     for them.
+    ///   - onChange: called with each new state of the connection for values.
+    init<C: Clock>(
+        _ connector: RedisConnector,
+        waitsForFirst: Bool,
+        policy: KeeperPolicy,
+        clock: C,
+        random: @escaping @Sendable () -> Double,
+        onChange: @escaping @Sendable (KeeperState) -> Void,
+        onFailure: @escaping @Sendable (RedisTierError) -> Void
+    ) where C.Duration == Duration {
+        turns = ChunkTurns(clock: clock)
+        sleep = { try await clock.sleep(for: $0) }
+        let tried = (small: Latch(), large: Latch())
+        self.tried = tried
+        func keeper(_ tried: Latch, _ onChange: @escaping @Sendable (KeeperState) -> Void) -> ConnectionKeeper {
+            if !waitsForFirst { tried.open() }
+            return ConnectionKeeper(
+                policy: policy,
+                clock: clock,
+                random: random,
+                onChange: {
+                    tried.open()
+                    onChange($0)
+                }
+            ) { () throws(RedisTierError) in
+                do throws(RedisTierError) {
+                    return try await connector.connect()
+                } catch {
+                    tried.open()
+                    onFailure(error)
+                    throw error
+                }
+            }
+        }
+        small = keeper(tried.small, onChange)
+        large = keeper(tried.large) { _ in }
+    }
+
+    /// Connects until its task is cancelled. Call it once.
+    func run() async {
+        await withTaskGroup { group in
+            for keeper in [small, large] { group.addTask { await keeper.run() } }
+        }
+    }
+
+    func reconnect() {
+        for keeper in [small, large] { keeper.reconnect() }
+    }
+
+    /// Performs commands behind one another. Error replies are values.
+    ///
+    /// - Parameter inTurn: whether they go on the connection for chunks, when no others are in
+    ///   flight there: more of them would delay the small values of all nodes.
+    func perform(
+        _ commands: [RedisCommand],
+        inTurn: Bool,
+        within time: TimeAmount
+    ) async throws(SharedLogError) -> [RESPValue] {
+        let end = NIODeadline.now() + time
+        let keeper = inTurn ? large : small
+        await waitForFirst(inTurn ? tried.large : tried.small, within: time)
+        // Without a connection there is nothing to wait for.
+        guard keeper.state == .ready else { throw Task.isCancelled ? .cancelled : .unreachable }
+        if inTurn { try await turns.begin(within: .nanoseconds((end - .now()).nanoseconds)) }
+        defer { if inTurn { turns.end() } }
+        do throws(RedisTierError) {
+            return try await keeper.execute(commands, within: end - .now())
+        } catch {
+            throw SharedLogError(error)
+        }
+    }
+
+    private func waitForFirst(_ tried: Latch, within time: TimeAmount) async {
+        guard !tried.isOpen else { return }
+        await withTaskGroup { group in
+            group.addTask { await tried.wait() }
+            group.addTask { [sleep] in try? await sleep(.nanoseconds(time.nanoseconds)) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}
