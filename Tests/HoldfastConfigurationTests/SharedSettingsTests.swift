@@ -30,6 +30,16 @@ import Testing
         #expect(shown["shared.retention"] == "{time: 2 h, entries: 5000}")
     }
 
+    /// Of one server, of sentinels and of a cluster, with TLS and without.
+    @Test(arguments: ["", "+sentinel", "+cluster"])
+    func everyKindOfServerIsAccepted(_ kind: String) throws {
+        for scheme in ["redis", "rediss", "valkey", "valkeys"] {
+            let url = "\(scheme)\(kind)://main@a:1,b:2"
+            let configuration = try Self.configuration("{url: \"\(url)\", namespace: s, secret: {env: A}}")
+            #expect(configuration.shared.url == url)
+        }
+    }
+
     @Test(arguments: [
         ("{namespace: shop}", "It has no effect without 'shared.url'"),
         ("{url: \"redis://a\", namespace: shop}", "'shared.secret' is missing"),
