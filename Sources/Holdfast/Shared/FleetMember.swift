@@ -135,6 +135,7 @@ package final class FleetMember: SharingOperations {
         )
         settings.lease = shared.lease
         settings.trust = trust
+        settings.cutOff = trust == nil ? .serve : .validate
         return settings
     }
 
