@@ -57,6 +57,8 @@ final class RedisCluster: Sendable {
         while try await RedisLogEngine.command(replica, RedisCommand("INFO", "replication")).text?
             .contains("master_link_status:up") != true
         { await Task.yield() }
+        // It takes over the slots that it has heard of, and no others.
+        try await waitUntilComplete(replica)
     }
 
     private func meet(_ server: RedisServer) async throws {
