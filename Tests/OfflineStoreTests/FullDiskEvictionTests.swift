@@ -1,4 +1,5 @@
 import FaultWorkload
+import GRDBSQLite
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
@@ -75,6 +76,33 @@ import Testing
             #expect(try await isThere("/\(count - 1)", length, in: store))
             #expect(try await put("/after", length, in: store) == .stored)
             try await store.close()
+        }
+
+        /// A reader holds the log back while the disk fills. Later the log gives its space back.
+        @Test func logThatAReaderHeldBackGivesItsSpaceBack() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let path = disk.path + "/store"
+            let store = try await openStore(path, clock: clock, budget: 64 << 20) { $0.memoryBudget = 0 }
+            #expect(try await put("/first", 3000, in: store) == .stored)
+            var reader: OpaquePointer?
+            try #require(sqlite3_open_v2(path + "/0001.sqlite", &reader, SQLITE_OPEN_READONLY, nil) == SQLITE_OK)
+            #expect(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM entry", nil, nil, nil) == SQLITE_OK)
+            var count = 0
+            while let log = try FileStatus(path: path + "/0001.sqlite-wal")?.size, log < 6_000_000, count < 4000 {
+                clock.advance(by: .milliseconds(10))
+                #expect(try await put("/\(count)", 3000, in: store) == .stored)
+                count += 1
+            }
+            #expect(sqlite3_exec(reader, "COMMIT", nil, nil, nil) == SQLITE_OK)
+            #expect(sqlite3_close(reader) == SQLITE_OK)
+            for index in count..<(count + 2000) {
+                clock.advance(by: .milliseconds(10))
+                _ = try await put("/\(index)", 3000, in: store)
+            }
+            #expect(try await store.statistics().storedBytes > 2_000_000)
+            for index in (count + 1800)..<(count + 2000) { #expect(try await isThere("/\(index)", 3000, in: store)) }
+            try await store.close()
+            #expect(DatabaseAudit.findings(path + "/0001.sqlite") == [])
         }
 
         /// Others fill the disk while the store is open: hits go on, and new entries replace old

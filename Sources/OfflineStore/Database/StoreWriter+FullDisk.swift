@@ -40,8 +40,14 @@ extension StoreWriter {
         memory.isDiskShort = true
         do {
             try checkpoint(connection, truncating: false)
-            let usage = try usage(connection)
             let need = Need(bytes: Int64(bytes))
+            var usage = try usage(connection)
+            // A log that grew while a reader held it back would keep that space from the entries
+            // for ever.
+            if usage.log > need.log + database.limits.checkpoint * 5 / 4 {
+                try checkpoint(connection, truncating: true, isShortened: true)
+                usage = try self.usage(connection)
+            }
             let missingLog = max(0, need.log - usage.log - (FileSystemStatus(path: path)?.free ?? 0))
             let total = need.file + missingLog
             roomByEviction.store(usage.live / Self.share, ordering: .relaxed)

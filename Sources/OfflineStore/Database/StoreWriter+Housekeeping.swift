@@ -211,17 +211,20 @@ extension StoreWriter {
     /// - Parameters:
     ///   - isPatient: whether to wait a moment for readers that are about to finish.
     ///   - isLast: whether nothing is written afterwards.
+    ///   - isShortened: whether the log gives its space back also on a full disk, where it keeps it
+    ///     otherwise.
     /// - Returns: whether the log's file is empty.
     @discardableResult
     func checkpoint(
         _ connection: Connection,
         truncating: Bool,
         isPatient: Bool = true,
-        isLast: Bool = false
+        isLast: Bool = false,
+        isShortened: Bool = false
     ) throws -> Bool {
         memory.wantsCheckpoint = false
         guard let pointer = connection.pointer else { return false }
-        let isKept = memory.isDiskShort && !isLast && !database.limits.securelyDeletes
+        let isKept = memory.isDiskShort && !isLast && !isShortened && !database.limits.securelyDeletes
         let truncating =
             try truncating && (!isKept || (FileStatus(path: path + "-wal")?.size ?? 0) > database.limits.log)
         if !isPatient { sqlite3_busy_timeout(pointer, 0) }
