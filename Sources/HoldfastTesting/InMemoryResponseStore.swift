@@ -111,6 +111,7 @@ public final class InMemoryResponseStore: ResponseStore {
     ) async throws -> InvalidationSequence {
         let number = state.withLock { state in
             state.journal?.add(SharedInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: now))
+            journalAdditions.note()
             return state.invalidate(scope, effect)
         }
         makeDurable()

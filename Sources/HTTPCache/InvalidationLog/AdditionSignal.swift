@@ -22,8 +22,12 @@ package final class AdditionSignal: Sendable {
     /// How often the journal has grown. It counts before the invalidation's caller hears of it.
     package var count: UInt64 { sent.load(ordering: .acquiring) }
 
+    /// Counts without a signal: between the commit of an invalidation and the moment from which it
+    /// is seen.
+    package func note() { sent.wrappingAdd(1, ordering: .acquiringAndReleasing) }
+
     package func send() {
-        sent.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        note()
         listener.withLock { $0 }?.yield()
     }
 }

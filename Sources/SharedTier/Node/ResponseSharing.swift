@@ -202,7 +202,9 @@ package final class ResponseSharing: SharedResponses {
     private func isPurgedUnpublished(_ draft: ResponseDraft) async throws -> Bool {
         guard purges.mayWait(log) else { return false }
         let limit = LogBatch.mostEntries
+        let additions = log.additionCount
         let waiting = try await log.unpublished(limit: limit)
+        if waiting.isEmpty { purges.notePublished(additions) }
         return waiting.count == limit || waiting.contains { $0.scope.concerns(draft.key, tags: draft.tags) }
     }
 
