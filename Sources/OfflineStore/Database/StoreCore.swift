@@ -237,7 +237,7 @@ final class StoreCore: Sendable {
 
     /// Records the number of a durable invalidation in the sidecar, then publishes it.
     private func publish(_ number: Int64, isDurable: Bool) throws {
-        // Before it is seen: whoever sees it must find it in the journal, until it is published.
+        // Before it is seen: an exchange that sees it must find it in the journal.
         journalAdditions.send()
         // It is published even if the sidecar cannot be written: it is in force, only not promised.
         defer { sequence.store(max(number, sequence.load(ordering: .acquiring)), ordering: .releasing) }
