@@ -30,7 +30,10 @@ package final class InMemoryInvalidationLog: InvalidationLog {
     }
 
     package func unpublished(limit: Int) async throws -> [SharedInvalidation] {
-        store.state.withLock { Array(($0.journal?.waiting ?? []).prefix(limit)) }
+        try store.state.withLock { state in
+            guard let journal = state.journal else { throw InvalidationLogError.notJoined }
+            return Array(journal.waiting.prefix(limit))
+        }
     }
 
     package func unpublishedCount() async throws -> Int {

@@ -111,12 +111,11 @@ public final class InMemoryResponseStore: ResponseStore {
     ) async throws -> InvalidationSequence {
         let number = state.withLock { state in
             state.journal?.add(SharedInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: now))
-            journalAdditions.note()
+            if state.journal != nil { journalAdditions.send() }
             return state.invalidate(scope, effect)
         }
         makeDurable()
         changes.publish(StoreChange(.invalidated, scope))
-        journalAdditions.send()
         return number
     }
 

@@ -30,7 +30,7 @@ class Engine:
             port = self.port or await free_port()
             with open(self.file("log"), "ab") as log:
                 self.process = await asyncio.create_subprocess_exec(
-                    *[self.program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
+                    *[self.program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--rdbcompression", "no"],
                     *["--repl-diskless-sync-delay", "0", "--repl-timeout", "5", "--dir", self.folder],
                     stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
                 )
@@ -53,6 +53,12 @@ class Engine:
                 return await reader.readexactly(int(line[1:])) if line[:1] == b"$" and line != b"$-1" else line
             finally:
                 writer.close()
+
+    async def content(self):
+        """Everything that it holds, as it writes it to a disk."""
+        await self.command("SAVE")
+        with open(self.file("dump.rdb"), "rb") as file:
+            return file.read()
 
     async def back_up(self):
         await self.command("SAVE")

@@ -22,7 +22,14 @@ shared:
   node: {name}
   secret: {{env: FLEET_SECRET}}
   share: {share}
-routes: [{{name: all, origin: "{origin}", tags-from: [Cache-Tag]}}]
+{contract}routes: [{{name: all, origin: "{origin}", tags-from: [Cache-Tag]}}]
+"""
+
+
+# 'everywhere' is a promise with a replica, and nodes that serve nothing as fresh without a lease.
+VALIDATING = """  cut-off: validate
+  lease: 2s
+  quorum: 1
 """
 
 
@@ -31,13 +38,14 @@ class Ended(Exception):
 
 
 class Gateway:
-    def __init__(self, program, folder, name, origin, relay, share):
+    def __init__(self, program, folder, name, origin, relay, share, cut_off="serve"):
         self.program, self.name, self.relay, self.origin = program, name, relay, origin
         self.folder = os.path.join(folder, name)
         os.mkdir(self.folder)
         self.file, self.log = os.path.join(self.folder, "holdfast.yaml"), os.path.join(self.folder, "log")
         with open(self.file, "w") as file:
-            file.write(CONFIGURATION.format(port=relay.port, name=name, origin=origin, share=share))
+            contract = VALIDATING if cut_off == "validate" else ""
+            file.write(CONFIGURATION.format(port=relay.port, name=name, origin=origin, share=share, contract=contract))
         self.socket = os.path.join(self.folder, "store", "control.sock")
         self.process, self.port = None, 0
         # Whether it serves. It may be stopped for a moment all the same.
@@ -83,11 +91,11 @@ class Gateway:
         """Whether it has ended by itself."""
         return self.up.is_set() and self.process.returncode is not None
 
-    async def purge(self, select, action):
-        """Whether it was acknowledged, and the response."""
-        content = json.dumps({"select": select, "action": action}).encode()
+    async def purge(self, select, action, **level):
+        """Whether it was acknowledged, and the response. With 202 it has not come to the level, and is in force here."""
+        content = json.dumps({"select": select, "action": action, **level}).encode()
         response = await once(self.socket, "POST", "/v1/purges", ["Content-Type: application/json"], content)
-        return response.status == 200, response
+        return response.status in (200, 202), response
 
     async def shared(self):
         """The metrics of what is shared, by their names behind 'holdfast_shared_'."""

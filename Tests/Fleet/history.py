@@ -4,9 +4,12 @@ Versions of a key only grow, and the origin has a version before the purge that 
 useless is sent. So for each node and key there is a least version that is right without a mark:
 
 I1  when a purge was acknowledged at a node, that node's is the purge's version;
+I3  when a purge was acknowledged as being everywhere, that of every node is the purge's version,
+    if nodes validate while they are cut off and a replica has to confirm;
 I2  when a node has served a version, its is that one, also if it takes the response from another
     node;
-I5  when the fleet has come to rest, all nodes' are those of all acknowledged purges.
+I5  when the fleet has come to rest, all nodes' are those of all acknowledged purges;
+I7  no URL, tag or secret is readable in the engine.
 
 A request is held against the least version of the moment before it was sent. A response that says
 that it may be stale (a 'detail') is right offline.
@@ -32,7 +35,7 @@ class Request:
 
 class History:
     def __init__(self, origin, nodes):
-        self.origin, self.start = origin, time.monotonic()
+        self.origin, self.nodes, self.start = origin, nodes, time.monotonic()
         # No purge removes from then on.
         self.removes_until = self.start
         # The version, and why it is the least one.
@@ -67,13 +70,17 @@ class History:
             self.note(key, f"purge of {purge.words} is sent; the origin has version {version}")
         return purge
 
-    def end_purge(self, node, purge, is_acknowledged, why=""):
+    def end_purge(self, node, purge, is_acknowledged, why="", is_everywhere=False):
         self.counts["purges acknowledged" if is_acknowledged else "purges without a response"] += 1
+        self.counts["purges everywhere"] += is_everywhere
         for key, version in purge.versions.items():
             self.note(key, f"purge of {purge.words} (version {version}): {'acknowledged' if is_acknowledged else why}")
             if is_acknowledged:
                 self.purged[key] = max(self.purged[key], version)
                 self.raise_least(node, key, version, f"I1: purge of {purge.words}, acknowledged")
+            if is_everywhere:
+                for other in self.nodes:
+                    self.raise_least(other, key, version, f"I3: purge of {purge.words}, everywhere")
 
     def come_to_rest(self, nodes):
         """Every acknowledged purge is in force at every node from now on."""
@@ -115,6 +122,13 @@ class History:
             self.violate(key, f"{node} served version {version} of {key} ({status}), not {least} or later ({why})")
         self.raise_least(node, key, version, f"I2: {node} had served it")
         return None
+
+    def judge_content(self, content, words):
+        """Judges what the engine holds."""
+        self.counts["dumps of Redis"] += 1
+        for word in words:
+            if word in content:
+                self.violate(None, f"I7: Redis holds {word!r}")
 
     def violate(self, key, words):
         """Records a violation with what came before it."""

@@ -3,10 +3,11 @@
 import asyncio
 import time
 
-from origin import GROUPS, KEYS, TAGS, tag_of
+from origin import GROUPS, KEYS, NAMES, tag_of
 from wire import FAILURES, Connection
 
 ALL = "everything"
+EVERYWHERE = "everywhere"
 
 
 async def read(history, gateway, key, connection=None):
@@ -53,7 +54,7 @@ def selection(randomness, origin):
             keys = randomness.sample(KEYS, 4)
             return "four URLs", {"urls": [origin.url + key for key in keys]}, keys
         case "tag":
-            tag = f"tag{randomness.randrange(TAGS)}"
+            tag = randomness.choice(NAMES)
             return tag, {"tags": [tag]}, [key for key in KEYS if tag_of(key) == tag]
         case "prefix":
             prefix = f"/g{randomness.randrange(GROUPS)}/"
@@ -61,19 +62,21 @@ def selection(randomness, origin):
     return ALL, {"all": True}, list(origin.versions)
 
 
-async def purge(history, gateway, words, select, keys, action="expire"):
+async def purge(history, gateway, words, select, keys, action="expire", level=None):
     """One purge; whether it was acknowledged."""
+    wait = {"wait": level} if level else {}
     purge = history.begin_purge(gateway.name, f"{words} ({action})", keys)
     try:
-        is_acknowledged, response = await gateway.purge(select, action)
+        is_acknowledged, response = await gateway.purge(select, action, **wait)
     except FAILURES as error:
         history.end_purge(gateway.name, purge, False, repr(error))
         return False
-    history.end_purge(gateway.name, purge, is_acknowledged, f"{response.status} {response.body!r}")
+    is_everywhere = level == EVERYWHERE and response.status == 200
+    history.end_purge(gateway.name, purge, is_acknowledged, f"{response.status} {response.body!r}", is_everywhere)
     return is_acknowledged
 
 
-async def operator(randomness, history, gateway, ends):
+async def operator(randomness, history, gateway, ends, levels):
     """Purges until it has to end. Where purges are few, a later one does not hide that one was lost."""
     longest = randomness.choice([0.2, 0.5, 1.5])
     while not ends.is_set():
@@ -81,4 +84,5 @@ async def operator(randomness, history, gateway, ends):
         if gateway.up.is_set() and not ends.is_set():
             words, select, keys = selection(randomness, history.origin)
             removes = randomness.random() < 0.25 and time.monotonic() < history.removes_until
-            await purge(history, gateway, words, select, keys, "remove" if removes else "expire")
+            action = "remove" if removes else "expire"
+            await purge(history, gateway, words, select, keys, action, randomness.choice(levels))

@@ -8,9 +8,11 @@ from wire import FAILURES, head
 GROUPS, MEMBERS, TAGS = 8, 10, 8
 KEYS = [f"/g{group}/k{member}" for group in range(GROUPS) for member in range(MEMBERS)]
 
+NAMES = [f"category-{number}" for number in range(TAGS)]
+
 
 def tag_of(key):
-    return f"tag{sum(key.encode()) % TAGS}"
+    return NAMES[sum(key.encode()) % TAGS]
 
 
 class Origin:

@@ -1,5 +1,5 @@
 """Checks the history of a fleet under faults; run.py --bin FOLDER [--seconds N] [--seed N]
-[--share responses|invalidations].
+[--share responses|invalidations] [--cut-off serve|validate].
 
 Three gateways share purges and responses by a Redis and its replica, each through a relay that stalls, cuts,
 loses and spoils bytes. Clients read and operators purge while gateways and servers are killed,
@@ -28,7 +28,7 @@ REMOVAL = 65
 
 
 async def run(options, folder):
-    world = World(options.bin, folder, options.seed, options.share)
+    world = World(options.bin, folder, options.seed, options.share, options.cut_off)
     start = time.monotonic()
     world.history.removes_until = start + options.seconds - REMOVAL
     # Ended from outside, it ends its processes first.
@@ -70,6 +70,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--share", choices=["responses", "invalidations"], default="responses")
+    parser.add_argument("--cut-off", choices=["serve", "validate"], default="serve")
     parser.add_argument("--keep", action="store_true", help="keeps the folder of stores and logs")
     options = parser.parse_args()
     folder = os.path.realpath(tempfile.mkdtemp(prefix="holdfast-fleet."))

@@ -10,7 +10,7 @@ from engines import Engines
 from faults import EngineFaults, NodeFaults, go_wrong
 from gateways import Gateway, Ended
 from history import History
-from origin import KEYS, Origin
+from origin import KEYS, NAMES, Origin
 from relay import Relay
 
 NODES = ["a", "b", "c"]
@@ -25,8 +25,8 @@ def marker(node):
 
 
 class World:
-    def __init__(self, bin_, folder, seed, share):
-        self.bin, self.folder, self.seed, self.share = bin_, folder, seed, share
+    def __init__(self, bin_, folder, seed, share, cut_off):
+        self.bin, self.folder, self.seed, self.share, self.cut_off = bin_, folder, seed, share, cut_off
         self.origin = Origin(self.randomness("origin"), [*KEYS, *map(marker, NODES)])
         self.engines = Engines("redis-server", folder, self.randomness("link"))
         self.history = History(self.origin, NODES)
@@ -35,8 +35,19 @@ class World:
         # The longest time to come to rest.
         self.rest = 0
 
+    @property
+    def levels(self):
+        """How far purges have to come. Only with a replica and leases is 'everywhere' a promise."""
+        return [load.EVERYWHERE, load.EVERYWHERE, None] if self.cut_off == "validate" else [None]
+
     def randomness(self, name):
         return random.Random(f"{self.seed} {name}")
+
+    @property
+    def secrets(self):
+        """Words of the run that Redis must not see. Shorter ones would be found in any ciphertext."""
+        secret = self.environment["FLEET_SECRET"]
+        return [self.origin.url.encode(), secret.encode(), bytes.fromhex(secret), *(word.encode() for word in KEYS + NAMES), b"cache-control"]
 
     async def start_all(self):
         await self.origin.start()
@@ -44,7 +55,7 @@ class World:
         for name in NODES:
             relay = await Relay(self.randomness(f"relay {name}"), self.engines.primary.port).start()
             program = os.path.join(self.bin, "holdfast")
-            self.gateways.append(Gateway(program, self.folder, name, self.origin.url, relay, self.share))
+            self.gateways.append(Gateway(program, self.folder, name, self.origin.url, relay, self.share, self.cut_off))
         await asyncio.gather(*map(self.start, self.gateways))
 
     async def start(self, gateway):
@@ -72,7 +83,7 @@ class World:
                 for number in range(CLIENTS)
             ]
             others = [
-                group.create_task(load.operator(self.randomness(f"operator {name} {gateway.name}"), self.history, gateway, ends))
+                group.create_task(load.operator(self.randomness(f"operator {name} {gateway.name}"), self.history, gateway, ends, self.levels))
                 for gateway in self.gateways
             ]
             for faults in (EngineFaults, NodeFaults):
@@ -109,6 +120,7 @@ class World:
         self.history.note_fault("-- the fleet has come to rest")
         self.history.come_to_rest(NODES)
         await self.read_all()
+        self.history.judge_content(await self.engines.primary.content(), self.secrets)
 
     async def exchange_markers(self, start):
         """Each node hears of a purge of each one. What was published before comes before it."""
@@ -170,7 +182,7 @@ class World:
         for gateway in self.gateways:
             await load.purge(self.history, gateway, load.ALL, {"all": True}, list(self.origin.versions))
         faults = EngineFaults(self.randomness("the end"), self)
-        for fault in (faults.flush, faults.back_up, faults.fail_over, faults.restart_empty, faults.restore):
+        for fault in faults.last:
             self.history.note_fault(f"-- {fault.__name__} at the end")
             await fault()
         garbage = NodeFaults(self.randomness("garbage at the end"), self)

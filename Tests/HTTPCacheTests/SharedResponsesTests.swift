@@ -22,19 +22,25 @@ import Testing
             var withdrawn = 0
             var position: LogPosition? = LogPosition(epoch: 1, number: 5)
             var mayHave = true
+            var gate: Gate?
         }
 
         let state = Mutex(State())
-        let gate: Gate?
 
-        init(gate: Gate? = nil) { self.gate = gate }
+        init(gate: Gate? = nil) { hold(at: gate) }
+
+        /// Lets looks wait.
+        func hold(at gate: Gate?) { state.withLock { $0.gate = gate } }
 
         var isFollowing: Bool { state.withLock { $0.position != nil } }
         var position: LogPosition? { state.withLock { $0.position } }
         func mayHave(_ key: CacheKey) -> Bool { state.withLock { $0.mayHave } }
 
         func find(_ query: SharedQuery) async -> SharedFinding {
-            state.withLock { $0.queries.append(query) }
+            let gate = state.withLock { state in
+                state.queries.append(query)
+                return state.gate
+            }
             try? await gate?.wait()
             return state.withLock { state in
                 if let found = state.found, query.accepts(found.draft) { return .found(found) }
@@ -58,7 +64,12 @@ import Testing
         let clock = ManualClock()
         let engine: CacheEngine
 
-        init(_ others: OtherNodes = OtherNodes(), kind: CacheKind = .shared, mode: OfflineMode = .automatic) {
+        init(
+            _ others: OtherNodes = OtherNodes(),
+            kind: CacheKind = .shared,
+            mode: OfflineMode = .automatic,
+            rules: (any ExchangeRules)? = nil
+        ) {
             self.others = others
             var options = EngineOptions()
             options.hardTimeout = nil
@@ -70,6 +81,7 @@ import Testing
                 credentialSecret: [UInt8](repeating: 7, count: 32),
                 mode: mode,
                 options: options,
+                rules: rules,
                 clock: clock,
                 sleeper: ManualDurationClock(),
                 jitter: { 1 },
@@ -347,6 +359,15 @@ import Testing
         try offline.elsewhere("theirs")
         _ = try? await offline.get()
         #expect(offline.queries == 0)
+    }
+
+    @Test func ruleKeepsResponsesHereAndTheirsAway() async throws {
+        let node = Node(rules: TestRules { $0.isShared = false })
+        try node.elsewhere("theirs")
+        node.transport.script(EngineFixture.url, .fresh("mine"))
+        #expect(try await node.get().text == "mine")
+        #expect(node.queries == 0 && node.offers.isEmpty)
+        #expect(try await node.get().response.outcome.isHit)
     }
 
     @Test func credentialsAndConditionsOfTheCaller() async throws {

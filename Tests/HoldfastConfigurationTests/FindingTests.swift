@@ -247,7 +247,7 @@ import Testing
         ("{bypass: maybe}", "1: bypass: Expected true or false, not 'maybe'."),
         (
             "{frehsness: {}, bypass: true}",
-            "1: 'frehsness' is not known. Did you mean 'freshness'? Known are 'breaker', 'bypass', 'eager-refresh', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'stale', 'store', 'tags', 'tags-from', 'timeouts', 'to-client', 'to-origin'."
+            "1: 'frehsness' is not known. Did you mean 'freshness'? Known are 'breaker', 'bypass', 'eager-refresh', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'shared', 'stale', 'store', 'tags', 'tags-from', 'timeouts', 'to-client', 'to-origin'."
         ),
         (
             "{freshness: {lifetime: 1500 ms}}",

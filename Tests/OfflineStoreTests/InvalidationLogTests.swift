@@ -40,7 +40,11 @@ import Testing
         _ = try await store.invalidationLog.join("shop", at: clock.now())
         try await store.invalidateResponses(tagged: "waiting")
         let damage = SQLiteFailure(code: 11, message: "damaged by the test")
+        let count = store.invalidationLog.additionCount
         store.core.setAside(try store.core.database(), because: damage)
+        // Else a node would believe that nothing waits.
+        #expect(store.invalidationLog.additionCount > count)
+        await #expect(throws: InvalidationLogError.self) { try await store.invalidationLog.unpublished(limit: 10) }
         await #expect(throws: InvalidationLogError.self) {
             try await store.invalidationLog.append([], through: LogCursor(), at: clock.now())
         }

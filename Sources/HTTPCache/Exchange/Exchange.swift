@@ -76,12 +76,31 @@ struct Exchange {
             recent: engine.throttle.recent(key, at: flow.now)?.failure,
             isOriginUnreachable: verdict(of: origin) != .reachable
         )
-        // The mode may have changed meanwhile; a busy origin is not asked.
-        guard let renewal, engine.mode != .offline, engine.origins.enterIfFree(origin, request.client) else { return }
-        guard case .lead(let fill) = admission(to: renewal.plan, as: .background) else {
+        // The mode may have changed meanwhile.
+        guard let renewal, engine.mode != .offline else { return }
+        let fetcher = Fetcher(engine: engine, prepared: renewal.prepared, key: key, plan: renewal.plan)
+        guard let finder = engine.finder, finder.responses.isFollowing,
+            let shared = renewal.prepared.keyForOthers, finder.responses.mayHave(shared)
+        else { return renew(by: fetcher) }
+        // One look, and one request at the origin, for all nodes. The next hit renews if this one
+        // does not.
+        if finder.isLooking(shared) || engine.fills.isShared(key) { return }
+        Task { [self] in
+            let look = await finder.find(shared) { await fetcher.adopt(shared, patience: nil, $0) }
+            guard !look.isAdopted, !look.isOthers else { return }
+            var fetcher = fetcher
+            fetcher.lease = look.find.takeLease()
+            renew(by: fetcher)
+        }
+    }
+
+    /// A busy origin is not asked.
+    private func renew(by fetcher: Fetcher) {
+        let origin = Origin(prepared.target)
+        guard engine.origins.enterIfFree(origin, request.client) else { return }
+        guard case .lead(let fill) = admission(to: fetcher.plan, as: .background) else {
             return engine.origins.leave(origin, request.client)
         }
-        let fetcher = Fetcher(engine: engine, prepared: renewal.prepared, key: key, plan: renewal.plan)
         fill.start(on: request.place.executor) { await fetcher.run($0, from: .entered) }
     }
 

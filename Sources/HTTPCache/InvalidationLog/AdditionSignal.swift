@@ -19,15 +19,13 @@ package final class AdditionSignal: Sendable {
         return stream
     }
 
-    /// How often the journal has grown. It counts before the invalidation's caller hears of it.
+    /// How often the journal has grown. An invalidation is counted before it
+    /// is seen.
     package var count: UInt64 { sent.load(ordering: .acquiring) }
 
-    /// Counts without a signal: between the commit of an invalidation and the moment from which it
-    /// is seen.
-    package func note() { sent.wrappingAdd(1, ordering: .acquiringAndReleasing) }
-
+    /// Call it between the commit of an invalidation and the moment from which it is seen.
     package func send() {
-        note()
+        sent.wrappingAdd(1, ordering: .acquiringAndReleasing)
         listener.withLock { $0 }?.yield()
     }
 }

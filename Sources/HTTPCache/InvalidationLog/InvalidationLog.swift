@@ -18,7 +18,8 @@ package protocol InvalidationLog: Sendable {
     func additions() -> AsyncStream<Void>
 
     /// How often something was journaled since the start: as cheap as an atomic read. It counts
-    /// before the invalidation's caller hears that it is in force.
+    /// before ``current`` has the invalidation's number: a response that is looked for with that
+    /// number can be judged by what the journal has.
     var additionCount: UInt64 { get }
 
     /// Begins to journal, or goes on.
@@ -29,6 +30,8 @@ package protocol InvalidationLog: Sendable {
     func join(_ name: String, at now: Timestamp) async throws -> LogPlace
 
     /// The journaled invalidations that wait to be published, in the order in which they came.
+    ///
+    /// - Throws: ``InvalidationLogError/notJoined``, as any method may that needs the journal.
     func unpublished(limit: Int) async throws -> [SharedInvalidation]
 
     /// How many invalidations wait to be published.

@@ -49,6 +49,9 @@ public struct ExchangeSettings: Sendable, Hashable {
     /// includes HEAD, as in the key. `nil`: GET, HEAD, QUERY and requests whose content is in the
     /// key.
     public var methods: Set<HTTPRequest.Method>?
+    /// Whether responses may be shared with the other nodes of a fleet. Purges are shared in any
+    /// case.
+    public var isShared = true
     /// Changes to the target, and parameters that are left out of the key.
     public var target = TargetRewriting()
     /// Request fields that neither select a variant nor identify a principal. They are sent, and

@@ -131,9 +131,10 @@ extension FillContext {
 
 extension PreparedRequest {
     /// The key under which responses of other nodes are of use to this request, and its responses
-    /// to them; `nil` if it is a principal's, has a secret, or its caller decides about storing.
+    /// to them; `nil` if a rule says so, if it is a principal's, has a secret, or its caller
+    /// decides about storing.
     var keyForOthers: CacheKey? {
-        guard let key, request.body == nil, !request.isProbe, request.contentCheck == nil,
+        guard let key, settings?.isShared != false, request.body == nil, !request.isProbe, request.contentCheck == nil,
             case .byResponse = request.storage,
             request.secrets?.occur(in: request.head, ignoring: settings?.ignoredFields ?? []) != true
         else { return nil }

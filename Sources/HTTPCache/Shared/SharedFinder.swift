@@ -26,6 +26,9 @@ final class SharedFinder: Sendable {
         self.responses = responses
     }
 
+    /// Whether an exchange looks for responses to a key.
+    func isLooking(_ key: CacheKey) -> Bool { running.withLock { $0[key] != nil } }
+
     /// Looks, or waits for the look of another exchange.
     ///
     /// - Parameter adopt: looks for a response and stores it here; returns whether it did.

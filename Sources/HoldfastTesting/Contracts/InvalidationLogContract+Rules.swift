@@ -1,14 +1,17 @@
 import HTTPCache
 import HTTPCacheSemantics
 
+/// How many invalidations are looked at while they come into force.
+private let purgesUnderWatch = 300
+
 extension InvalidationLogContract {
     static let journaling: [Rule] = [
         Rule("Before it joins, a store journals nothing.") { bench in
             try await bench.invalidate(.tag("t"))
-            bench.findings.equal(try await bench.waiting().count, 0, "what waits")
             let place = try await bench.join()
             bench.findings.equal(place.cursor, LogCursor(), "the place")
             bench.findings.equal(place.unpublished, 0, "what waits after joining")
+            bench.findings.equal(try await bench.waiting().count, 0, "the journal after joining")
         },
         Rule("Each invalidation that a caller asks for waits to be published, in the order in which they came.") {
             bench in
@@ -33,6 +36,26 @@ extension InvalidationLogContract {
             bench.findings.equal(try await bench.waiting().count, 0, "what waits")
             bench.findings.equal(bench.log.current, before, "the number of the last invalidation")
         },
+        Rule("An invalidation is counted as journaled before its number is seen.") { bench in
+            try await bench.join()
+            let (number, count) = (bench.log.current.number, bench.log.additionCount)
+            let late = try await withThrowingTaskGroup(of: Int.self) { group in
+                group.addTask {
+                    var late = 0
+                    while !Task.isCancelled {
+                        // In this order.
+                        let seen = bench.log.current.number - number
+                        if bench.log.additionCount - count < UInt64(seen) { late += 1 }
+                        await Task.yield()
+                    }
+                    return late
+                }
+                for _ in 0..<purgesUnderWatch { try await bench.invalidate(.tag("t")) }
+                group.cancelAll()
+                return try await group.next() ?? 0
+            }
+            bench.findings.equal(late, 0, "how often one was seen before it was counted")
+        },
         Rule("The reason for an invalidation by an unsafe method is kept.") { bench in
             try await bench.join()
             let key = try bench.stores.key("/changed")
@@ -56,6 +79,12 @@ extension InvalidationLogContract {
             do {
                 try await bench.log.append([.distrust], through: bench.cursor(1), at: InvalidationLogBench.now)
                 bench.findings.add("it took a step")
+            } catch InvalidationLogError.notJoined {}
+        },
+        Rule("A store that has not joined does not say that nothing waits.") { bench in
+            do {
+                _ = try await bench.waiting()
+                bench.findings.add("it says so")
             } catch InvalidationLogError.notJoined {}
         },
     ]

@@ -44,7 +44,6 @@ extension StoreCore {
         // Also if it throws: the invalidations may be in force, only not promised.
         defer {
             for scope in published { changes.publish(StoreChange(.invalidated, scope)) }
-            journalAdditions.send()
         }
         let operation: @Sendable (WriteContext) throws -> [WriteContext.Invalidation] = { context in
             try scopes.map { scope in

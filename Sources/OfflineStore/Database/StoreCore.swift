@@ -237,8 +237,6 @@ final class StoreCore: Sendable {
 
     /// Records the number of a durable invalidation in the sidecar, then publishes it.
     private func publish(_ number: Int64, isDurable: Bool) throws {
-        // Before it is seen: an exchange that sees it must find it in the journal.
-        journalAdditions.send()
         // It is published even if the sidecar cannot be written: it is in force, only not promised.
         defer { sequence.store(max(number, sequence.load(ordering: .acquiring)), ordering: .releasing) }
         if isDurable { try sidecar?.write(number) }
@@ -327,6 +325,7 @@ final class StoreCore: Sendable {
 
     private var events: StoreWriter.Events {
         StoreWriter.Events(
+            journaled: { [weak self] in self?.journalAdditions.send() },
             invalidated: { [weak self] in try self?.publish($0, isDurable: $1) },
             damaged: { [weak self] writer, error in
                 // This is the damaged writer's own queue, which the exchange waits for, so it runs
@@ -406,6 +405,8 @@ final class StoreCore: Sendable {
                 try damaged.writer?.refuseAfter(reason) {
                     let now = Timestamp(milliseconds: damaged.state.latestInstant)
                     let known = try? sidecar?.read()
+                    // Its journal may have had something, which the new one has from its joining.
+                    journalAdditions.send()
                     try startNew(
                         secrets: damaged.state.secrets,
                         sequence: max(known ?? 0, sequence.load(ordering: .acquiring)),

@@ -15,6 +15,8 @@ import Synchronization
 final class StoreWriter: Sendable {
     /// The events that the writer reports to the store.
     struct Events: Sendable {
+        /// The journal has more to be published. It has to be told before the invalidation is seen.
+        var journaled: @Sendable () -> Void
         /// An invalidation was committed, durably or not. It has to be published before its caller
         /// continues, and a durable one recorded in the sidecar.
         var invalidated: @Sendable (_ number: Int64, _ isDurable: Bool) throws -> Void
@@ -298,6 +300,7 @@ final class StoreWriter: Sendable {
         // An invalidation that is in the database but not in the sidecar is not promised; the rest
         // of the batch is.
         var sidecarFailure: StoreError?
+        if context.addsToJournal { events.journaled() }
         if let invalidation = context.invalidation {
             do {
                 try events.invalidated(invalidation, isDurable)

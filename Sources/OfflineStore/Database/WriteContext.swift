@@ -19,6 +19,8 @@ final class WriteContext {
     private var responseRemoved: Int64?
     private var objectRemoved: Int64?
     private(set) var claims: [Int64] = []
+    /// Whether the journal has more to be published after this transaction.
+    var addsToJournal = false
     private var finishedBodies: [Int64] = []
     /// The changed sums of bytes of tags.
     var tagBytes = TagBytes()

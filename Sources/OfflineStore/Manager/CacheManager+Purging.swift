@@ -32,7 +32,6 @@ extension CacheManager {
             return count > 0
         }
         core.changes.publish(StoreChange(.invalidated, .key(key)))
-        core.journalAdditions.send()
         return wereThere
     }
 

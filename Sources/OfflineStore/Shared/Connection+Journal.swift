@@ -3,6 +3,8 @@ import HTTPCacheSemantics
 
 /// Reading the journal of invalidations, on any connection.
 extension Connection {
+    func hasJoined() throws -> Bool { try integer("SELECT count(*) FROM shared_log") == 1 }
+
     func waitingCount() throws -> Int {
         Int(try integer("SELECT count(*) FROM shared_invalidation WHERE epoch IS NULL") ?? 0)
     }

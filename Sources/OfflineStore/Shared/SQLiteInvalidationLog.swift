@@ -25,7 +25,13 @@ final class SQLiteInvalidationLog: InvalidationLog {
     }
 
     func unpublished(limit: Int) async throws -> [SharedInvalidation] {
-        try core.read { connection, _ in try connection.waiting(limit: limit) }
+        let waiting = try core.read { connection, _ in
+            let waiting = try connection.waiting(limit: limit)
+            // A database that took the place of a damaged one knows of nothing that waits.
+            return try !waiting.isEmpty || connection.hasJoined() ? waiting : nil
+        }
+        guard let waiting else { throw InvalidationLogError.notJoined }
+        return waiting
     }
 
     func unpublishedCount() async throws -> Int {
@@ -58,7 +64,6 @@ final class SQLiteInvalidationLog: InvalidationLog {
             return (fresh, count)
         }
         for scope in fresh { core.changes.publish(StoreChange(.invalidated, scope)) }
-        if steps.contains(where: \.republishes) { core.journalAdditions.send() }
         return count
     }
 
@@ -89,12 +94,6 @@ final class SQLiteInvalidationLog: InvalidationLog {
         }
         guard let result else { throw InvalidationLogError.notJoined }
         return result
-    }
-}
-
-extension LogStep {
-    fileprivate var republishes: Bool {
-        if case .republish = self { true } else { false }
     }
 }
 

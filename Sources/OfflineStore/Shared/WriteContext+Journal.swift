@@ -48,6 +48,7 @@ extension WriteContext {
         statement.bind(6, position.map { Int64(bitPattern: $0.epoch) })
         statement.bind(7, position.map { Int64(bitPattern: $0.number) })
         guard try statement.step() else { throw Self.missingRow }
+        if position == nil { addsToJournal = true }
         let id = statement.integer(0)
         // The statement ends with its last step, and the row is there then.
         while try statement.step() {}
@@ -105,6 +106,7 @@ extension WriteContext {
             Int64(bitPattern: before.epoch),
             Int64(bitPattern: before.number)
         )
+        addsToJournal = true
     }
 
     private func shortenJournal() throws {

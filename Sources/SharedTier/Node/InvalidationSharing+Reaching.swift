@@ -77,7 +77,9 @@ extension InvalidationSharing {
             lease: settings.lease
         )
         reach.nodes = progress.nodes
-        if progress.isEverywhere { reach.level = .everywhere }
+        // A node that the log has lost may have a lease from before.
+        let isNamed = settings.cutOff == .serve || reaching.hasOutlasted(settings.lease * 1.02, before: epoch)
+        if progress.isEverywhere, isNamed { reach.level = .everywhere }
         return reach
     }
 
@@ -163,6 +165,11 @@ extension InvalidationSharing {
                 : "\(reach.replicas ?? 0) of \(settings.quorum) replicas confirmed it."
         case .replicated, .everywhere:
             guard let nodes = reach.nodes else { return "The shared log did not say which nodes have it." }
+            if nodes.behind == 0 {
+                return
+                    "The log began anew within the last \(settings.lease): a node that it does not name yet may serve "
+                    + "what it has until its lease is over."
+            }
             let first = nodes.waiting.first
             let who = first.map { ", first '\($0.node)', seen \($0.seenSeconds) s ago" } ?? ""
             return "\(nodes.behind) of \(nodes.behind + nodes.applied) nodes have not applied it\(who)."

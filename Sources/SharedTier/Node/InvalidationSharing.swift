@@ -347,6 +347,7 @@ package actor InvalidationSharing {
         let contact = ContinuousClock.now
         let time = EngineTime(milliseconds: start.milliseconds + offset)
         let waiting = status.waiting
+        reaching.note(following: epoch.number, at: contact)
         try await makeDurable()
         let report = NodeReport(
             name: settings.node,

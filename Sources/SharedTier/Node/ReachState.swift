@@ -25,6 +25,22 @@ struct ReachState {
     var replicasAsked: ContinuousClock.Instant?
     /// The same for the nodes.
     var nodesAsked: ContinuousClock.Instant?
+    /// The epoch in which this node follows, and since when it does.
+    private var followed: (epoch: UInt64, since: ContinuousClock.Instant)?
+
+    mutating func note(following epoch: UInt64, at now: ContinuousClock.Instant) {
+        if followed?.epoch != epoch { followed = (epoch, now) }
+    }
+
+    /// Whether a contact that counts for a time has ended if it was in an earlier epoch than this
+    /// one.
+    ///
+    /// The rows of nodes do not tell: a log that was lost has none, and another server has another
+    /// clock.
+    func hasOutlasted(_ contact: Duration, before epoch: UInt64) -> Bool {
+        guard let followed, followed.epoch == epoch else { return false }
+        return ContinuousClock.now - followed.since > contact
+    }
 }
 
 /// Tasks that wait for an event.
