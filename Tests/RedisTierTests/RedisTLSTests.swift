@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import SharedTier
 import Testing
 
 @testable import RedisTier
@@ -130,6 +131,43 @@ import Testing
                 #expect(user.text == "holdfast")
                 connection.close()
             }
+        }
+    }
+
+    /// A cluster names its nodes by the port of TLS to a client with TLS.
+    @Test func clusterIsReachedWithTLS() async throws {
+        let bus = try ScriptedPeer.freePort()
+        let arguments = ["--cluster-enabled", "yes", "--cluster-port", "\(bus)", "--tls-cluster", "yes"]
+        try await withServer(arguments) { folder, port async throws in
+            var settings = RedisConnectionSettings.patient(.tcp(host: "127.0.0.1", port: port))
+            settings.tls = try RedisTLS(
+                trustRootsFile: "\(folder)/server.pem",
+                certificateFile: "\(folder)/client.pem",
+                keyFile: "\(folder)/client.key",
+                serverName: "server.example"
+            )
+            let (connection, _) = try await RedisConnection.connect(settings, on: loop)
+            _ = try await connection.execute(RedisCommand("CLUSTER", "ADDSLOTSRANGE", 0, 16_383), within: .patient)
+            while try await connection.execute(RedisCommand("CLUSTER", "INFO"), within: .patient).text?
+                .contains("cluster_state:ok") != true
+            { await Task.yield() }
+            connection.close()
+            let connector = try RedisConnector(
+                RedisAddress(url: "rediss+cluster://127.0.0.1:\(port)"),
+                settings: settings,
+                password: nil,
+                on: MultiThreadedEventLoopGroup.singleton
+            )
+            let values = RedisValues.forTests(connector)
+            let task = Task { await values.run() }
+            let limit = Duration.seconds(1200)
+            let (name, value) = (ValueName("hf1:test:{key}:e"), SampleValue.value(at: 1))
+            while (try? await values.put(value, as: name, for: limit, releasing: nil, within: limit)) != true {
+                await Task.yield()
+            }
+            #expect(try await values.values([name], within: limit) == [value])
+            task.cancel()
+            await task.value
         }
     }
 

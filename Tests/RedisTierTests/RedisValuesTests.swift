@@ -18,13 +18,7 @@ import Testing
         return FillLease(name: ValueName("hf1:test:{key}:l"), token: LeaseToken(using: &random))
     }
 
-    private func value(at milliseconds: Int64) -> ByteBuffer {
-        var value = ByteBuffer(string: "HFs1")
-        value.writeBytes([1, 0, 7, 0])
-        value.writeInteger(UInt64(milliseconds))
-        value.writeRepeatingByte(9, count: 40)
-        return value
-    }
+    private func value(at milliseconds: Int64) -> ByteBuffer { SampleValue.value(at: milliseconds) }
 
     @Test func serverThatForgetsScriptsGetsThemAgain() async throws {
         try await RedisValuesEngine.with { engine in

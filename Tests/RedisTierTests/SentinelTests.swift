@@ -81,10 +81,41 @@ import Testing
                 }
             }
             let role = try await RedisLogEngine.command(replica, RedisCommand("ROLE"))
-            guard case .array(let parts) = role else { return _ = Issue.record("\(role)") }
-            #expect(parts.first?.text == "master")
+            #expect(role.firstWord == "master")
             let length = try await RedisLogEngine.command(replica, RedisCommand("XLEN", "hf1:test:{log}:s"))
             #expect(length == .integer(3) && place.number == 2)
+            task.cancel()
+            await task.value
+        }
+    }
+
+    /// Values and leases are at the new primary, although the old one lives on.
+    @Test func valuesFollowAFailover() async throws {
+        try await withSentinels { sentinels, primary, replica async throws in
+            let values = RedisValues.forTests(try connector(sentinels))
+            let task = Task { await values.run() }
+            defer { task.cancel() }
+            let name = ValueName("hf1:test:{key}:e")
+            let value = SampleValue.value(at: 1)
+            while (try? await values.put(value, as: name, for: limit, releasing: nil, within: limit)) != true {
+                await Task.yield()
+            }
+            while (try? await RedisLogEngine.command(
+                sentinels[0].portEndpoint,
+                RedisCommand("SENTINEL", "FAILOVER", "main")
+            )) == nil { await Task.yield() }
+            // A server that changes its role closes connections.
+            while (try? await RedisLogEngine.command(replica, RedisCommand("ROLE")))?.firstWord != "master" {
+                await Task.yield()
+            }
+            // Until what is put is at the new primary.
+            let later = ValueName("hf1:test:{later}:e")
+            while (try? await RedisLogEngine.command(replica, RedisCommand("EXISTS", .text(later.text)))) != .integer(1)
+            {
+                _ = try? await values.put(value, as: later, for: limit, releasing: nil, within: limit)
+                await Task.yield()
+            }
+            while (try? await values.values([later], within: limit)[0]) != value { await Task.yield() }
             task.cancel()
             await task.value
         }

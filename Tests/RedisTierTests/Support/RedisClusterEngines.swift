@@ -72,17 +72,7 @@ final class ClusterValuesEngine: SharedValuesEngine {
     func makeValues() async throws -> any SharedValues { try await makeNode() }
 
     func makeNode() async throws -> RedisValues {
-        var policy = KeeperPolicy()
-        policy.shortestPause = .milliseconds(1)
-        policy.longestPause = .milliseconds(50)
-        policy.probeTime = .seconds(1200)
-        let values = RedisValues(
-            try cluster.connector(),
-            pollInterval: .milliseconds(50),
-            policy: policy,
-            clock: ContinuousClock(),
-            random: { 0.5 }
-        )
+        let values = RedisValues.forTests(try cluster.connector())
         let task = Task { await values.run() }
         tasks.withLock { $0.append(task) }
         while values.state != .ready, !Task.isCancelled { await Task.yield() }

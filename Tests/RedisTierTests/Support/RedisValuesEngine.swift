@@ -45,17 +45,7 @@ final class RedisValuesEngine: SharedValuesEngine {
             on: MultiThreadedEventLoopGroup.singleton,
             canMove: false
         ) { () throws(RedisTierError) in endpoint }
-        var policy = KeeperPolicy()
-        policy.shortestPause = .milliseconds(1)
-        policy.longestPause = .milliseconds(50)
-        policy.probeTime = .seconds(1200)
-        let values = RedisValues(
-            connector,
-            pollInterval: .milliseconds(50),
-            policy: policy,
-            clock: ContinuousClock(),
-            random: { 0.5 }
-        )
+        let values = RedisValues.forTests(connector)
         let task = Task { await values.run() }
         tasks.withLock { $0.append(task) }
         while [values.node.small, values.node.large].contains(where: { $0.state != .ready }), !Task.isCancelled {
@@ -104,5 +94,41 @@ extension RedisValues {
     var node: ValuesNode {
         guard case .server(let node) = home else { fatalError("It is a cluster.") }
         return node
+    }
+}
+
+extension RedisValues {
+    /// Values that try again at once, and look for a server that has moved often.
+    static func forTests(_ connector: RedisConnector) -> RedisValues {
+        var policy = KeeperPolicy()
+        policy.shortestPause = .milliseconds(1)
+        policy.longestPause = .milliseconds(50)
+        policy.probeTime = .seconds(1200)
+        return RedisValues(
+            connector,
+            pollInterval: .milliseconds(50),
+            policy: policy,
+            clock: ContinuousClock(),
+            random: { 0.5 }
+        )
+    }
+}
+
+/// A value as the put script reads it: with the time by which it is ordered.
+enum SampleValue {
+    static func value(at milliseconds: Int64) -> ByteBuffer {
+        var value = ByteBuffer(string: "HFs1")
+        value.writeBytes([1, 0, 7, 0])
+        value.writeInteger(UInt64(milliseconds))
+        value.writeRepeatingByte(9, count: 40)
+        return value
+    }
+}
+
+extension RESPValue {
+    /// The text of an array's first element.
+    var firstWord: String? {
+        guard case .array(let parts) = self else { return nil }
+        return parts.first?.text
     }
 }
