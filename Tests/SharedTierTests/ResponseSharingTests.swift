@@ -262,6 +262,25 @@ import Testing
         }
     }
 
+    /// The node that asks the origin goes on meanwhile.
+    @Test func oneTimeOutDoesNotEndTheWaitForAnotherNode() async throws {
+        let fleet = Fleet()
+        let nodes = try (0..<2).map { try fleet.node($0, wait: .seconds(6000)) }
+        let gate = Gate()
+        fleet.origin.script(url("/x"), .ok("one", fields: fresh, beforeHead: gate))
+        try await run(nodes) {
+            async let first = nodes[0].get("/x")
+            await fleet.origin.waitForRequests(1)
+            async let second = nodes[1].get("/x")
+            while fleet.values.callCount < 5 { await Task.yield() }
+            nodes[1].values.loseReplies(1)
+            try await nodes[1].wait { $0.responses.counts[.timedOut] == 1 }
+            gate.open()
+            let texts = (try await first.text, try await second.text)
+            #expect(texts == ("one", "one") && fleet.origin.requests.count == 1)
+        }
+    }
+
     @Test func aResponseForOneCallerKeepsNobodyWaiting() async throws {
         let fleet = Fleet()
         let nodes = try (0..<2).map { try fleet.node($0, wait: .seconds(600)) }

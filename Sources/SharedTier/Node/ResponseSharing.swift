@@ -249,6 +249,21 @@ package final class ResponseSharing: SharedResponses {
 
     // MARK: Leading
 
+    /// Looks at a value and its lease.
+    ///
+    /// - Parameter isLast: whether a time-out ends the wait. One alone is a busy machine, and the
+    ///   other node's request goes on.
+    /// - Returns: `nil` after a time-out.
+    private func look(at names: ValueNames, isLast: Bool) async throws -> LeaseLook? {
+        do {
+            return try await values.look(at: names.envelope, lease: names.lease, within: settings.timeout)
+        } catch {
+            guard error == .timedOut, !isLast else { throw error }
+            counts.count(.timedOut)
+            return nil
+        }
+    }
+
     /// Takes the lease of a key, or waits for the node that has it.
     private func lead(_ query: SharedQuery, _ names: ValueNames) async throws -> SharedFinding {
         guard settings.wait > .zero else { return .nothing(nil) }
@@ -257,6 +272,7 @@ package final class ResponseSharing: SharedResponses {
         var waited = Duration.zero
         var pause = Duration.milliseconds(5)
         let patience = min(settings.wait, query.patience ?? settings.wait)
+        var hasTimedOut = false
         while true {
             switch try await values.lead(lease, for: settings.lease, within: settings.timeout) {
             case .led:
@@ -276,7 +292,12 @@ package final class ResponseSharing: SharedResponses {
                 try await clock.sleep(for: turn, tolerance: nil)
                 waited += turn
                 pause = min(pause * 2, .milliseconds(50))
-                let seen = try await values.look(at: names.envelope, lease: names.lease, within: settings.timeout)
+                guard let seen = try await look(at: names, isLast: hasTimedOut) else {
+                    hasTimedOut = true
+                    waited += settings.timeout
+                    continue
+                }
+                hasTimedOut = false
                 if let found = try await look(query, names, in: seen.value) {
                     counts.count(.waited)
                     return .found(found)
