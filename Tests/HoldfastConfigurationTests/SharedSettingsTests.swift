@@ -67,6 +67,14 @@ import Testing
         #expect(words.contains(message) && !words.contains("hidden"))
     }
 
+    /// Other settings have an effect once it is mended.
+    @Test func refusedAddressIsTheOnlyFinding() {
+        let error = #expect(throws: ConfigurationError.self) {
+            try Self.configuration("{url: \"http://a\", namespace: s, secret: {env: A}}")
+        }
+        #expect(error?.findings.map(\.setting) == ["shared.url"], "\(error?.description ?? "")")
+    }
+
     @Test(
         arguments: [
             (["A": secret], nil), ([:], "no variable 'A'"), (["A": "short-secret"], "has 12 bytes"),

@@ -60,7 +60,9 @@ extension Configuration {
     }
 
     /// The settings of the top level and the routes that contradict each other.
-    func contradictions() -> [ConfigurationError.Finding] {
+    ///
+    /// - Parameter refused: the settings whose values could not be read.
+    func contradictions(refused: Set<String> = []) -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         func other(_ setting: String) -> String { lines[setting].map { "'\(setting)' (line \($0))" } ?? "'\(setting)'" }
         func report(_ setting: String, _ message: String) {
@@ -73,7 +75,8 @@ extension Configuration {
             report("breaker.first-probe", "It is more than \(other("breaker.longest-pause")).")
         }
         findings += controlContradictions()
-        findings += sharedContradictions()
+        // Without its address, nothing can be said about the other settings of 'shared'.
+        if !refused.contains("shared.url") { findings += sharedContradictions() }
         let lookup = RouteLookup(routes)
         for (index, route) in routes.enumerated() { findings += problems(of: route, at: index, lookup) }
         return findings

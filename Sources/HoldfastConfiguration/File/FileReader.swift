@@ -65,7 +65,7 @@ struct FileReader {
             default: readTop(entry)
             }
         }
-        findings += configuration.contradictions()
+        findings += configuration.contradictions(refused: Set(findings.compactMap(\.setting)))
     }
 
     private mutating func readTop(_ entry: FileValue.Entry) {
