@@ -1,3 +1,14 @@
+import NIOCore
+import NIOPosix
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// An error of the Redis client.
 ///
 /// The message names the limit or the fault and the next step. It holds no argument of a command
@@ -39,6 +50,19 @@ package struct RedisTierError: Error, Sendable, Hashable, CustomStringConvertibl
     }
 
     package var description: String { message }
+
+    /// An error as a part of a sentence: without its full stop, and without the calls and numbers
+    /// of the system.
+    static func clause(_ error: any Error) -> String {
+        if let error = error as? NIOConnectionError {
+            let causes = error.connectionErrors.map(\.error) + [error.dnsAError, error.dnsAAAAError].compactMap { $0 }
+            if let cause = causes.first { return clause(cause) }
+        }
+        if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
+        var text = "\(error)"
+        while text.hasSuffix(".") { text.removeLast() }
+        return text
+    }
 
     static func malformed(_ fault: String) -> RedisTierError {
         RedisTierError(.malformed, "The server sent bytes that are not RESP: \(fault). Its connection is closed.")

@@ -146,7 +146,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        end(RedisTierError(.closed, "The connection failed: \(error)."))
+        end(RedisTierError(.closed, "The connection failed: \(RedisTierError.clause(error))."))
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {

@@ -130,6 +130,6 @@ package final class RedisConnection: RedisLink {
 
 extension RedisTierError {
     fileprivate static func unreachable(_ endpoint: RedisEndpoint, _ cause: any Error) -> RedisTierError {
-        RedisTierError(.unreachable, "The server '\(endpoint)' is unreachable: \(cause).")
+        RedisTierError(.unreachable, "The server '\(endpoint)' is unreachable: \(RedisTierError.clause(cause)).")
     }
 }
