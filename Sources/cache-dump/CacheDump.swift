@@ -21,9 +21,10 @@ struct CacheDump: AsyncParsableCommand {
               cache-dump show feed.store 3f2a9c01d2e4 --body > body.json
               cache-dump stats feed.store --format json
               cache-dump verify feed.store --full
+              cache-dump fleet feed.store
               cache-dump recover damaged.store new.store
             """,
-        subcommands: [List.self, Show.self, Stats.self, Verify.self, Recover.self]
+        subcommands: [List.self, Show.self, Stats.self, Verify.self, Fleet.self, Recover.self]
     )
 
     static func main() async {

@@ -89,6 +89,33 @@ import Testing
         try await store.close()
     }
 
+    @Test func journalIsReadAsItIsOnDisk() async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock()
+        let store = try await openStore(folder.store, clock: clock)
+        #expect(try await store.sharedJournal() == nil)
+        let log = store.invalidationLog
+        let place = try await log.join("shop", at: clock.now())
+        for tag in ["a", "b", "c"] { try await store.invalidateResponses(tagged: tag) }
+        let ids = try await log.unpublished(limit: 10).map(\.id)
+        let positions = [3, 2].map { LogPosition(epoch: 1, number: $0) }
+        try await log.published([ids[0]: positions[0], ids[1]: positions[1]])
+        let cursor = LogCursor(position: positions[0], epochs: [1: 3])
+        try await log.append([.distrust], through: cursor, at: clock.now())
+        try await log.settle(through: positions[1], at: clock.now(), forgetting: .distantPast)
+        // By a process that only reads.
+        let reader = try await CacheManager.openReadOnly(at: folder.store)
+        let journal = try #require(try await reader.sharedJournal())
+        #expect(journal.name == "shop" && journal.node == place.node && journal.cursor == cursor)
+        #expect(journal.unpublished.map(\.invalidation.scope) == [.tag("c")])
+        #expect(journal.unpublished.map(\.position) == [nil])
+        #expect(journal.unsettled.map(\.position) == [positions[0]])
+        #expect((journal.unpublishedCount, journal.unsettledCount, journal.settledCount) == (1, 1, 1))
+        #expect(journal.settledAt == clock.now() && journal.floor == journal.sequence && journal.floor > 0)
+        try await reader.close()
+        try await store.close()
+    }
+
     /// The system may drop what it could not write, and say nothing of it the next time.
     @Test func failedSyncOfALogIsNotMadeGoodByAnother() throws {
         let folder = try TemporaryFolder()

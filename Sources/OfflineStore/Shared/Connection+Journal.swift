@@ -28,15 +28,20 @@ extension Connection {
         statement.bind(3, Int64(limit))
         var found: [SharedInvalidation] = []
         while try statement.step() {
-            guard let id = PurgeID(statement.bytes(0)) else { throw Self.damagedJournal }
-            let kind = ScopeSelector.Kind(rawValue: UInt8(truncatingIfNeeded: statement.integer(1)))
-            let scope = kind.flatMap { ScopeSelector(kind: $0, bytes: statement.bytes(2)).scope }
-            let effect = InvalidationEffect(number: UInt8(truncatingIfNeeded: statement.integer(3)))
-            guard let scope, let effect else { throw Self.damagedJournal }
-            let issuedAt = Timestamp(milliseconds: statement.integer(4))
-            found.append(SharedInvalidation(id: id, scope: scope, effect: effect, issuedAt: issuedAt))
+            found.append(try journaledInvalidation(statement))
         }
         return found
+    }
+
+    /// The invalidation in a row that begins with name, kind, selector, effect and time.
+    func journaledInvalidation(_ statement: SQLStatement) throws -> SharedInvalidation {
+        guard let id = PurgeID(statement.bytes(0)) else { throw Self.damagedJournal }
+        let kind = ScopeSelector.Kind(rawValue: UInt8(truncatingIfNeeded: statement.integer(1)))
+        let scope = kind.flatMap { ScopeSelector(kind: $0, bytes: statement.bytes(2)).scope }
+        let effect = InvalidationEffect(number: UInt8(truncatingIfNeeded: statement.integer(3)))
+        guard let scope, let effect else { throw Self.damagedJournal }
+        let issuedAt = Timestamp(milliseconds: statement.integer(4))
+        return SharedInvalidation(id: id, scope: scope, effect: effect, issuedAt: issuedAt)
     }
 
     private static let damagedJournal = SQLiteFailure(

@@ -1,0 +1,39 @@
+import HTTPCacheSemantics
+
+/// Invalidations as operators read them, without secrets.
+extension InvalidationScope {
+    /// A word for the kind of scope: `url`, `prefix`, `host`, `tag`, `key` or `all`.
+    package var kindName: String {
+        switch self {
+        case .target: "url"
+        case .prefix: "prefix"
+        case .host: "host"
+        case .tag: "tag"
+        case .key: "key"
+        case .all: "all"
+        }
+    }
+
+    /// The URL, prefix, host or tag; of a key its URL; `nil` for everything. Secret parameters are
+    /// replaced.
+    package var redactedSelector: String? {
+        switch self {
+        case .target(let target): target.redacted
+        case .prefix(let prefix): prefix.redacted
+        case .host(let host): host.name
+        case .tag(let name): name
+        case .key(let key): key.components.target.redacted
+        case .all: nil
+        }
+    }
+}
+
+extension InvalidationEffect {
+    /// `remove`, or `expire`.
+    package var name: String {
+        switch self {
+        case .remove: "remove"
+        case .mark: "expire"
+        }
+    }
+}

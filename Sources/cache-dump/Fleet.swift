@@ -1,0 +1,155 @@
+import ArgumentParser
+import CommandLineSupport
+import HTTPCache
+import HTTPCacheSemantics
+import OfflineStore
+
+/// `cache-dump fleet STORE`.
+struct Fleet: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows where a store stands in the log of purges that it shares with other nodes.",
+        discussion: """
+            Reads the store alone: the server needs not be there. It shows how far the log was read, the epochs that were read, when the log last confirmed purges of the journal, \
+            before which invalidation responses are validated, and the purges that the log has not got ('unsent') or has not confirmed ('unsettled'). At most \
+            \(SharedJournal.limit) of each are listed. Values of secret parameters are replaced.
+
+            JSON: an object for each purge, with the keys entry ('unsent' or 'unsettled'), purge, position, issuedAt, action, scope, selector; then one with the keys entry ('fleet'), folder, name, \
+            node, position, epochs (epoch, beganAt, last), settledAt, sequence, floor, unsent, unsettled, settled. All are always present; null means that there is none.
+
+            The exit status is 1 if the store never joined a shared log.
+
+            EXAMPLES
+              cache-dump fleet feed.store
+              cache-dump fleet feed.store --format json | jq -r 'select(.entry == "unsent") | .selector'
+            """
+    )
+
+    @OptionGroup var options: StoreOptions
+
+    func run() async throws {
+        try await options.withStore { store in
+            guard let journal = try await store.sharedJournal() else {
+                throw CommandFailure(
+                    "'\(store.folder)' never joined a shared log: no gateway with 'shared.url' has opened it."
+                )
+            }
+            var output = Output()
+            let report = FleetReport(folder: store.folder, journal: journal)
+            switch options.format {
+            case .text: for line in report.lines { try output.line(line) }
+            case .json:
+                for purge in report.purges { try output.json(purge) }
+                try output.json(report)
+            }
+            try output.flush()
+        }
+    }
+}
+
+/// A purge of the journal as `fleet` writes it.
+private struct JournaledPurge: Encodable {
+    let entry: String
+    let journaled: SharedJournal.Entry
+
+    private enum CodingKeys: String, CodingKey {
+        case entry, purge, position, issuedAt, action, scope, selector
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        let invalidation = journaled.invalidation
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(entry, forKey: .entry)
+        try container.encode("\(invalidation.id)", forKey: .purge)
+        try container.encode(journaled.position.map { "\($0)" }, forKey: .position)
+        try container.encode(Formatting.date(invalidation.issuedAt), forKey: .issuedAt)
+        try container.encode(invalidation.effect.name, forKey: .action)
+        try container.encode(invalidation.scope.kindName, forKey: .scope)
+        try container.encode(invalidation.scope.redactedSelector, forKey: .selector)
+    }
+
+    var line: String {
+        let invalidation = journaled.invalidation
+        let what = invalidation.scope.redactedSelector.map { "\(invalidation.scope.kindName) \($0)" } ?? "everything"
+        let place = journaled.position.map { " at \($0)" } ?? ""
+        return Formatting.padded(entry, to: 10)
+            + "\(Formatting.date(invalidation.issuedAt))  \(invalidation.effect.name)  \(what)\(place)"
+    }
+}
+
+/// A store's state towards its fleet as `fleet` writes it.
+private struct FleetReport: Encodable {
+    let folder: String
+    let journal: SharedJournal
+
+    private enum CodingKeys: String, CodingKey {
+        case entry, folder, name, node, position, epochs, settledAt, sequence, floor, unsent, unsettled, settled
+    }
+
+    private struct Epoch: Encodable {
+        /// A text, because programs read numbers as floating-point ones.
+        let epoch: String
+        let beganAt: String
+        let last: UInt64
+    }
+
+    var purges: [JournaledPurge] {
+        journal.unpublished.map { JournaledPurge(entry: "unsent", journaled: $0) }
+            + journal.unsettled.map { JournaledPurge(entry: "unsettled", journaled: $0) }
+    }
+
+    private var epochs: [Epoch] {
+        journal.cursor.epochs.sorted { $0.key > $1.key }.map { epoch, last in
+            Epoch(epoch: "\(epoch)", beganAt: Formatting.date(Self.beginning(epoch)), last: last)
+        }
+    }
+
+    /// The number of an epoch has the time at which it began, in its first 44 bits.
+    private static func beginning(_ epoch: UInt64) -> Timestamp {
+        Timestamp(milliseconds: Int64(clamping: epoch >> 20))
+    }
+
+    private var position: String? { journal.cursor.position == .zero ? nil : "\(journal.cursor.position)" }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode("fleet", forKey: .entry)
+        try container.encode(folder, forKey: .folder)
+        try container.encode(journal.name, forKey: .name)
+        try container.encode("\(journal.node)", forKey: .node)
+        try container.encode(position, forKey: .position)
+        try container.encode(epochs, forKey: .epochs)
+        try container.encode(journal.settledAt.map(Formatting.date), forKey: .settledAt)
+        try container.encode(journal.sequence, forKey: .sequence)
+        try container.encode(journal.floor, forKey: .floor)
+        try container.encode(journal.unpublishedCount, forKey: .unsent)
+        try container.encode(journal.unsettledCount, forKey: .unsettled)
+        try container.encode(journal.settledCount, forKey: .settled)
+    }
+
+    var lines: [String] {
+        var facts: [(String, String)] = [
+            ("log", "'\(journal.name)'; this store is \(journal.node)"),
+            ("read up to", position ?? "nothing yet"),
+        ]
+        for epoch in epochs {
+            facts.append(("epoch", "\(epoch.epoch) began at \(epoch.beganAt), read up to \(epoch.last)"))
+        }
+        facts += [
+            ("confirmed", journal.settledAt.map { "last at \(Formatting.date($0))" } ?? "nothing of the journal"),
+            (
+                "floor",
+                "responses of before invalidation \(journal.floor) are validated; the last one is \(journal.sequence)"
+            ),
+            (
+                "journal",
+                "\(journal.unpublishedCount) unsent, \(journal.unsettledCount) unsettled, \(journal.settledCount) settled"
+            ),
+        ]
+        let listed = purges
+        let more = journal.unpublishedCount + journal.unsettledCount - listed.count
+        return [Formatting.printable(folder)]
+            + facts.map { "  " + Formatting.padded($0.0, to: 12) + Formatting.printable($0.1) }
+            + listed.map { "  " + Formatting.printable($0.line) }
+            + (more > 0 ? ["  and \(more) more"] : [])
+    }
+}
