@@ -343,7 +343,7 @@ let package = Package(
             name: "HoldfastTests",
             dependencies: [
                 "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
-                "SampleOrigin", "CZlib", httpTypes, nioCore, crypto, logging,
+                "SampleOrigin", "SharedTier", "CZlib", httpTypes, nioCore, crypto, logging,
             ],
             swiftSettings: settings
         ),
