@@ -21,7 +21,7 @@ struct HoldfastCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             Get.self, Serve.self, Status.self, Mode.self, Staleness.self, Purge.self, Pin.self, Unpin.self,
-            Origins.self, Reload.self, Try.self, Explain.self, Check.self, RulesCommand.self,
+            Origins.self, Reload.self, Try.self, Explain.self, Check.self, SharedCommand.self, RulesCommand.self,
         ]
     )
 

@@ -1,17 +1,10 @@
 package import HTTPCache
 package import HoldfastConfiguration
 package import Logging
-import NIOPosix
 package import OfflineStore
 import RedisTier
 package import SharedTier
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A store's membership in a fleet: what its configuration's `shared` describes, put together.
 ///
@@ -51,26 +44,10 @@ package final class FleetMember: SharingOperations {
         version: String,
         logger: Logger
     ) throws {
-        guard let parts = try Parts(file, environment: environment) else { return nil }
+        guard let parts = try FleetParts(file, environment: environment) else { return nil }
         let (namespace, node) = (parts.namespace, parts.node)
         acknowledgedLevel = file.shared.acknowledge
-        // The address replaces the place of the server.
-        var settings = RedisConnectionSettings(endpoint: .tcp(host: "localhost", port: 6379))
-        settings.clientName = "holdfast-\(node)"
-        settings.tls = parts.tls
-        let connector: RedisConnector
-        do {
-            // Threads of its own: a connection that is being made when the program ends must find
-            // its loop alive.
-            connector = try RedisConnector(
-                parts.address,
-                settings: settings,
-                password: parts.password,
-                on: MultiThreadedEventLoopGroup.singleton
-            )
-        } catch {
-            throw Parts.refusal(file, "shared.url", error.message)
-        }
+        let connector = try parts.makeConnector(file, as: "holdfast-\(node)")
         // A node hears of purges within a second after its server has returned.
         var policy = KeeperPolicy()
         policy.longestPause = .milliseconds(500)
@@ -121,7 +98,7 @@ package final class FleetMember: SharingOperations {
 
     private static func settings(
         _ shared: HoldfastConfiguration.Configuration.Shared,
-        _ parts: Parts,
+        _ parts: FleetParts,
         _ version: String,
         _ trust: TrustLease?
     ) -> InvalidationSharing.Settings {
@@ -164,68 +141,7 @@ package final class FleetMember: SharingOperations {
         _ file: HoldfastConfiguration.Configuration,
         environment: [String: String]
     ) throws {
-        _ = try Parts(file, environment: environment)
-    }
-}
-
-/// The parts of a membership, as the configuration says them.
-private struct Parts {
-    var namespace: FleetNamespace
-    var node: NodeName
-    var keys: FleetKeys
-    var address: RedisAddress
-    var password: String?
-    var tls: RedisTLS?
-
-    init?(_ file: HoldfastConfiguration.Configuration, environment: [String: String]) throws {
-        guard let url = file.shared.url else { return nil }
-        let secrets = try file.sharedSecrets(environment: environment)
-        let (secret, previous) = (Array(secrets.secret.utf8), secrets.previous.map { Array($0.utf8) })
-        guard let keys = FleetKeys(secret: secret, previous: previous) else {
-            throw Self.refusal(file, "shared.secret", "It is too short.")
-        }
-        guard let namespace = file.shared.namespace.flatMap({ FleetNamespace($0) }) else {
-            throw Self.refusal(file, "shared.namespace", "It is missing: the fleet's name on the server.")
-        }
-        guard let node = NodeName(file.shared.node ?? Self.hostName) else {
-            throw Self.refusal(file, "shared.node", "The host has no name that can be the node's. Set one here.")
-        }
-        (self.keys, self.namespace, self.node, password) = (keys, namespace, node, secrets.password)
-        do {
-            address = try RedisAddress(url: url)
-        } catch {
-            throw Self.refusal(file, "shared.url", error.message)
-        }
-        guard address.usesTLS else { return }
-        let files = file.sharedTLS
-        do {
-            tls = try RedisTLS(
-                trustRootsFile: files.roots,
-                certificateFile: files.certificate,
-                keyFile: files.key,
-                serverName: files.serverName
-            )
-        } catch {
-            throw Self.refusal(file, "shared.tls", "A file cannot be used: \(error)")
-        }
-    }
-
-    static func refusal(
-        _ file: HoldfastConfiguration.Configuration,
-        _ setting: String,
-        _ message: String
-    ) -> ConfigurationError {
-        let line = file.effective.settings.first { $0.name == setting }?.line
-        return ConfigurationError([.init(file: file.file, line: line, setting: setting, message: message)])
-    }
-
-    /// The host's name, with the characters that a node's name can have.
-    private static var hostName: String {
-        let name = ProcessInfo.processInfo.hostName.map { character in
-            character.isASCII && (character.isLetter || character.isNumber || "-._".contains(character))
-                ? character : "-"
-        }
-        return String(name.prefix(64))
+        _ = try FleetParts(file, environment: environment)
     }
 }
 

@@ -67,6 +67,9 @@ package final class RedisLog: SharedLog {
         }
     }
 
+    /// Whether it can be read now.
+    package var isReady: Bool { commands.state == .ready && reader.state == .ready }
+
     func reconnect() {
         for keeper in [commands, reader, confirmer] { keeper.reconnect() }
     }

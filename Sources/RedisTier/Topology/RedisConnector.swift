@@ -3,7 +3,7 @@ import Synchronization
 
 /// Makes connections to the primary behind an address.
 package final class RedisConnector: Sendable {
-    private let settings: RedisConnectionSettings
+    let settings: RedisConnectionSettings
     private let group: any EventLoopGroup
     private let findPrimary: @Sendable () async throws(RedisTierError) -> RedisEndpoint
     private let canMove: Bool
@@ -98,7 +98,13 @@ package final class RedisConnector: Sendable {
     /// Connects to the primary.
     ///
     /// - Throws: also an error of ``RedisTierError/Code/unreachable`` for a replica.
-    package func connect() async throws(RedisTierError) -> RedisConnection {
+    package func connect() async throws(RedisTierError) -> RedisConnection { try await open().connection }
+
+    /// Connects to the primary.
+    ///
+    /// - Returns: the connection, with the primary's place and greeting.
+    /// - Throws: as ``connect()``.
+    func open() async throws(RedisTierError) -> Opened {
         var settings = settings
         let endpoint = try await findPrimary()
         settings.endpoint = endpoint
@@ -115,7 +121,14 @@ package final class RedisConnector: Sendable {
             throw error
         }
         last.withLock { $0 = endpoint }
-        return connection
+        return Opened(connection: connection, endpoint: endpoint, greeting: greeting)
+    }
+
+    /// A connection, and the server at its other end.
+    struct Opened: Sendable {
+        let connection: RedisConnection
+        let endpoint: RedisEndpoint
+        let greeting: ServerGreeting
     }
 
     private func isPrimary(

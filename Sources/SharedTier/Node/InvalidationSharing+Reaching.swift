@@ -186,7 +186,9 @@ extension InvalidationSharing {
             position: status.position,
             contactSeconds: status.contactAge.map { ($0 / .milliseconds(1)).rounded() / 1000 },
             waiting: status.waiting,
-            problem: status.state == .following ? nil : status.problem
+            problem: status.state == .following ? nil : status.problem,
+            epochs: status.counts.epochs,
+            gaps: status.counts.gaps
         )
         guard status.state == .following, let rows = try? await engine.nodes(within: settings.timeout),
             let now = try? await engine.time(within: settings.timeout),

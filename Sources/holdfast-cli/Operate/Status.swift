@@ -33,16 +33,15 @@ struct Status: AsyncParsableCommand {
     /// Lines about the nodes that share their purges.
     static func fleet(_ shared: FleetState?) -> [String] {
         guard let shared else { return [] }
-        let contact = shared.contactSeconds.map { ", contact \(Int($0)) s ago" } ?? ", never in contact"
-        let place = shared.position.map { " at \($0)" } ?? ""
-        let problem = shared.problem.map { " (\($0))" } ?? ""
-        return [
-            "  shared         \(shared.node) \(shared.state)\(place)\(contact), \(shared.waiting) waiting\(problem)"
-        ]
-            + (shared.nodes ?? []).map { node in
-                let lag = node.behind.map { "\($0) behind" } ?? "in another epoch"
-                return "  node           \(node.name), seen \(node.seenSeconds) s ago, \(lag), \(node.waiting) waiting"
-            }
+        let own = FleetWords.own(
+            state: shared.state,
+            position: shared.position,
+            contact: shared.contactSeconds,
+            waiting: shared.waiting,
+            problem: shared.problem
+        )
+        return ["  shared         \(shared.node) \(own)"]
+            + (shared.nodes ?? []).map { "  node           \($0.name), \(FleetWords.other($0))" }
     }
 
     /// Lines for people.

@@ -7,12 +7,34 @@ import NIOHTTP1
 
 /// A client of a running gateway's control plane.
 struct ControlClient: Sendable {
-    let socket: ControlSocket
-
+    /// The place of the control plane, as messages name it.
+    let name: String
+    private let base: String
+    private let token: String?
     /// How long an operation may take. A purge of many prefixes waits until earlier ones are
     /// applied.
-    private static let timeLimit = TimeAmount.minutes(5)
+    private let timeLimit: TimeAmount
+
     private static let responseLimit = 16 << 20
+
+    init(socket: ControlSocket, timeLimit: TimeAmount = .minutes(5)) {
+        name = socket.path
+        var allowed = CharacterSet.alphanumerics
+        allowed.insert(charactersIn: "-._~")
+        base = "http+unix://" + (name.addingPercentEncoding(withAllowedCharacters: allowed) ?? name)
+        token = nil
+        self.timeLimit = timeLimit
+    }
+
+    /// - Parameters:
+    ///   - address: `host:port`, or a URL without a path.
+    ///   - token: of one of the gateway's clients.
+    init(address: String, token: String?, timeLimit: TimeAmount) {
+        name = address
+        base = address.contains("://") ? address : "http://\(address)"
+        self.token = token
+        self.timeLimit = timeLimit
+    }
 
     /// Sends a purge.
     ///
@@ -45,7 +67,7 @@ struct ControlClient: Sendable {
             try? await client.shutdown()
             if error is CommandFailure { throw error }
             throw CommandFailure(
-                "The gateway behind '\(socket.path)' did not respond to \(method) \(path): \(error). "
+                "The gateway behind '\(name)' did not respond to \(method) \(path): \(error). "
                     + "Look at its log, and repeat the command."
             )
         }
@@ -57,23 +79,21 @@ struct ControlClient: Sendable {
         _ content: (some Encodable)?,
         by client: HTTPClient
     ) async throws -> Result {
-        var allowed = CharacterSet.alphanumerics
-        allowed.insert(charactersIn: "-._~")
-        let path = socket.path.addingPercentEncoding(withAllowedCharacters: allowed) ?? socket.path
-        var request = HTTPClientRequest(url: "http+unix://\(path)\(target)")
+        var request = HTTPClientRequest(url: base + target)
         request.method = method
-        request.headers.add(name: "Host", value: "localhost")
+        if base.hasPrefix("http+unix:") { request.headers.add(name: "Host", value: "localhost") }
+        if let token { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
         if let content {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: Array(try JSONEncoder().encode(content))))
         }
-        let response = try await client.execute(request, timeout: Self.timeLimit)
+        let response = try await client.execute(request, timeout: timeLimit)
         let received = Data(try await response.body.collect(upTo: Self.responseLimit).readableBytesView)
         // Accepted: in force here, and on its way to other nodes.
         guard response.status == .ok || response.status == .accepted else {
             let problem = try? JSONDecoder().decode(ControlProblem.self, from: received)
             let unknown =
-                "The process behind '\(socket.path)' responded with \(response.status.code): it is no gateway."
+                "The process behind '\(name)' responded with \(response.status.code): it is no gateway."
             throw CommandFailure(problem?.detail ?? unknown)
         }
         return try JSONDecoder().decode(Result.self, from: received)

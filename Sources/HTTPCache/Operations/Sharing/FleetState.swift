@@ -35,6 +35,11 @@ public struct FleetState: Sendable, Hashable, Codable {
     public var waiting: Int
     /// Why the server cannot be used now.
     public var problem: String?
+    /// How many epochs of the log have begun since this node's start: each is another server, or
+    /// one that lost the log.
+    public var epochs: Int?
+    /// How often since its start this node may have missed purges, so that it marked everything.
+    public var gaps: Int?
     /// The other nodes, in the order of their names, at most ``limit``; `nil` if the server did not
     /// say.
     public var nodes: [Node]?
@@ -50,6 +55,8 @@ public struct FleetState: Sendable, Hashable, Codable {
         contactSeconds: Double? = nil,
         waiting: Int = 0,
         problem: String? = nil,
+        epochs: Int? = nil,
+        gaps: Int? = nil,
         nodes: [Node]? = nil
     ) {
         self.node = node
@@ -58,6 +65,8 @@ public struct FleetState: Sendable, Hashable, Codable {
         self.contactSeconds = contactSeconds
         self.waiting = waiting
         self.problem = problem
+        self.epochs = epochs
+        self.gaps = gaps
         self.nodes = nodes
     }
 }

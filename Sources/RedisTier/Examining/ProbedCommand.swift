@@ -1,0 +1,68 @@
+/// The commands of this adapter, each in a form that changes nothing but a key of the probe.
+///
+/// The server looks at the user's rights before it looks at the key. So a command for another type
+/// of key is permitted if its error is about the type.
+struct ProbedCommand: Sendable {
+    /// Its name in an access control list, such as `xinfo|stream`.
+    let name: String
+    let arguments: [RedisCommand.Argument]
+
+    init(_ name: String, _ arguments: RedisCommand.Argument...) {
+        self.name = name
+        self.arguments = arguments
+    }
+
+    var command: RedisCommand {
+        let words = name.split(separator: "|").map { $0.uppercased() }
+        return RedisCommand(words[0], words.dropFirst().map { .text($0) } + arguments)
+    }
+
+    /// Commands for any server.
+    static func common(_ key: RedisCommand.Argument) -> [ProbedCommand] {
+        [
+            ProbedCommand("ping"), ProbedCommand("time"), ProbedCommand("info", "server"),
+            ProbedCommand("eval", "return 1", 0), ProbedCommand("get", key),
+            // No script has this digest.
+            ProbedCommand("evalsha", .text(String(repeating: "0", count: 40)), 0),
+        ]
+    }
+
+    /// Makes the key, for a short time.
+    static func make(_ key: RedisCommand.Argument) -> ProbedCommand {
+        ProbedCommand("set", key, "probe", "PX", 10_000)
+    }
+    /// Removes the key.
+    static func remove(_ key: RedisCommand.Argument) -> ProbedCommand { ProbedCommand("del", key) }
+
+    /// Commands for the log. The key is a text, or is not there.
+    ///
+    /// - Parameter isText: whether the key is a text. A command that would make another key of none
+    ///   is left out otherwise.
+    static func log(_ key: RedisCommand.Argument, isText: Bool) -> [ProbedCommand] {
+        [
+            ProbedCommand("exists", key), ProbedCommand("hmget", key, "a"), ProbedCommand("hgetall", key),
+            ProbedCommand("hdel", key, "a"), ProbedCommand("hincrby", key, "a", "no number"),
+            ProbedCommand("xadd", key, "NOMKSTREAM", "*", "a", "b"), ProbedCommand("xrange", key, "-", "+", "COUNT", 1),
+            ProbedCommand("xrevrange", key, "+", "-", "COUNT", 1),
+            ProbedCommand("xread", "COUNT", 1, "STREAMS", key, "0"), ProbedCommand("xtrim", key, "MAXLEN", 1),
+            ProbedCommand("xinfo|stream", key), ProbedCommand("wait", 0, 1),
+        ] + (isText ? [ProbedCommand("hset", key, "a", "b")] : [])
+    }
+
+    /// Commands for responses and leases.
+    static func values(_ key: RedisCommand.Argument) -> [ProbedCommand] {
+        [ProbedCommand("mget", key), ProbedCommand("getrange", key, 0, 0), ProbedCommand("pexpire", key, 10_000)]
+    }
+
+    /// Commands for the nodes of a cluster.
+    static let cluster = [ProbedCommand("cluster|info"), ProbedCommand("cluster|slots"), ProbedCommand("asking")]
+
+    /// The rule of an access control list that permits what is needed, and no more.
+    static func rule(user: String?, namespace: String, sharesResponses: Bool, isCluster: Bool) -> String {
+        var all = [make(""), remove("")] + common("") + log("", isText: true)
+        if sharesResponses { all += values("") }
+        if isCluster { all += cluster }
+        let commands = all.map { "+\($0.name)" }.sorted().joined(separator: " ")
+        return "ACL SETUSER \(user ?? "holdfast") on >PASSWORD resetkeys ~hf1:\(namespace):* -@all \(commands)"
+    }
+}

@@ -1,0 +1,140 @@
+import HTTPCache
+package import HTTPCacheSemantics
+package import NIOCore
+package import SharedTier
+
+/// Examines a server, or the primaries of a cluster, before a fleet relies on it, or when it does
+/// not work. It leaves nothing there.
+package struct RedisExaminer: Sendable {
+    /// The settings of the fleet by which a server is judged.
+    package struct Expectations: Sendable {
+        package var namespace: FleetNamespace
+        package var sharesResponses = false
+        package var validatesWhenCutOff = false
+        package var quorum = 0
+        package var timeout = Duration.milliseconds(50)
+        package var longest = Duration.seconds(24 * 3600)
+
+        package init(namespace: FleetNamespace) { self.namespace = namespace }
+    }
+
+    static let pingCount = 200
+    static let pingLimit = Duration.seconds(3)
+    /// How many of the last entries are opened.
+    static let openedCount = 16
+
+    private let connector: RedisConnector
+    private let address: RedisAddress
+    private let expected: Expectations
+    private let opens: @Sendable ([UInt8]) -> Bool
+    private let now: @Sendable () -> Timestamp
+    private let replyLimit: TimeAmount
+
+    /// - Parameters:
+    ///   - opens: whether a sealed purge can be opened.
+    ///   - now: the node's time.
+    ///   - replyLimit: for one reply. All replies of a server have four times as long.
+    package init(
+        _ connector: RedisConnector,
+        _ address: RedisAddress,
+        expected: Expectations,
+        opens: @escaping @Sendable ([UInt8]) -> Bool,
+        now: @escaping @Sendable () -> Timestamp,
+        replyLimit: TimeAmount = .seconds(5)
+    ) {
+        self.connector = connector
+        self.address = address
+        self.expected = expected
+        self.opens = opens
+        self.now = now
+        self.replyLimit = replyLimit
+    }
+
+    /// Connects, asks, and judges.
+    package func examine() async -> [EngineFinding] {
+        guard let cluster = connector.cluster else { return await examine(connector, hasLog: true, tag: "log") }
+        let map: ClusterMap
+        do throws(RedisTierError) {
+            map = try await cluster.refresh()
+        } catch {
+            return [.connection(error)]
+        }
+        let slot = LogKeys(expected.namespace).slot
+        guard let owner = map.owner(of: slot) else {
+            return [.connection(RedisTierError(.unreachable, "No node of the cluster has the log's slot \(slot)."))]
+        }
+        var findings = [
+            EngineFinding(
+                .ok,
+                "topology",
+                server: "\(owner)",
+                "Cluster of \(map.primaries.count) primaries and \(map.replicas.count) replicas. The log is at '\(owner)'."
+            )
+        ]
+        let places = expected.sharesResponses ? map.primaries : [owner]
+        let all = await withTaskGroup(of: (Int, [EngineFinding]).self) { group in
+            for (number, place) in places.enumerated() {
+                group.addTask {
+                    let tag = place == owner ? "log" : tag(at: place, map)
+                    return (number, await examine(connector.at(place), hasLog: place == owner, tag: tag))
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }
+        }
+        for (_, part) in all { findings += part }
+        return findings
+    }
+
+    /// A hash tag whose slot a primary has.
+    private func tag(at place: RedisEndpoint, _ map: ClusterMap) -> String {
+        let tags = (0..<HashSlot.count * 4).lazy.map { "check-\($0)" }
+        return tags.first { map.owner(of: HashSlot(of: "{\($0)}")) == place } ?? "log"
+    }
+
+    private func examine(_ connector: RedisConnector, hasLog: Bool, tag: String) async -> [EngineFinding] {
+        let opened: RedisConnector.Opened
+        do throws(RedisTierError) {
+            opened = try await connector.open()
+        } catch {
+            return [.connection(error)]
+        }
+        defer { opened.connection.close() }
+        var facts = ServerFacts(endpoint: opened.endpoint)
+        facts.usesTLS = connector.settings.tls != nil
+        facts.greetedVersion = opened.greeting.version
+        let server = ExaminedServer(connection: opened.connection, replyLimit: replyLimit, now: now)
+        var failure: RedisTierError?
+        do throws(RedisTierError) {
+            try await server.ask(&facts)
+            try await server.probe(&facts, key: key(tag), hasLog: hasLog, expected, isCluster: connector.cluster != nil)
+            if hasLog { try await server.lookAtLog(&facts, LogKeys(expected.namespace), opens) }
+            try await server.ping(&facts)
+        } catch {
+            failure = error
+        }
+        return ServerJudgement(facts: facts, address: address, expected: expected, hasLog: hasLog).findings(failure)
+    }
+
+    /// A key of the probe, which is none of a fleet's.
+    private func key(_ tag: String) -> RedisCommand.Argument {
+        .text("hf1:\(expected.namespace):{\(tag)}:check:\(PurgeID.random())")
+    }
+}
+
+extension EngineFinding {
+    /// A connection that could not be made.
+    static func connection(_ error: RedisTierError) -> EngineFinding {
+        let remedy: String
+        switch error.code {
+        case .rejected:
+            remedy = "Correct the user in 'shared.url', or 'shared.password'; 'ACL LIST' on the server shows its users."
+        case .malformed, .limit, .unexpected:
+            remedy = "Is it a Redis or Valkey? Correct 'shared.url': host, port, and 'rediss' for TLS."
+        default:
+            remedy =
+                "Start the server, or correct 'shared.url': host, port, and 'rediss' for TLS. "
+                + "Look at firewalls, and at 'bind' and 'protected-mode' of the server."
+        }
+        return EngineFinding(.error, "connection", error.message, remedy: remedy)
+    }
+}

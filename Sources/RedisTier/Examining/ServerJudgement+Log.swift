@@ -1,0 +1,83 @@
+import SharedTier
+
+extension ServerJudgement {
+    /// The findings about the log of purges.
+    var log: [EngineFinding] {
+        guard facts.hasLookedAtLog else { return [] }
+        guard let log = facts.log else {
+            return [
+                EngineFinding(
+                    .ok,
+                    "log",
+                    server: "\(facts.endpoint)",
+                    "There is none yet in the namespace '\(expected.namespace)': the first node begins it."
+                )
+            ]
+        }
+        return [state(log), reach(log), secret(log)].compactMap { $0 }
+    }
+
+    private func state(_ log: ServerFacts.LogFacts) -> EngineFinding {
+        let server = "\(facts.endpoint)"
+        guard let epoch = log.epoch, log.count > 0 else {
+            return EngineFinding(
+                .warning,
+                "log",
+                server: server,
+                "It was lost or evicted. Nodes begin a new one, and publish again what their journals have.",
+                remedy: "Find out who flushes the server, and see 'memory' and 'persistence' above."
+            )
+        }
+        let nodes = "\(log.nodes) \(log.nodes == 1 ? "node" : "nodes")"
+        let began = log.isOfThisServer ? "" : " This server did not begin it: the next node begins another."
+        return EngineFinding(
+            .ok,
+            "log",
+            server: server,
+            "\(log.count) entries, \(nodes), epoch \(epoch).\(began)"
+        )
+    }
+
+    /// Responses older than the log cannot be judged, and are not taken.
+    private func reach(_ log: ServerFacts.LogFacts) -> EngineFinding? {
+        guard let first = log.firstAt, let now = log.now else { return nil }
+        let seconds = max(0, (now.milliseconds - first.milliseconds) / 1000)
+        let server = "\(facts.endpoint)"
+        let longest = expected.longest.components.seconds
+        guard log.isTrimmed, seconds < longest, expected.sharesResponses else {
+            return EngineFinding(.ok, "reach", server: server, "The log reaches back \(Self.written(seconds)).")
+        }
+        return EngineFinding(
+            .warning,
+            "reach",
+            server: server,
+            "The log reaches back \(Self.written(seconds)), and responses are shared for \(Self.written(longest)) "
+                + "('shared.longest'): older ones are not taken.",
+            remedy: "Raise 'shared.retention.entries', or lower 'shared.longest'."
+        )
+    }
+
+    private func secret(_ log: ServerFacts.LogFacts) -> EngineFinding? {
+        guard log.openedCount > 0 else { return nil }
+        let server = "\(facts.endpoint)"
+        guard log.unreadableCount > 0 else {
+            return EngineFinding(.ok, "secret", server: server, "The last \(log.openedCount) purges can be opened.")
+        }
+        let isNone = log.unreadableCount == log.openedCount
+        return EngineFinding(
+            isNone ? .error : .warning,
+            "secret",
+            server: server,
+            "\(log.unreadableCount) of the last \(log.openedCount) purges cannot be opened: they are sealed with another secret.",
+            remedy: "Give all nodes the same 'shared.secret', and the one before as 'shared.previous-secret'."
+        )
+    }
+
+    /// Such as `3 h 20 min`.
+    private static func written(_ seconds: Int64) -> String {
+        if seconds < 60 { return "\(seconds) s" }
+        let minutes = seconds / 60
+        if minutes < 60 { return "\(minutes) min" }
+        return minutes % 60 == 0 ? "\(minutes / 60) h" : "\(minutes / 60) h \(minutes % 60) min"
+    }
+}

@@ -1,0 +1,275 @@
+import SharedTier
+
+/// Judges the state of a server by the settings of a fleet. Pure.
+struct ServerJudgement: Sendable {
+    let facts: ServerFacts
+    let address: RedisAddress
+    let expected: RedisExaminer.Expectations
+    let hasLog: Bool
+
+    private typealias Level = EngineFinding.Level
+
+    /// - Parameter failure: the error that ended the examination; `nil` if it is complete.
+    func findings(_ failure: RedisTierError?) -> [EngineFinding] {
+        var findings = [version, topology, encryption, memory, persistence].compactMap { $0 }
+        findings += [replicas, rights, writing, clock, latency].compactMap { $0 }
+        if hasLog { findings += log }
+        if let failure { findings.append(.connection(failure)) }
+        return findings
+    }
+
+    private func finding(
+        _ level: Level,
+        _ subject: String,
+        _ message: String,
+        remedy: String? = nil
+    ) -> EngineFinding {
+        EngineFinding(level, subject, server: "\(facts.endpoint)", message, remedy: remedy)
+    }
+
+    // MARK: The server
+
+    private var version: EngineFinding {
+        guard let version = facts.version, let major = version.split(separator: ".").first.flatMap({ Int($0) }) else {
+            return finding(
+                .error,
+                "version",
+                "The server at '\(facts.endpoint)' does not say its version.",
+                remedy: "Permit INFO to the user, and use a Redis from 7.0 on, or a Valkey."
+            )
+        }
+        guard facts.product == "Valkey" || major >= 7 else {
+            return finding(
+                .error,
+                "version",
+                "\(facts.product) \(version) at '\(facts.endpoint)' is too old: 7.0 or later is needed.",
+                remedy: "Upgrade it, or name another server in 'shared.url'."
+            )
+        }
+        return finding(.ok, "version", "\(facts.product) \(version) at '\(facts.endpoint)'.")
+    }
+
+    private var topology: EngineFinding? {
+        let isInCluster = facts.number("cluster_enabled") == 1
+        switch address.topology {
+        case .server where isInCluster:
+            return finding(
+                .error,
+                "topology",
+                "The server is a node of a cluster, and 'shared.url' names a server alone.",
+                remedy: "Write 'redis+cluster://HOST:PORT' with some of its nodes."
+            )
+        case .server: return finding(.ok, "topology", "A server alone.")
+        case .sentinels(let places, let primary):
+            return finding(
+                .ok,
+                "topology",
+                "Sentinel: the primary '\(primary)' is at '\(facts.endpoint)', as \(places.count) sentinels were asked."
+            )
+        // The map says it for all nodes.
+        case .cluster: return nil
+        }
+    }
+
+    private var encryption: EngineFinding {
+        if facts.usesTLS { return finding(.ok, "encryption", "TLS.") }
+        switch facts.endpoint {
+        case .unix: return finding(.ok, "encryption", "A Unix socket.")
+        case .tcp(let host, _) where host == "localhost" || host == "::1" || host.hasPrefix("127."):
+            return finding(.ok, "encryption", "None, and the server is on this machine.")
+        case .tcp:
+            return finding(
+                .warning,
+                "encryption",
+                "None: who can read the network sees the password. What nodes share is sealed.",
+                remedy: "Use 'rediss://' and a port with TLS, unless the network is trusted."
+            )
+        }
+    }
+
+    private var memory: EngineFinding? {
+        guard let policy = facts.information?["maxmemory_policy"] else { return nil }
+        let limit = facts.number("maxmemory") ?? 0
+        let words = limit == 0 ? "no limit, policy '\(policy)'" : "\(limit >> 20) MiB, policy '\(policy)'"
+        let better = "CONFIG SET maxmemory-policy volatile-lru"
+        if policy.hasPrefix("allkeys") {
+            return finding(
+                .warning,
+                "memory",
+                "\(words): the server may evict the log of purges. All nodes then validate everything.",
+                remedy: "'\(better)': everything but the log has a time to live."
+            )
+        }
+        guard expected.sharesResponses else { return finding(.ok, "memory", "\(words).") }
+        if limit == 0 {
+            return finding(
+                .warning,
+                "memory",
+                "\(words): shared responses may take all memory of the machine.",
+                remedy: "'CONFIG SET maxmemory 1gb', for example, and '\(better)'."
+            )
+        }
+        if policy == "noeviction" {
+            return finding(
+                .warning,
+                "memory",
+                "\(words): once it is full, it takes neither responses nor purges.",
+                remedy: "'\(better)': then responses make room for others."
+            )
+        }
+        return finding(.ok, "memory", "\(words).")
+    }
+
+    private var persistence: EngineFinding? {
+        guard let enabled = facts.number("aof_enabled") else { return nil }
+        guard enabled == 1 else {
+            return finding(
+                .warning,
+                "persistence",
+                "No append-only file: after a restart the log is gone, and nodes that were cut off validate everything.",
+                remedy: "'CONFIG SET appendonly yes'."
+            )
+        }
+        if facts.information?["aof_last_write_status"] == "err" {
+            return finding(
+                .error,
+                "persistence",
+                "The append-only file could not be written.",
+                remedy: "Look at the server's disk and log."
+            )
+        }
+        let sync = facts.settings?["appendfsync"]
+        if sync == "no" {
+            return finding(
+                .warning,
+                "persistence",
+                "The append-only file is not synced ('appendfsync no'): a power cut loses about half a minute of purges.",
+                remedy: "'CONFIG SET appendfsync everysec'."
+            )
+        }
+        return finding(.ok, "persistence", "Append-only file\(sync.map { ", appendfsync \($0)" } ?? "").")
+    }
+
+    private var replicas: EngineFinding? {
+        guard let count = facts.number("connected_slaves") else { return nil }
+        let quorum = expected.quorum
+        let least = facts.settings?["min-replicas-to-write"].flatMap { Int64($0) }
+        let words = "\(count) \(count == 1 ? "replica" : "replicas"), 'shared.quorum' is \(quorum)"
+        if Int64(quorum) > count {
+            return finding(
+                .error,
+                "replicas",
+                "\(words): no contact is ever confirmed, and journals keep all purges.",
+                remedy: "Start replicas, or lower 'shared.quorum' to \(count)."
+            )
+        }
+        if let least, least > count {
+            return finding(
+                .error,
+                "replicas",
+                "\(words), and 'min-replicas-to-write' is \(least): the server rejects purges.",
+                remedy: "Start replicas, or 'CONFIG SET min-replicas-to-write \(count)'."
+            )
+        }
+        if expected.validatesWhenCutOff, quorum == 0, count > 0 {
+            return finding(
+                .warning,
+                "replicas",
+                "\(words): with 'cut-off: validate' a primary that was replaced can go on confirming contact.",
+                remedy: "Set 'shared.quorum' to \(count)."
+            )
+        }
+        if quorum > 0, least == 0 {
+            return finding(
+                .warning,
+                "replicas",
+                "\(words), 'min-replicas-to-write' is 0: a primary that is cut off from its replicas goes on taking purges.",
+                remedy: "'CONFIG SET min-replicas-to-write \(quorum)': then purges wait in the journals."
+            )
+        }
+        return finding(.ok, "replicas", "\(words)\(least.map { ", 'min-replicas-to-write' is \($0)" } ?? "").")
+    }
+
+    // MARK: Rights
+
+    private var rights: EngineFinding {
+        let rule = ProbedCommand.rule(
+            user: address.user,
+            namespace: expected.namespace.text,
+            sharesResponses: expected.sharesResponses,
+            isCluster: facts.number("cluster_enabled") == 1
+        )
+        let user = "The user '\(address.user ?? "default")'"
+        guard facts.denied.isEmpty, !facts.deniesKeys else {
+            var parts: [String] = []
+            if !facts.denied.isEmpty {
+                parts.append("may not perform \(facts.denied.sorted().joined(separator: ", "))")
+            }
+            if facts.deniesKeys { parts.append("may not use keys 'hf1:\(expected.namespace):*'") }
+            return finding(
+                .error,
+                "rights",
+                "\(user) \(parts.joined(separator: ", and ")).",
+                remedy: "As an administrator of the server: \(rule)"
+            )
+        }
+        return finding(.ok, "rights", "\(user) may do all that is needed. No more is needed than: \(rule)")
+    }
+
+    private var writing: EngineFinding? {
+        guard let word = facts.rejectedWrite else { return nil }
+        let remedy: String
+        switch word {
+        case "OOM": remedy = "Its memory is full: raise 'maxmemory', or set 'maxmemory-policy volatile-lru'."
+        case "MISCONF": remedy = "It cannot save to its disk: look at its log."
+        case "NOREPLICAS": remedy = "Too few replicas are connected: start them, or lower 'min-replicas-to-write'."
+        default: remedy = "It is no primary."
+        }
+        return finding(.error, "writing", "The server rejects writes with '\(word)'.", remedy: remedy)
+    }
+
+    // MARK: Time
+
+    private var clock: EngineFinding? {
+        guard let offset = facts.clockOffset else { return nil }
+        let seconds = "\(Double(abs(offset) / 100) / 10) s"
+        let words = "The server's clock is \(seconds) \(offset < 0 ? "behind" : "ahead of") this machine's"
+        let remedy = "Let both follow a time server (NTP)."
+        switch abs(offset) {
+        case ...1000: return finding(.ok, "clock", "The clocks differ by \(abs(offset)) ms.")
+        case ...60_000: return finding(.warning, "clock", "\(words).", remedy: remedy)
+        default:
+            return finding(
+                .error,
+                "clock",
+                "\(words): ages and times in reports are wrong by as much.",
+                remedy: remedy
+            )
+        }
+    }
+
+    private var latency: EngineFinding? {
+        let pings = facts.pings.sorted()
+        guard let last = pings.last else { return nil }
+        func share(_ percent: Int) -> Duration { pings[min(pings.count * percent / 100, pings.count - 1)] }
+        let words =
+            "\(pings.count) pings: p50 \(Self.written(share(50))), p99 \(Self.written(share(99))), "
+            + "longest \(Self.written(last)); 'shared.timeout' is \(Self.written(expected.timeout))"
+        guard share(99) < expected.timeout else {
+            return finding(
+                .warning,
+                "latency",
+                "\(words): looks for responses time out, and purges wait.",
+                remedy: "Use a server that is nearer or less busy, or raise 'shared.timeout'."
+            )
+        }
+        return finding(.ok, "latency", "\(words).")
+    }
+
+    /// Such as `0.31 ms`.
+    private static func written(_ duration: Duration) -> String {
+        let hundredths = Int((duration / .milliseconds(1) * 100).rounded())
+        return hundredths % 100 == 0
+            ? "\(hundredths / 100) ms" : "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) ms"
+    }
+}

@@ -1,0 +1,128 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import Holdfast
+import HoldfastControl
+import NIOCore
+
+/// `holdfast shared audit URL… --control SOCKET --control SOCKET`
+struct SharedAudit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Asks all nodes whether something that was purged is still fresh there.",
+        discussion: """
+            Each node's control plane is asked at 1, 10 and 60 s for responses that the purge covers, that are fresh, and that came from the origin before the purge. \
+            There must be none. With '--purge' the command makes the purge itself, at the first node; without it, name the time of the purge with '--since', unless it was made just now. \
+            Fetched or validated after the purge, a response may be fresh. The nodes' own clocks are measured. Of responses of principals the time of storing counts.
+
+            A node is named by its control socket ('--control'), or by the address of its control plane ('--node', 'control.listen' in its configuration) with a token of scope 'operate' in a file ('--token-file').
+
+            JSON: an object for each node and time, with the keys seconds, node, clean, fresh (how many), first (the URL of one of them) and problem; null where there is none.
+
+            The exit status is 0 if all nodes were clean at the last time; 1 if one was not, or did not respond; 64 if the command line is wrong.
+
+            Examples:
+              holdfast shared audit --tag news --purge --control /run/gw-1/control.sock --control /run/gw-2/control.sock
+              holdfast shared audit https://api.example.com/feed --since -5m --node 10.0.0.1:9800 --node 10.0.0.2:9800 --token-file audit.token --at 0
+            """
+    )
+
+    @OptionGroup var selectors: SelectorOptions
+
+    @Option(help: ArgumentHelp("The control socket of a node; may be repeated.", valueName: "path"))
+    var control: [String] = []
+
+    @Option(help: ArgumentHelp("The address of a node's control plane; may be repeated.", valueName: "host:port"))
+    var node: [String] = []
+
+    @Option(
+        name: .customLong("token-file"),
+        help: ArgumentHelp("A file with the token for the nodes of '--node'.", valueName: "file")
+    )
+    var tokenFile: String?
+
+    @Option(help: ArgumentHelp("When the nodes are asked, in seconds after the start.", valueName: "seconds,…"))
+    var at = "1,10,60"
+
+    @Flag(help: "Makes the purge, at the first node.")
+    var purge = false
+
+    @Option(
+        parsing: .unconditional,
+        help: "When the purge was made: ISO 8601, or so long ago (-5m). Default: when the command starts."
+    )
+    var since: Instant?
+
+    @Option(help: "For people (text), or for programs (json): one JSON object per line.")
+    var format = GatewayPlace.Format.text
+
+    /// For all that a node is asked at one time.
+    private static let nodeLimit = TimeAmount.seconds(10)
+
+    /// The times, in their order; `nil` if they are none.
+    private var times: [Int]? {
+        let times = at.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
+        guard times.allSatisfy({ $0.map((0...86_400).contains) ?? false }) else { return nil }
+        return times.compactMap { $0 }.sorted()
+    }
+
+    func validate() throws {
+        guard !control.isEmpty || !node.isEmpty else {
+            throw ValidationError("Name the nodes with '--control' or '--node'.")
+        }
+        guard times != nil else {
+            throw ValidationError("'--at' is '\(at)'; whole seconds from 0 to 86400 are expected: 1,10,60.")
+        }
+        if purge, since != nil { throw ValidationError("'--since' has no effect beside '--purge'.") }
+        if selectors.dryRun { throw ValidationError("'--dry-run' has no effect here: leave '--purge' out.") }
+    }
+
+    func run() async throws {
+        let token = try tokenFile.map(Self.token)
+        let nodes =
+            control.map { ControlClient(socket: ControlSocket(path: $0), timeLimit: Self.nodeLimit) }
+            + node.map { ControlClient(address: $0, token: token, timeLimit: Self.nodeLimit) }
+        let clock = ContinuousClock()
+        let instant = since?.timestamp(now: SystemWallClock().now()) ?? SystemWallClock().now()
+        if purge, let first = nodes.first {
+            let request = PurgeRequest(selectors.selection, reason: selectors.reason ?? "shared audit")
+            StandardStream.error.line(Purge.text(try await first.purge(request)))
+        }
+        let start = clock.now
+        let lines = ReportLines(format: format)
+        var isClean = true
+        for time in times ?? [] {
+            try await clock.sleep(until: start + .seconds(time))
+            isClean = true
+            for report in await Self.ask(nodes, selectors.selection, since: instant, seconds: time) {
+                if report.clean != true { isClean = false }
+                do { try lines.write(report, report.text) } catch is StandardStream.Closed {}
+            }
+        }
+        if !isClean { throw ExitCode.failure }
+    }
+
+    private static func ask(
+        _ nodes: [ControlClient],
+        _ selection: PurgeRequest.Selection,
+        since instant: Timestamp,
+        seconds: Int
+    ) async -> [AuditReport] {
+        await withTaskGroup(of: (Int, AuditReport).self) { group in
+            for (number, node) in nodes.enumerated() {
+                group.addTask {
+                    let audited = AuditedNode(client: node, selection: selection, since: instant)
+                    return (number, await audited.report(seconds: seconds))
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    private static func token(_ path: String) throws -> String {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+            throw CommandFailure("The token file '\(path)' cannot be read.")
+        }
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

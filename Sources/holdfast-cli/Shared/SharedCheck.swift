@@ -1,0 +1,66 @@
+import ArgumentParser
+import CommandLineSupport
+import Holdfast
+import SharedTier
+
+/// `holdfast shared check --config FILE`
+struct SharedCheck: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Examines the Redis or Valkey of 'shared', and says what to do.",
+        discussion: """
+            Connects to the server of 'shared.url', and writes a line for each finding: 'ok', 'warning' (the fleet works, and less is promised than could be) or 'error' (it does not work). \
+            It looks at the version, the topology, encryption, memory and its policy, persistence, replicas against 'shared.quorum', the user's rights, \
+            the clock, 200 pings against 'shared.timeout', the log, how far it reaches back against 'shared.longest', and whether 'shared.secret' opens it. \
+            Of a cluster, all primaries that are used are examined.
+
+            The rights are found out by trying each command on a key of its own within the namespace. The key is removed at the end, and would vanish after 10 s. \
+            Nothing else is written. Each reply has 5 s, and each server 20 s.
+
+            JSON: an object for each finding, with the keys level, subject, server, message and next; null where there is none.
+
+            The exit status is 0 if there is no error, warnings or not; 1 if there is one, or the file is not valid; 64 if the command line is wrong.
+
+            Examples:
+              holdfast shared check --config holdfast.yaml
+              holdfast shared check --config holdfast.yaml --format json | jq -r 'select(.level != "ok") | .next'
+            """
+    )
+
+    @OptionGroup var options: FleetOptions
+
+    /// A finding as it is written.
+    private struct Report: Encodable {
+        let finding: EngineFinding
+
+        private enum CodingKeys: String, CodingKey {
+            case level, subject, server, message, next
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(finding.level.rawValue, forKey: .level)
+            try container.encode(finding.subject, forKey: .subject)
+            try container.encode(finding.server, forKey: .server)
+            try container.encode(finding.message, forKey: .message)
+            try container.encode(finding.remedy, forKey: .next)
+        }
+    }
+
+    func run() async throws {
+        let findings = try await options.inspection().check()
+        let servers = Set(findings.compactMap(\.server)).count
+        let lines = ReportLines(format: options.format)
+        do {
+            for finding in findings { try lines.write(Report(finding: finding), Self.text(finding, servers)) }
+        } catch is StandardStream.Closed {}
+        if findings.contains(where: { $0.level == .error }) { throw ExitCode.failure }
+    }
+
+    private static func text(_ finding: EngineFinding, _ servers: Int) -> String {
+        let place = servers > 1 ? finding.server.map { "[\($0)] " } ?? "" : ""
+        let next = finding.remedy.map { " Next: \($0)" } ?? ""
+        return finding.level.rawValue.padded(9)
+            + (finding.subject.padded(13) + place + finding.message + next).printable
+    }
+}
