@@ -117,6 +117,24 @@ struct ControlNetworkTests {
         }
     }
 
+    @Test func auditAsksAddressesWithAToken() async throws {
+        try await withNetwork { network in
+            let folder = network.gateway.folder.path
+            func audit(_ scope: String) async throws -> Tool.Outcome {
+                let place = ["--node", "127.0.0.1:\(network.port)", "--token-file", "\(folder)/\(scope).token"]
+                return try await Tool("holdfast").run(
+                    arguments: ["shared", "audit", "--tag", "news", "--at", "0"] + place
+                )
+            }
+            let fresh = try await audit("operate")
+            #expect(fresh.status == 1 && fresh.text.contains("  1 still fresh, first http://"), "\(fresh)")
+            let small = try await audit("read")
+            #expect(small.status == 1 && small.text.contains("not known: ") && small.text.contains("scope"), "\(small)")
+            #expect(try await network.gateway.purge(["--tag", "news"]).status == 0)
+            #expect(try await audit("operate").status == 0)
+        }
+    }
+
     @Test("A token opens what its scope has, and the history names it") func tokensHaveScopes() async throws {
         try await withNetwork { network in
             let secrets = Network.tokens
