@@ -18,6 +18,8 @@ import Testing
         let node = Node(others)
         node.transport.script(EngineFixture.url, .ok("old", fields: Self.renewed))
         _ = try await node.get()
+        // While its fetch has not ended, nothing is renewed.
+        while node.engine.fillCount > 0 { await Task.yield() }
         node.clock.advance(by: .seconds(90))
         others.state.withLock { $0.queries = [] }
         return node
@@ -41,6 +43,7 @@ import Testing
     @Test func responseOfAnotherNodeRenewsWithoutTheOrigin() async throws {
         let node = try await staleNode()
         try node.elsewhere("theirs", Self.renewed)
+        node.transport.script(EngineFixture.url, .ok("new", fields: Self.renewed))
         #expect(try await node.get().text == "old")
         #expect(try await untilRenewed(node) == "theirs")
         #expect(node.transport.requests.count == 1)
