@@ -212,6 +212,7 @@ let package = Package(
                 "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioPosix,
                 crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
             ],
+            resources: [.embedInCode("Page/Assets")],
             swiftSettings: settings
         ),
 

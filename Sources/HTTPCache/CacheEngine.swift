@@ -240,6 +240,7 @@ public final class CacheEngine: Sendable {
             if let key = flow.prepared.key {
                 var exchange = Exchange(flow, key: key, on: self)
                 response = try await exchange.run(from: beginning)
+                response.foreseeing = exchange.flow.foreseeing
             } else {
                 response = try await forward(flow.prepared)
             }

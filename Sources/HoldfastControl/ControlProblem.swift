@@ -63,6 +63,7 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
 
         static let invalidRequest = Kind(code: "invalid-request", title: "The request is not valid", status: 400)
         static let unauthorized = Kind(code: "unauthorized", title: "A token is needed", status: 401)
+        static let codeNotValid = Kind(code: "code-not-valid", title: "The code begins no session", status: 401)
         static let scopeTooSmall = Kind(
             code: "scope-too-small",
             title: "The token does not open this operation",
@@ -109,6 +110,11 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
             status: 429
         )
         static let tooManyPurges = Kind(code: "too-many-purges", title: "Too many purges", status: 429)
+        static let tooManyStreams = Kind(
+            code: "too-many-streams",
+            title: "Too many streams of events are open",
+            status: 503
+        )
         static let busy = Kind(code: "busy", title: "Too many operations are waiting", status: 503)
         static let ending = Kind(code: "ending", title: "The operation was ended", status: 503)
         static let storeReadOnly = Kind(code: "store-read-only", title: "The store is read-only", status: 503)
@@ -127,6 +133,13 @@ public struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringCo
             title: "The mode asks no origin",
             status: 409
         )
+        static let gatewayGone = Kind(code: "gateway-gone", title: "The gateway does not respond", status: 502)
+        static let notComparable = Kind(
+            code: "not-comparable",
+            title: "The origin cannot be asked for the same",
+            status: 409
+        )
+        static let originNotAsked = Kind(code: "origin-failed", title: "The origin did not respond", status: 502)
         static let storeFailed = Kind(code: "store-failed", title: "The store failed", status: 503)
     }
 

@@ -184,6 +184,9 @@ public final class GatewayServer: Service {
     /// scrape sums the loops.
     public var metrics: any MetricsCollector { counted }
 
+    /// Its memory of single requests.
+    public var traffic: any TrafficOperations { counted }
+
     /// The number of open connections.
     var connectionCount: Int { connections.count }
 

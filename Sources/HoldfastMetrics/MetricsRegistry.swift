@@ -63,7 +63,12 @@ public final class MetricsRegistry: MetricsFactory {
     /// All metrics: first those that were made here, in the order in which they were, then those
     /// of the collectors, in the order in which these were added, then the number of those that are
     /// missing.
-    public func families() async -> [MetricFamily] {
+    public func families() async -> [MetricFamily] { await families(of: { _ in true }) }
+
+    /// The same without the collectors that take time.
+    package func quickFamilies() async -> [MetricFamily] { await families(of: \.isQuick) }
+
+    private func families(of isWanted: (any MetricsCollector) -> Bool) async -> [MetricFamily] {
         let (collectors, own, refused) = state.withLock { state in
             let families = state.names.compactMap { name -> MetricFamily? in
                 guard let description = state.descriptions[name], let keys = state.keys[name] else { return nil }
@@ -75,7 +80,7 @@ public final class MetricsRegistry: MetricsFactory {
             return (state.collectors, families, state.refused)
         }
         var families = own
-        for collector in collectors { families += await collector.families() }
+        for collector in collectors where isWanted(collector) { families += await collector.families() }
         // One line is that of the number itself.
         let cut = Self.cut(&families, to: totalLineLimit - 1)
         return families + [MetricFamily(Self.refusedSeries, [MetricSeries(.integer(refused + Int64(cut)))])]
@@ -174,4 +179,12 @@ public final class MetricsRegistry: MetricsFactory {
 public protocol MetricsCollector: Sendable {
     /// The metrics of this moment. Each has a name of its own, which nothing else reports.
     func families() async -> [MetricFamily]
+
+    /// Whether it counts nothing that takes time: it reads numbers from memory.
+    var isQuick: Bool { get }
+}
+
+extension MetricsCollector {
+    /// `true`
+    public var isQuick: Bool { true }
 }

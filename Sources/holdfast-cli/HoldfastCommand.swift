@@ -20,8 +20,9 @@ struct HoldfastCommand: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            Get.self, Serve.self, Status.self, Mode.self, Staleness.self, Purge.self, Pin.self, Unpin.self,
-            Origins.self, Reload.self, Try.self, Explain.self, Check.self, SharedCommand.self, RulesCommand.self,
+            Get.self, Serve.self, Inspect.self, Status.self, Mode.self, Staleness.self, Purge.self, Pin.self,
+            Unpin.self, Origins.self, Reload.self, Try.self, Explain.self, Check.self, SharedCommand.self,
+            RulesCommand.self,
         ]
     )
 

@@ -75,7 +75,7 @@ struct HoldfastStatusTests {
             #expect((shown?.first?["fields"] as? [[String]])?.contains(["Cache-Control", "max-age=3600"]) == true)
             for (path, status, field) in [
                 ("?limit=0", 400, "limit"), ("?limit=1001", 400, "limit"), ("?after=-1", 400, "after"),
-                ("?state=old", 400, "state"), ("?prefix=%2Fnews", 400, "prefix"), ("?host=a", 400, "host"),
+                ("?state=old", 400, "state"), ("?prefix=%2Fnews", 400, "prefix"), ("?hosts=a", 400, "hosts"),
                 ("?limit=1&limit=2", 400, "limit"),
                 ("/xyz", 400, "id"), ("/0123456789abcdef", 404, "id"), ("/\(id)/body", 404, "path"),
             ] {

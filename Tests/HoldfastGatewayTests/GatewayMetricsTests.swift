@@ -98,6 +98,33 @@ import Testing
         }
     }
 
+    @Test("Every request says whether an outage would leave it answerable") func foreseesOutages() async throws {
+        try await withGateway { request in
+            request.target == "/n" ? .ok("abc", fields: "Cache-Control: no-store\r\n") : .ok("abc", fields: Self.fresh)
+        } _: { gateway, _ in
+            // 640 hits of the hot table, of which ten are looked at.
+            let hits = 640
+            try await RawClient.with(port: gateway.port) { client in
+                for target in ["/n", "/n", "/n"] + [String](repeating: "/s", count: hits + 1) {
+                    try await client.send("GET \(target) HTTP/1.1\r\nHost: g\r\n\r\n")
+                    _ = try await client.response()
+                }
+            }
+            let scrape = await Scrape(gateway)
+            let name = "holdfast_offline_answerable_total"
+            #expect(scrape.count("holdfast_exchanges_total", ["outcome": "hit"]) == hits)
+            #expect(scrape.count(name, ["answer": "yes"]) == hits)
+            #expect(scrape.count(name, ["answer": "no", "reason": "not-stored"]) == 4)
+            #expect(scrape.count(name) == hits + 4)
+            // Nothing forbids the stale use of these responses, however long an outage is.
+            for outage in ["1h", "1d"] {
+                #expect(scrape.count("holdfast_offline_answerable_later_total", ["outage": outage]) == hits)
+            }
+            let examples = await gateway.server.traffic.notStored()
+            #expect(examples.map(\.target) == ["g/n"] && examples.first?.reason == .responseNoStore)
+        }
+    }
+
     @Test("Nothing that a client sends adds a series") func labelsAreClosed() async throws {
         let host = ["one.example", "two.example"]
         try await withGateway { _ in

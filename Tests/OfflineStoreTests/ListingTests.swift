@@ -66,6 +66,70 @@ import Testing
         try await store.close()
     }
 
+    /// Stores responses whose order differs by each number.
+    private func fillUnordered(_ store: CacheManager, _ count: Int) async throws {
+        for number in 0..<count {
+            let target = try TargetURI("https://a.example/\(number)")
+            let key = CacheKey(partition: .shared, method: .get, target: target)
+            let lifetime = Duration.seconds(60 + number * 7 % count)
+            let stored = draft(key, at: clock.now(), freshFor: lifetime, tags: number % 2 == 0 ? ["even"] : [])
+            try await store.store(stored, String(repeating: "x", count: 100 + 1000 * (number * 5 % count)))
+        }
+        try await store.setObject(1, forKey: "an object")
+    }
+
+    @Test(arguments: ResponseOrder.names) func ordersHaveEveryResponseOnceInOrder(_ name: String) async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await fillUnordered(store, 23)
+        let order = try #require(ResponseOrder(name))
+        let expected = (0..<23).sorted { left, right in
+            let values = [left, right].map { number in
+                switch order.key {
+                case .stored, .used: number
+                case .expires: number * 7 % 23
+                case .size: number * 5 % 23
+                }
+            }
+            return order.isDescending ? values[0] > values[1] : values[0] < values[1]
+        }
+        for limit in [1, 5, 23, 1000] {
+            var query = ResponseQuery(limit: limit)
+            query.order = order
+            #expect(try await numbers(store, query).numbers == expected, "\(name), \(limit) a page")
+            query.tag = "even"
+            #expect(try await numbers(store, query).numbers == expected.filter { $0 % 2 == 0 })
+            query.host = try TargetHost("b.example")
+            #expect(try await numbers(store, query).numbers == [])
+        }
+        try await store.close()
+    }
+
+    @Test func cursorOfAnotherOrderIsRejected() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await fillUnordered(store, 3)
+        for name in ResponseOrder.names {
+            var query = ResponseQuery(limit: 1)
+            query.order = try #require(ResponseOrder(name))
+            query.after = ResponseCursor("1_2_3")
+            await #expect(throws: ResponseCursor.Invalid.self) { try await store.responses(query) }
+        }
+        for text in ["", "a", "1_", "1_2_3_4_5_6_7_8", "9223372036854775808"] { #expect(ResponseCursor(text) == nil) }
+        #expect(ResponseCursor("1_-2")?.description == "1_-2")
+        try await store.close()
+    }
+
+    @Test func selectsByHostAndPin() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await fill(store, 6)
+        _ = try await store.setPinned(true, [.tag("third")])
+        var query = ResponseQuery(limit: 2)
+        query.host = try TargetHost("b.example")
+        #expect(try await numbers(store, query).numbers == [1, 3, 5])
+        query.isPinned = true
+        #expect(try await numbers(store, query).numbers == [3])
+        try await store.close()
+    }
+
     @Test func queriesAreShownOnRequestAlone() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await fill(store, 1)

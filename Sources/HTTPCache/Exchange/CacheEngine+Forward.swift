@@ -34,7 +34,8 @@ extension CacheEngine {
             body: response.body,
             source: .network,
             age: 0,
-            outcome: CacheOutcome(forward: request.forwardReason, notStored: request.isKeyed ? .bypass : .method)
+            outcome: CacheOutcome(forward: request.forwardReason, notStored: request.isKeyed ? .bypass : .method),
+            foreseeing: Foresight.Subject(prepared, [])
         )
     }
 

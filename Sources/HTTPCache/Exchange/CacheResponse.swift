@@ -30,4 +30,6 @@ public struct CacheResponse: Sendable {
     public var stored: StoredResponse?
     /// In the words of RFC 9211.
     public var outcome: CacheOutcome
+    /// The request and what was stored when it came, to foresee an outage.
+    package var foreseeing: Foresight.Subject?
 }

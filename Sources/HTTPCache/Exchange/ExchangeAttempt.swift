@@ -93,7 +93,8 @@ package final class ExchangeAttempt: Sendable {
     private func decide(_ found: FoundResponses, _ start: LookupStart, isResident: Bool) -> Step {
         let step = state.withLock { state -> Step in
             switch engine.serveAtOnce(&state.flow, found, since: start) {
-            case .served(let serve, let response, let content):
+            case .served(let serve, var response, let content):
+                response.foreseeing = state.flow.foreseeing
                 let conditions = isResident ? state.flow.conditions(of: serve, response, found, start.fence) : nil
                 return .serve(ResidentHit(response: response, content: content, conditions: conditions))
             case .notServed(let action):
@@ -219,7 +220,10 @@ package final class ExchangeAttempt: Sendable {
     private func deliver(_ delivery: Fill.Delivery, _ fetch: Fetch) {
         let delivered = state.withLock { state -> CacheResponse? in
             let action = state.flow.received(delivery)
-            if case .deliver(let response) = action { return response }
+            if case .deliver(var response) = action {
+                response.foreseeing = state.flow.foreseeing
+                return response
+            }
             state.beginning = .received(action, fetch.fill)
             return nil
         }

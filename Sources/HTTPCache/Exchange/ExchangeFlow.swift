@@ -122,6 +122,9 @@ struct ExchangeFlow: Sendable {
         machine = ExchangeMachine(prepared, now: now, eagerRefresh: options.eagerRefresh)
     }
 
+    /// The request and the last lookup, to foresee an outage.
+    var foreseeing: Foresight.Subject { Foresight.Subject(prepared, lookup.found) }
+
     private var request: CacheRequest { prepared.request }
     private var policy: CachePolicy { prepared.policy }
 

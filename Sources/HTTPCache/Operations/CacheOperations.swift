@@ -1,4 +1,5 @@
 public import HTTPCacheSemantics
+public import HTTPTypes
 
 /// The operations on a running cache: how an operator steers it and sees its state.
 ///
@@ -33,11 +34,23 @@ public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOpe
 
     /// The fleet with which purges are shared; `nil` if nothing is shared.
     var sharing: (any SharingOperations)? { get }
+
+    /// The memory of single requests; `nil` if there is none.
+    var traffic: (any TrafficOperations)? { get }
+
+    /// Compares a stored response with the one that its origin sends now.
+    ///
+    /// - Throws: ``ResponseComparison/Refusal``; ``ExchangeError`` if the origin may not be asked
+    ///   or does not respond; the store's error if it cannot be read.
+    func compare(_ entry: Int64, withID id: String) async throws -> ResponseComparison
 }
 
 extension CacheOperations {
     /// `nil`
     public var sharing: (any SharingOperations)? { nil }
+
+    /// `nil`
+    public var traffic: (any TrafficOperations)? { nil }
 
     /// The state of what is shared with other nodes; `nil` if nothing is.
     public var sharedCondition: SharedCondition? { sharing?.condition }
@@ -57,6 +70,8 @@ public struct EngineOperations: CacheOperations {
     private let settings: any ConfigurationOperations
     /// The fleet with which purges are shared; `nil` if nothing is shared.
     public let sharing: (any SharingOperations)?
+    /// The memory of single requests; `nil` if there is none.
+    public let traffic: (any TrafficOperations)?
     /// The log level of the program.
     public let logLevels: LogLevels
 
@@ -67,6 +82,7 @@ public struct EngineOperations: CacheOperations {
     ///   - settings: reloads the configuration of the same engine.
     ///   - logLevels: the levels of the program's loggers.
     ///   - sharing: the fleet with which purges are shared; `nil` if nothing is shared.
+    ///   - traffic: the memory of single requests; `nil` if there is none.
     public init(
         engine: CacheEngine,
         store: any StoreOperations & StoreListing,
@@ -74,9 +90,11 @@ public struct EngineOperations: CacheOperations {
         staleness: StalenessSwitch,
         settings: any ConfigurationOperations,
         logLevels: LogLevels,
-        sharing: (any SharingOperations)? = nil
+        sharing: (any SharingOperations)? = nil,
+        traffic: (any TrafficOperations)? = nil
     ) {
         self.sharing = sharing
+        self.traffic = traffic
         self.engine = engine
         self.store = store
         self.modes = modes
@@ -131,6 +149,9 @@ public struct EngineOperations: CacheOperations {
     /// The origins of the routes.
     public var routedOrigins: [String] { settings.routedOrigins }
 
+    /// The rules of the configuration in force.
+    public var ruleUses: [RuleUse] { settings.ruleUses }
+
     /// The routes' own modes.
     public var routeModes: [RouteMode] { settings.routeModes }
 
@@ -138,7 +159,9 @@ public struct EngineOperations: CacheOperations {
     public func reload(by client: String) async -> ReloadReport { await settings.reload(by: client) }
 
     /// Explains a request by the configuration in force.
-    public func explain(_ url: TargetURI) async throws -> any Encodable & Sendable { try await settings.explain(url) }
+    public func explain(_ url: TargetURI, _ fields: HTTPFields) async throws -> any Encodable & Sendable {
+        try await settings.explain(url, fields)
+    }
 
     // MARK: Refreshes
 
@@ -200,6 +223,19 @@ public struct EngineOperations: CacheOperations {
 
     /// A page of the store's responses.
     public func responses(_ query: ResponseQuery) async throws -> ResponsePage { try await store.responses(query) }
+
+    /// The store's.
+    public func storedResponse(_ entry: Int64, withID id: String) async throws -> StoredResponse? {
+        try await store.storedResponse(entry, withID: id)
+    }
+
+    /// Asks through the engine.
+    public func compare(_ entry: Int64, withID id: String) async throws -> ResponseComparison {
+        guard let stored = try await store.storedResponse(entry, withID: id) else {
+            throw ResponseComparison.Refusal.unknown
+        }
+        return try await engine.compare(stored)
+    }
 
     /// The variants of a key in the store.
     public func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails] {

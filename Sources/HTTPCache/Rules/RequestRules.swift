@@ -19,6 +19,8 @@ public final class RequestRules: PolicyOverriding {
     /// The most content types that are remembered. Origins choose them, so further ones are
     /// resolved each time.
     private static let rememberedLimit = 64
+    /// The requests for which they were used, about.
+    private let useCount = Atomic<Int64>(0)
 
     /// - Parameters:
     ///   - settings: the settings for every content type.
@@ -34,6 +36,12 @@ public final class RequestRules: PolicyOverriding {
         ignored = ParameterNames(settings.target.ignoredParameters)
         hasOverrides = resolve != nil || !self.settings.overrides.isEmpty
     }
+
+    /// The requests for which they were used, about: hits are counted by samples.
+    package var uses: Int64 { useCount.load(ordering: .relaxed) }
+
+    /// Counts requests.
+    package func countUses(_ count: Int64) { useCount.wrappingAdd(count, ordering: .relaxed) }
 
     /// Whether the settings of a response depend on its content type.
     public var dependsOnContentType: Bool { resolve != nil }

@@ -100,6 +100,15 @@ final class CompiledRules: Sendable {
         }
     }
 
+    /// How often each rule was applied, about. One that was applied is not 0.
+    func uses() -> [Int64] {
+        var uses = [Int64](repeating: 0, count: entries.count)
+        for (rules, request) in combinations.withLock({ $0 }) {
+            for rule in rules { uses[rule] += max(1, request.uses) }
+        }
+        return uses
+    }
+
     private func requestRules(_ rules: [Int]) -> RequestRules {
         if rules.isEmpty { return .none }
         return combinations.withLock { combinations in

@@ -66,6 +66,9 @@ public final class RuleSet: ExchangeRules {
     /// See `ExchangeRules`.
     public func rules(for request: HTTPRequest) -> RequestRules { compiled.rules(for: request) }
 
+    /// The requests for which each of ``rules`` decided a setting, about: 0 if there was none.
+    package var uses: [Int64] { Array(compiled.uses().prefix(rules.count)) }
+
     /// See `ExchangeRules`.
     public var havePaths: Bool { compiled.havePaths }
 

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -16,7 +17,7 @@ enum ControlDoor: Sendable {
     func admit(_ head: HTTPRequest, from channel: any Channel) async throws -> ControlClient {
         switch self {
         case .socket:
-            try BrowserGuard(hosts: AllowedHosts(), permitsOwnOrigin: false).check(head)
+            try Self.socketGuard.check(head)
             return ControlClient(name: await PeerIdentity.name(of: channel), scope: .operate)
         case .metrics(let browsers):
             try browsers.check(head)
@@ -27,18 +28,74 @@ enum ControlDoor: Sendable {
     }
 }
 
+extension ControlDoor {
+    /// Checks a request that needs no token.
+    ///
+    /// - Throws: ``ControlProblem``
+    func admitWithoutToken(_ head: HTTPRequest) throws(ControlProblem) {
+        switch self {
+        case .socket: try Self.socketGuard.check(head)
+        case .metrics(let browsers): try browsers.check(head)
+        case .network(let door): try door.browsers.check(head)
+        }
+    }
+
+    private static let socketGuard = BrowserGuard(hosts: AllowedHosts(), permitsOwnOrigin: false)
+
+    /// Begins a page's session.
+    ///
+    /// - Throws: ``ControlProblem``, ``TokenDesk/Wait``
+    func beginSession(_ code: String, on channel: any Channel) throws -> SessionDesk.Session {
+        guard case .network(let door) = self else {
+            throw ControlProblem(
+                .invalidRequest,
+                "Here no session is needed, and its token would open nothing. Exchange the code on the port of 'control.listen'.",
+                field: "code"
+            )
+        }
+        return try door.beginSession(code, from: channel.remoteAddress?.ipAddress ?? "")
+    }
+
+    /// Whether a client that was admitted still has its token.
+    func stillAdmits(_ head: HTTPRequest) -> Bool {
+        guard case .network(let door) = self else { return true }
+        return door.tokens.knows(head.headerFields[values: .authorization], or: door.sessions)
+    }
+
+    /// The end of the session whose token a request presents; `nil` if there is none.
+    func sessionEnd(presenting credentials: [String]) -> Timestamp? {
+        guard case .network(let door) = self, let text = TokenDesk.bearer(in: credentials) else { return nil }
+        return door.sessions.end(ofToken: text)
+    }
+
+    /// Ends the session whose token a request presents.
+    ///
+    /// - Returns: whether there was one.
+    func endSession(presenting credentials: [String]) -> Bool {
+        guard case .network(let door) = self, let text = TokenDesk.bearer(in: credentials) else { return false }
+        return door.sessions.end(token: text)
+    }
+}
+
 /// The control plane's port.
 struct NetworkDoor: Sendable {
-    private let browsers: BrowserGuard
-    private let tokens: TokenDesk
+    fileprivate let browsers: BrowserGuard
+    fileprivate let tokens: TokenDesk
+    fileprivate let sessions: SessionDesk
 
-    init(_ network: ControlNetwork) {
+    init(_ network: ControlNetwork, _ sessions: SessionDesk = SessionDesk()) {
         browsers = BrowserGuard(hosts: network.allowedHosts, permitsOwnOrigin: true)
         tokens = network.tokens
+        self.sessions = sessions
     }
 
     func admit(_ head: HTTPRequest, from address: String) throws -> ControlClient {
         try browsers.check(head)
-        return try tokens.client(presenting: head.headerFields[values: .authorization], from: address)
+        return try tokens.client(presenting: head.headerFields[values: .authorization], from: address, or: sessions)
+    }
+
+    /// Begins a page's session. Wrong codes count as wrong tokens do.
+    func beginSession(_ code: String, from address: String) throws -> SessionDesk.Session {
+        try tokens.session(code, of: sessions, from: address)
     }
 }

@@ -41,6 +41,14 @@ public struct ControlNetwork: Sendable {
         return AllowedHosts(["0.0.0.0", "[::]"].contains(written) ? hosts : hosts + [written])
     }
 
+    /// The URL at which a browser finds the page. The address that stands for all addresses is
+    /// none: a further host is, or this machine.
+    func pageURL(port: Int) -> String {
+        guard ["0.0.0.0", "::"].contains(host) else { return ControlServer.url(host, port) }
+        let name = hosts.first ?? "localhost"
+        return "http://\(name)" + (name.hasPort ? "" : ":\(port)")
+    }
+
     /// Listens for a moment, so that an error shows before clients are served.
     ///
     /// - Throws: ``Refusal``
@@ -93,5 +101,13 @@ public struct MetricsAddress: Sendable {
     /// - Throws: ``ControlNetwork/Refusal``
     public func check(on group: any EventLoopGroup) async throws {
         try await ControlNetwork.check(host, port, of: "metrics.listen", on: group)
+    }
+}
+
+extension String {
+    /// Whether a host has a port behind it; an IPv6 address is in brackets.
+    fileprivate var hasPort: Bool {
+        guard let colon = lastIndex(of: ":") else { return false }
+        return !self[colon...].contains("]")
     }
 }

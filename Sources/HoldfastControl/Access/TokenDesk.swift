@@ -26,10 +26,24 @@ public final class TokenDesk: Sendable {
         self.now = now
     }
 
+    /// A desk that knows no token of its own: only sessions open it.
+    init(ofSessions now: @escaping @Sendable () -> NIODeadline = { .now() }) {
+        tokens = TokenTable([])
+        self.now = now
+    }
+
     /// There were too many failed tries.
     struct Wait: Error {
         /// When to try again.
         let seconds: Int
+
+        var problem: ControlProblem {
+            ControlProblem(
+                .tooManyFailedTries,
+                "\(FailedTries.limit) wrong tokens have come from this address within a minute. Try again in \(seconds) s, or use the Unix socket.",
+                limit: FailedTries.limit
+            )
+        }
     }
 
     /// The client that presents a token.
@@ -40,19 +54,53 @@ public final class TokenDesk: Sendable {
     /// - Parameters:
     ///   - credentials: the values of the request's `Authorization` fields.
     ///   - address: the client's IP address.
+    ///   - sessions: those of pages, whose tokens are right too.
     /// - Throws: ``ControlProblem`` if there is not one right token; ``Wait`` if there were too
     ///   many failed tries.
-    func client(presenting credentials: [String], from address: String) throws -> ControlClient {
+    func client(
+        presenting credentials: [String],
+        from address: String,
+        or sessions: SessionDesk? = nil
+    ) throws -> ControlClient {
         // Judged and counted as one step: thirty connections have five tries, not thirty.
         try tries.withLock { tries in
             if let seconds = tries.wait(of: address, at: now()) { throw Wait(seconds: seconds) }
             guard !credentials.isEmpty else { throw Self.unauthorized }
-            if credentials.count == 1, let text = Self.bearer(credentials[0]), let token = tokens.token(presented: text)
-            {
-                return ControlClient(name: token.name, scope: token.scope)
+            if let text = Self.bearer(in: credentials) {
+                if let token = tokens.token(presented: text) {
+                    return ControlClient(name: token.name, scope: token.scope)
+                }
+                if let client = sessions?.client(presenting: text) { return client }
             }
             tries.record(address, at: now())
             throw Self.unauthorized
+        }
+    }
+
+    /// Whether credentials are right. A wrong one is no failed try: it was right before.
+    func knows(_ credentials: [String], or sessions: SessionDesk) -> Bool {
+        guard let text = Self.bearer(in: credentials) else { return false }
+        return tokens.token(presented: text) != nil || sessions.client(presenting: text) != nil
+    }
+
+    /// Exchanges a code for a session.
+    ///
+    /// - Throws: ``ControlProblem`` if the code is wrong, used or too old; ``Wait`` if there were
+    ///   too many failed tries.
+    func session(
+        _ code: String,
+        of sessions: SessionDesk,
+        from address: String
+    ) throws -> SessionDesk.Session {
+        try tries.withLock { tries in
+            if let seconds = tries.wait(of: address, at: now()) { throw Wait(seconds: seconds) }
+            if let session = sessions.begin(code: code) { return session }
+            tries.record(address, at: now())
+            throw ControlProblem(
+                .codeNotValid,
+                "The code is wrong, was used, or is older than \(SessionDesk.codeLife.nanoseconds / 1_000_000_000) s. Run 'holdfast inspect' again.",
+                field: "code"
+            )
         }
     }
 
@@ -71,8 +119,10 @@ public final class TokenDesk: Sendable {
         field: "Authorization"
     )
 
-    private static func bearer(_ value: String) -> String? {
-        let parts = value.split(separator: " ", maxSplits: 1)
+    /// The token that a request presents, once.
+    static func bearer(in credentials: [String]) -> String? {
+        guard credentials.count == 1 else { return nil }
+        let parts = credentials[0].split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
         return String(parts[1])
     }

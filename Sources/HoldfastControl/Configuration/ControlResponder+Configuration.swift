@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HTTPTypes
 import Hummingbird
 
 extension ControlResponder {
@@ -45,9 +46,10 @@ extension ControlResponder {
 
     /// `GET /v1/explain`
     private func explain(_ request: Request) async throws -> Response {
-        var members = try QueryMembers(request)
+        var members = try QueryMembers(request, repeatable: ["field"])
         let text = members.text("url")
-        try members.end(known: ["url"])
+        try members.end(known: ["field", "url"])
+        let fields = try Self.fields(members.texts("field"))
         guard let text else {
             throw ControlProblem(
                 .invalidRequest,
@@ -67,7 +69,31 @@ extension ControlResponder {
                 value: value
             )
         }
-        return try Self.response(.ok, Report(value: try await reading { try await operations.explain(target) }))
+        return try Self.response(.ok, Report(value: try await reading { try await operations.explain(target, fields) }))
+    }
+
+    /// The most fields of a request that is explained.
+    private static let fieldLimit = 32
+
+    /// Fields that are written as `accept-language: de`.
+    private static func fields(_ texts: [String]) throws(ControlProblem) -> HTTPFields {
+        var fields = HTTPFields()
+        for text in texts {
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = parts.count == 2 ? parts[1].drop { $0 == " " } : ""
+            guard parts.count == 2, let name = HTTPField.Name(String(parts[0])),
+                HTTPField.isValidValue(String(value)), fields.count < fieldLimit
+            else {
+                throw ControlProblem(
+                    .invalidRequest,
+                    "'field' is '\(ControlProblem.shown(text))', and a name and a value are expected: 'accept-language: de', \(fieldLimit) times at most.",
+                    field: "field",
+                    limit: fieldLimit
+                )
+            }
+            fields.append(HTTPField(name: name, value: String(value)))
+        }
+        return fields
     }
 
     /// The most findings that the sentence for people names.

@@ -1,32 +1,32 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HoldfastMetrics
-import Synchronization
 
 /// Reports what the operations of a cache show: its mode, its origins, its configuration and its
 /// store.
 final class OperationsMetrics: MetricsCollector {
-    private struct Read {
-        var measures: StoreMeasures
-        var at: Timestamp
-    }
-
     private let operations: any CacheOperations
     private let clock: any WallClock
     private let program: ProgramBuild
-    private let latest = Mutex<Read?>(nil)
-
-    /// How old the store's numbers may be, in milliseconds. They are counted over all rows.
-    static let longestAge: Int64 = 30_000
+    private let store: StoreWatch
 
     /// The most routes whose modes are shown, as many as have a name in other metrics.
     static let routeLimit = 64
 
-    init(_ operations: any CacheOperations, _ program: ProgramBuild, clock: any WallClock) {
+    init(
+        _ operations: any CacheOperations,
+        _ program: ProgramBuild,
+        _ store: StoreWatch,
+        clock: any WallClock
+    ) {
+        self.store = store
         self.operations = operations
         self.program = program
         self.clock = clock
     }
+
+    /// The store's numbers may have to be counted.
+    var isQuick: Bool { false }
 
     func families() async -> [MetricFamily] {
         [build, mode] + originFamilies + [sequence] + reloadFamilies + (await storeFamilies())
@@ -157,7 +157,9 @@ final class OperationsMetrics: MetricsCollector {
             "Bytes that wait to be written to the store.",
             .integer(Int64(operations.pendingWriteBytes))
         )
-        guard let (measures, age) = await store() else { return [pending] }
+        guard let reading = await store.reading() else { return [pending] }
+        let measures = reading.measures
+        let age = max(0, clock.now().milliseconds(since: reading.at))
         let summary = measures.summary
         return [
             pending,
@@ -229,18 +231,5 @@ final class OperationsMetrics: MetricsCollector {
                 ("pinned", Int64(summary.pinned)),
             ]
         )
-    }
-
-    /// The store's numbers and their age in milliseconds; `nil` if they cannot be read.
-    ///
-    /// Two scrapes at once may both count; the lock is not held meanwhile.
-    private func store() async -> (StoreMeasures, age: Int64)? {
-        let now = clock.now()
-        if let known = latest.withLock({ $0 }), now >= known.at, now.milliseconds(since: known.at) < Self.longestAge {
-            return (known.measures, now.milliseconds(since: known.at))
-        }
-        guard let measures = try? await operations.measures() else { return nil }
-        latest.withLock { $0 = Read(measures: measures, at: now) }
-        return (measures, 0)
     }
 }

@@ -15,8 +15,9 @@ extension ControlResponder {
         var query = try Self.query(&members, by: context.client)
         query.isPinned = true
         try members.end(known: ["after", "limit", "prefix", "tag"])
+        let selection = query
         let report = try await reading {
-            PinsReport(pins: try await operations.pinUse(), ResponsesReport(try await operations.responses(query)))
+            PinsReport(pins: try await operations.pinUse(), ResponsesReport(try await operations.responses(selection)))
         }
         return try Self.response(.ok, report)
     }
@@ -55,7 +56,7 @@ extension ControlResponder {
 struct PinsReport: Encodable {
     var pins: PinUse
     var responses: [ResponseReport]
-    var next: Int64?
+    var next: ResponsesReport.Cursor?
 
     init(pins: PinUse, _ page: ResponsesReport) {
         self.pins = pins

@@ -7,6 +7,9 @@ extension ControlResponder {
     static let responses: [Operation] = [
         Operation(path: "/v1/responses", method: .get, scope: .read) { try await $0.responses($1, $2) },
         Operation(path: "/v1/responses/{id}", method: .get, scope: .read) { try await $0.response($1, $2) },
+        Operation(path: "/v1/responses/{id}/comparison", method: .post, scope: .operate) {
+            try await $0.compare($1, $2)
+        },
     ]
 
     private static let defaultPage: Int64 = 100
@@ -17,8 +20,50 @@ extension ControlResponder {
         var members = try QueryMembers(request)
         var query = try Self.query(&members, by: context.client)
         query.state = try members.text("state").map(Self.state)
-        try members.end(known: ["after", "limit", "prefix", "state", "tag"])
-        return try Self.response(.ok, ResponsesReport(try await reading { try await operations.responses(query) }))
+        query.host = try members.text("host").map(Self.host)
+        query.isPinned = try members.text("pinned").map(Self.flag)
+        query.order = try members.text("order").map(Self.order) ?? query.order
+        try members.end(known: ["after", "host", "limit", "order", "pinned", "prefix", "state", "tag"])
+        let selection = query
+        return try Self.response(.ok, ResponsesReport(try await reading { try await operations.responses(selection) }))
+    }
+
+    private static func host(_ text: String) throws -> TargetHost {
+        do {
+            return try TargetHost(text)
+        } catch {
+            throw ControlProblem(.invalidRequest, "'host': \(error)", field: "host", value: text)
+        }
+    }
+
+    private static func flag(_ text: String) throws -> Bool {
+        if let flag = Bool(text) { return flag }
+        throw ControlProblem(
+            .invalidRequest,
+            "'pinned' is '\(ControlProblem.shown(text))', and true or false is expected.",
+            field: "pinned",
+            value: text
+        )
+    }
+
+    private static func order(_ text: String) throws -> ResponseOrder {
+        if let order = ResponseOrder(text) { return order }
+        throw ControlProblem(
+            .invalidRequest,
+            "'order' is '\(ControlProblem.shown(text))', and one of \(ResponseOrder.names.joined(separator: ", ")) is expected.",
+            field: "order",
+            value: text
+        )
+    }
+
+    private static func cursor(_ text: String) throws -> ResponseCursor {
+        if let cursor = ResponseCursor(text), cursor.values.count > 1 || cursor.values[0] >= 0 { return cursor }
+        throw ControlProblem(
+            .invalidRequest,
+            "'after' is '\(ControlProblem.shown(text))', and the 'next' of the page before is expected.",
+            field: "after",
+            value: text
+        )
     }
 
     /// The parameters that all listings have: `limit`, `after`, `prefix` and `tag`.
@@ -27,7 +72,7 @@ extension ControlResponder {
     static func query(_ members: inout QueryMembers, by client: ControlClient) throws -> ResponseQuery {
         var query = ResponseQuery(limit: 0)
         query.limit = Int(try members.number("limit", 1...largestPage) ?? defaultPage)
-        query.after = try members.number("after", 0...Int64.max) ?? 0
+        query.after = try members.text("after").map(cursor)
         query.prefix = try members.text("prefix").map { try prefix($0, by: client) }
         query.showsQueries = showsQueries(to: client)
         query.tag = members.text("tag")
@@ -36,7 +81,54 @@ extension ControlResponder {
 
     /// `GET /v1/responses/{id}`
     private func response(_ request: Request, _ context: ControlContext) async throws -> Response {
-        let id = String(request.uri.path.split(separator: "/").last ?? "")
+        let id = try Self.id(request)
+        let found = try await reading {
+            try await operations.responses(withID: id, showingQueries: Self.showsQueries(to: context.client))
+        }
+        guard !found.isEmpty else { throw Self.unknown(id) }
+        return try Self.response(.ok, VariantsReport(found))
+    }
+
+    /// `POST /v1/responses/{id}/comparison`: it asks the origin.
+    private func compare(_ request: Request, _ context: ControlContext) async throws -> Response {
+        let id = try Self.id(request)
+        var members = try JSONMembers(json: try await content(of: request), example: #"{"entry": 17}"#)
+        let entry = try members.number("entry", 1...Int(Int32.max) << 20)
+        try members.end(known: ["entry"])
+        guard let entry else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'entry' is missing. Name the 'entry' of one variant, as 'GET /v1/responses/\(id)' shows it.",
+                field: "entry"
+            )
+        }
+        do {
+            return try Self.response(.ok, try await operations.compare(Int64(entry), withID: id))
+        } catch let refusal as ResponseComparison.Refusal {
+            throw Self.problem(refusal, id)
+        } catch let error as ExchangeError {
+            throw ControlProblem(.originNotAsked, "The origin did not respond: \(error.message)")
+        } catch {
+            throw ControlProblem(.storeFailed, "The comparison failed: \(error)")
+        }
+    }
+
+    private static func problem(_ refusal: ResponseComparison.Refusal, _ id: String) -> ControlProblem {
+        switch refusal {
+        case .unknown: unknown(id)
+        case .ofPrincipal:
+            ControlProblem(.notComparable, "It belongs to one principal, whose credentials are not stored.")
+        case .otherMethod: ControlProblem(.notComparable, "It responds to another method than GET.")
+        }
+    }
+
+    private static func unknown(_ id: String) -> ControlProblem {
+        ControlProblem(.notFound, "No stored response has the id '\(id)'.", field: "id", value: id)
+    }
+
+    private static func id(_ request: Request) throws(ControlProblem) -> String {
+        let parts = request.uri.path.split(separator: "/")
+        let id = parts.count > 2 ? String(parts[2]) : ""
         guard id.utf8.count == 16, UInt64(id, radix: 16) != nil else {
             throw ControlProblem(
                 .invalidRequest,
@@ -45,13 +137,7 @@ extension ControlResponder {
                 value: id
             )
         }
-        let found = try await reading {
-            try await operations.responses(withID: id, showingQueries: Self.showsQueries(to: context.client))
-        }
-        guard !found.isEmpty else {
-            throw ControlProblem(.notFound, "No stored response has the id '\(id)'.", field: "id", value: id)
-        }
-        return try Self.response(.ok, VariantsReport(found))
+        return id
     }
 
     /// Reads from the store.
@@ -60,6 +146,8 @@ extension ControlResponder {
     func reading<Result>(_ read: () async throws -> Result) async throws -> Result {
         do {
             return try await read()
+        } catch let invalid as ResponseCursor.Invalid {
+            throw ControlProblem(.invalidRequest, "'after': \(invalid) Begin with the first page.", field: "after")
         } catch {
             throw ControlProblem(.storeFailed, "The store cannot be read: \(error)")
         }

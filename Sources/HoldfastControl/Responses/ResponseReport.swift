@@ -7,11 +7,29 @@ public struct ResponsesReport: Sendable, Hashable, Encodable {
     public var responses: [ResponseReport]
     /// The value of `after` for the next page; `nil` if this is the last one. A page may have fewer
     /// responses than its limit, or none, and still have a next one.
-    public var next: Int64?
+    public var next: Cursor?
+    /// The number of entries that were looked at for it.
+    public var examined: Int
+
+    /// A cursor, which clients give back as it came: a number in the order of storing, else a text.
+    public struct Cursor: Sendable, Hashable, Encodable {
+        let cursor: ResponseCursor
+
+        /// Writes the number or the text.
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            if cursor.values.count == 1 {
+                try container.encode(cursor.values[0])
+            } else {
+                try container.encode("\(cursor)")
+            }
+        }
+    }
 
     init(_ page: ResponsePage) {
         responses = page.responses.map(ResponseReport.init)
-        next = page.next
+        next = page.next.map(Cursor.init)
+        examined = page.examined
     }
 }
 

@@ -21,23 +21,32 @@ struct ControlResponder: HTTPResponder {
     let registry: MetricsRegistry
     let clock: any WallClock
     let logger: Logger
+    /// The store's numbers.
+    let store: StoreWatch
+    let recorder: TrafficRecorder
+    let streams: EventStreams
+    let page: PageDesk
+    let assets: PageAssets
     var door: ControlDoor
     /// The operations that this door leads to.
-    var served = operations
+    var served = operations + Self.page
 
     /// One operation: its path, its method, the least scope that opens it, and what it does.
     struct Operation: Sendable {
-        /// A path that ends in `{id}` stands for all paths with one more part there.
+        /// `{id}` stands for any part of a path.
         let path: String
         let method: HTTPRequest.Method
         let scope: ControlScope
+        /// Whether it needs no token.
+        var isOpen = false
         let perform: @Sendable (ControlResponder, Request, ControlContext) async throws -> Response
 
         /// Whether a request with this path is for the operation.
         func covers(_ path: String) -> Bool {
-            guard self.path.hasSuffix("{id}") else { return self.path == path }
-            let folder = self.path.dropLast("{id}".count)
-            return path.hasPrefix(folder) && path.count > folder.count && !path.dropFirst(folder.count).contains("/")
+            guard self.path.contains("{id}") else { return self.path == path }
+            let own = self.path.split(separator: "/", omittingEmptySubsequences: false)
+            let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+            return own.count == parts.count && zip(own, parts).allSatisfy { $0 == "{id}" ? !$1.isEmpty : $0 == $1 }
         }
 
         /// Lets a client in whose scope is not too small.
@@ -54,7 +63,7 @@ struct ControlResponder: HTTPResponder {
 
     static let operations =
         healthAndPurges + mode + staleness + status + configuration + responses + logLevel + pins + refreshes
-        + metrics
+        + metrics + sessions + overview + traffic
 
     private static let healthAndPurges: [Operation] = [
         Operation(path: "/livez", method: .get, scope: .read) { responder, _, _ in
@@ -85,8 +94,12 @@ struct ControlResponder: HTTPResponder {
     private func outcome(of request: Request, _ context: ControlContext) async throws -> Response {
         do {
             var context = context
-            context.client = try await door.admit(request.head, from: context.channel)
             let here = served.filter { $0.covers(request.uri.path) }
+            if here.first(where: { $0.method == request.method })?.isOpen == true {
+                try door.admitWithoutToken(request.head)
+            } else {
+                context.client = try await door.admit(request.head, from: context.channel)
+            }
             guard !here.isEmpty else { throw notFound(request.uri.path) }
             guard let operation = here.first(where: { $0.method == request.method }) else {
                 return methodNotAllowed(request, allowed: here.map(\.method.rawValue))
@@ -96,12 +109,9 @@ struct ControlResponder: HTTPResponder {
         } catch let problem as ControlProblem {
             return Self.response(problem, problem.status == 401 ? [.wwwAuthenticate: "Bearer"] : [:])
         } catch let wait as TokenDesk.Wait {
-            let problem = ControlProblem(
-                .tooManyFailedTries,
-                "\(FailedTries.limit) wrong tokens have come from this address within a minute. Try again in \(wait.seconds) s, or use the Unix socket.",
-                limit: FailedTries.limit
-            )
-            return Self.response(problem, [.retryAfter: "\(wait.seconds)"])
+            return Self.response(wait.problem, [.retryAfter: "\(wait.seconds)"])
+        } catch let full as EventStreams.Full {
+            return Self.response(full.problem, [.retryAfter: "\(full.seconds)"])
         } catch let wait as PurgeDesk.Wait {
             return Self.response(wait.problem, [.retryAfter: "\(wait.seconds)"])
         } catch is CancellationError {
@@ -193,7 +203,7 @@ struct ControlResponder: HTTPResponder {
         return Self.response(problem, [.allow: list])
     }
 
-    private static func response(_ problem: ControlProblem, _ fields: HTTPFields = [:]) -> Response {
+    static func response(_ problem: ControlProblem, _ fields: HTTPFields = [:]) -> Response {
         let json = (try? encoder.encode(problem)) ?? Data()
         return response(.init(code: problem.status), "application/problem+json", json, fields)
     }

@@ -33,6 +33,8 @@ public final class ControlServer: Service {
     private let store: String
     let responder: ControlResponder
     let desk: PurgeDesk
+    private let sessions: SessionDesk
+    private let recorder: TrafficRecorder
     private let network: ControlNetwork?
     private let metricsAddress: MetricsAddress?
     private let logger: Logger
@@ -76,6 +78,8 @@ public final class ControlServer: Service {
     ///   - metricsAddress: a port for metrics alone, beside those; `nil` for none.
     ///   - build: the program's versions, for `/v1/status` and `/metrics`.
     ///   - loops: the event loops that serve the gateway's clients, for `/livez`.
+    ///   - pageFolder: a folder with the files of the page, in place of those in the binary; for
+    ///     work on the page.
     ///   - metrics: the metrics of `GET /metrics`. The state of the cache is added to them.
     ///   - whenListening: called for each place when clients can connect there.
     /// - Throws: ``ControlSocket/Refusal`` if the path is too long, or cannot be used, or if a
@@ -88,6 +92,7 @@ public final class ControlServer: Service {
         operations: any CacheOperations,
         build: ProgramBuild,
         loops: [any EventLoop],
+        pageFolder: String? = nil,
         metrics: MetricsRegistry = MetricsRegistry(),
         clock: any WallClock = SystemWallClock(),
         logger: Logger,
@@ -103,7 +108,12 @@ public final class ControlServer: Service {
         self.whenListening = whenListening
         self.phase = phase
         let sequence = operations.invalidationSequence.number
-        metrics.add(OperationsMetrics(operations, build, clock: clock))
+        let watch = StoreWatch(operations, clock: clock)
+        let streams = EventStreams()
+        recorder = TrafficRecorder(operations, metrics, watch, clock: clock)
+        metrics.add(OperationsMetrics(operations, build, watch, clock: clock))
+        metrics.add(streams)
+        sessions = SessionDesk(clock: clock)
         desk = PurgeDesk(operations, refreshes: operations, since: sequence, clock: clock, logger: logger)
         metrics.add(PurgeMetrics(desk: desk))
         responder = ControlResponder(
@@ -116,6 +126,11 @@ public final class ControlServer: Service {
             registry: metrics,
             clock: clock,
             logger: logger,
+            store: watch,
+            recorder: recorder,
+            streams: streams,
+            page: PageDesk(sessions: sessions, socket: socket.path, place: { phase.pageURL }),
+            assets: PageAssets(folder: pageFolder),
             door: .socket
         )
     }
@@ -151,7 +166,7 @@ public final class ControlServer: Service {
     }
 
     private func serve(on group: any EventLoopGroup) async throws {
-        var services: [any Service] = [socketApplication(on: group)]
+        var services: [any Service] = [recorder, socketApplication(on: group)]
         if let network { services.append(application(of: network, on: group)) }
         if let metricsAddress { services.append(application(of: metricsAddress, on: group)) }
         // The last one ends first: clients get their responses before the connections close.
@@ -183,11 +198,13 @@ public final class ControlServer: Service {
 
     /// A program of its own, so that clients on the network take no connection from the socket.
     private func application(of network: ControlNetwork, on group: any EventLoopGroup) -> any Service {
-        let whenListening = whenListening
+        let (whenListening, phase) = (whenListening, phase)
         var responder = responder
-        responder.door = .network(NetworkDoor(network))
+        responder.door = .network(NetworkDoor(network, sessions))
         return application(responder, on: .hostname(network.host, port: network.port), group) { channel in
-            whenListening(.network(Self.url(network.host, channel.localAddress?.port ?? network.port)))
+            let port = channel.localAddress?.port ?? network.port
+            phase.pageURL = network.pageURL(port: port)
+            whenListening(.network(Self.url(network.host, port)))
         }
     }
 
@@ -201,7 +218,7 @@ public final class ControlServer: Service {
         }
     }
 
-    private static func url(_ host: String, _ port: Int) -> String {
+    static func url(_ host: String, _ port: Int) -> String {
         "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
@@ -211,13 +228,24 @@ public final class ControlServer: Service {
         _ group: any EventLoopGroup,
         _ whenRunning: @escaping @Sendable (any Channel) -> Void
     ) -> any Service {
-        let admission = ConnectionAdmission(limit: Self.maximumConnections)
+        Self.application(responder, on: address, group, logger, whenRunning)
+    }
+
+    /// A server with the limits of a control plane.
+    static func application<Responder: HTTPResponder>(
+        _ responder: Responder,
+        on address: BindAddress,
+        _ group: any EventLoopGroup,
+        _ logger: Logger,
+        _ whenRunning: @escaping @Sendable (any Channel) -> Void
+    ) -> any Service where Responder.Context == ControlContext {
+        let admission = ConnectionAdmission(limit: maximumConnections)
         return Application(
             responder: responder,
             server: .http1(
                 configuration: .init(
                     additionalChannelHandlers: [HeadDeadline(admission)],
-                    idleTimeout: Self.idleLimit
+                    idleTimeout: idleLimit
                 )
             ),
             configuration: ApplicationConfiguration(address: address, availableConnectionsDelegate: admission),
@@ -246,10 +274,17 @@ private struct DeskEnd: Service {
 private final class PhaseBox: Sendable {
     private let phase = Mutex(ServingPhase.starting)
     private let listening = Mutex<String?>(nil)
+    private let page = Mutex<String?>(nil)
 
     var value: ServingPhase {
         get { phase.withLock { $0 } }
         set { phase.withLock { $0 = newValue } }
+    }
+
+    /// The URL of the page for people.
+    var pageURL: String? {
+        get { page.withLock { $0 } }
+        set { page.withLock { $0 = newValue } }
     }
 
     var address: String? {

@@ -3,10 +3,16 @@ import Hummingbird
 /// Reads the parameters of a request's query, and rejects those that it does not know.
 struct QueryMembers {
     private var members: [String: String] = [:]
+    private var lists: [String: [String]] = [:]
 
-    /// - Throws: ``ControlProblem`` if a parameter comes twice.
-    init(_ request: Request) throws(ControlProblem) {
+    /// - Parameter repeatable: parameters that may come several times, for ``texts(_:)``.
+    /// - Throws: ``ControlProblem`` if another one comes twice.
+    init(_ request: Request, repeatable: Set<String> = []) throws(ControlProblem) {
         for (name, value) in request.uri.queryParameters {
+            if repeatable.contains(String(name)) {
+                lists[String(name), default: []].append(String(value))
+                continue
+            }
             guard members.updateValue(String(value), forKey: String(name)) != nil else { continue }
             let name = ControlProblem.shown(String(name))
             throw ControlProblem(.invalidRequest, "'\(name)' comes twice. Name it once.", field: name)
@@ -22,6 +28,9 @@ struct QueryMembers {
     mutating func text(_ name: String) -> String? {
         members.removeValue(forKey: name).flatMap { $0.isEmpty ? nil : $0 }
     }
+
+    /// The values of a repeatable parameter, in their order.
+    func texts(_ name: String) -> [String] { lists[name] ?? [] }
 
     mutating func number(_ name: String, _ range: ClosedRange<Int64>) throws(ControlProblem) -> Int64? {
         guard let text = members.removeValue(forKey: name) else { return nil }

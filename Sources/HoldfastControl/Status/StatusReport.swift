@@ -90,6 +90,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
         _ condition: StoreCondition,
         _ store: StoreSummary?,
         _ shared: FleetState?,
+        outage: OverviewReport.Outage? = nil,
         at now: Timestamp
     ) {
         let conditions = operations.origins
@@ -117,7 +118,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
         )
         self.shared = shared
         summary =
-            Self.summary(phase, state, operations.stalenessState, away, condition, settings.lastReload, at: now)
+            Self.summary(phase, state, operations.stalenessState, away, outage, condition, settings.lastReload, at: now)
             + (shared.map(Self.sentence) ?? "")
     }
 
@@ -126,6 +127,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
         _ mode: ModeState,
         _ staleness: StalenessState,
         _ away: [OriginCondition],
+        _ outage: OverviewReport.Outage?,
         _ store: StoreCondition,
         _ reload: ReloadReport?,
         at now: Timestamp
@@ -138,10 +140,11 @@ public struct StatusReport: Sendable, Hashable, Codable {
         }
         if let first = away.first {
             let time = first.since.map { " for \(duration(now.milliseconds(since: $0)))" } ?? ""
+            let served = outage.map(sentence) ?? "stored responses are served"
             sentences.append(
                 away.count == 1
-                    ? "\(first.origin) has been unreachable\(time); stored responses are served."
-                    : "\(away.count) origins are unreachable, \(first.origin)\(time); stored responses are served."
+                    ? "\(first.origin) has been unreachable\(time); \(served)."
+                    : "\(away.count) origins are unreachable, \(first.origin)\(time); \(served)."
             )
         }
         if let temporary = mode.temporary {
@@ -168,6 +171,16 @@ public struct StatusReport: Sendable, Hashable, Codable {
         return sentences.joined(separator: " ")
     }
 
+    /// The result of an outage so far.
+    private static func sentence(_ outage: OverviewReport.Outage) -> String {
+        let refused = outage.refused == 1 ? "1 was refused" : "\(outage.refused) were refused"
+        let count = outage.fromStore
+        let served =
+            count == 1 ? "1 stale response came from the store" : "\(count) stale responses came from the store"
+        let oldest = count > 0 ? "; the oldest was \(duration(outage.oldestSeconds * 1000)) old" : ""
+        return "\(served), \(refused)\(oldest)"
+    }
+
     /// The state towards other nodes, if it is not as it should be.
     private static func sentence(_ shared: FleetState) -> String {
         if shared.state != "following" {
@@ -190,7 +203,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
 
 extension StoreCondition {
     /// The condition in one word.
-    fileprivate var word: String {
+    var word: String {
         switch self {
         case .usable: "usable"
         case .readOnly: "readOnly"

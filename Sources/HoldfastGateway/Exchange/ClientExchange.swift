@@ -279,6 +279,8 @@ final class ClientExchange: @unchecked Sendable {
         task = nil
         attempt = nil
         session.telemetry.end(request.method, of: session.client)
+        // The request of the cache refers to this exchange.
+        defer { record.facts?.foreseeing = nil }
         guard isRecorded else { return }
         record.end = .now()
         record.abort = abort

@@ -34,6 +34,8 @@ final class HotResponse {
     /// The seconds in the head that was written last.
     private(set) var seconds: (age: Int64, timeToLive: Int64) = (0, 0)
     private let conditions: ResidentHit.Conditions
+    private let foreseeing: Foresight.Subject?
+    private var foreseen: (foresight: Foresight, at: Timestamp)?
     private let form: Form
     let content: ByteBuffer
     private let isContentInline: Bool
@@ -66,6 +68,7 @@ final class HotResponse {
         self.method = method
         storedKey = hit.response.stored?.key
         self.conditions = conditions
+        foreseeing = method == .get ? hit.response.foreseeing?.detached : nil
         if case .http2(let list) = form, !list.isTimed { return nil }
         self.form = form
         content = hit.content
@@ -78,6 +81,21 @@ final class HotResponse {
         ages = 0..<0
     }
 
+    /// The result of such requests in an outage, as of a moment ago; `nil` if nothing is foreseen
+    /// for their method. Call it for a sample of them: it counts for their rules too.
+    func foresight(at now: Timestamp) -> Foresight? {
+        foreseeing?.countUses(Int64(RouteCounters.sampling))
+        if let foreseen, now >= foreseen.at, now.milliseconds(since: foreseen.at) < Self.foresightLife {
+            return foreseen.foresight
+        }
+        guard let foresight = foreseeing?.foresight(at: now) else { return nil }
+        foreseen = (foresight, now)
+        return foresight
+    }
+
+    /// In milliseconds.
+    private static let foresightLife: Int64 = 30_000
+
     /// The number of the durations of such requests.
     func durations(isSecure: Bool, in telemetry: LoopTelemetry) -> Int {
         if let number = isSecure ? durations.secure : durations.plain { return number }
@@ -89,7 +107,7 @@ final class HotResponse {
     /// The approximate bytes that it takes in memory, including the memory of the store that it
     /// keeps alive, and ``logLine``.
     var cost: Int {
-        1024 + request.readableBytes * 3 + headLength * 2 + content.readableBytes * (isContentInline ? 2 : 1)
+        1536 + request.readableBytes * 5 + headLength * 2 + content.readableBytes * (isContentInline ? 2 : 1)
     }
 
     private var receivedProtocol: GatewayRequest.ReceivedProtocol {

@@ -29,9 +29,13 @@ struct ExchangeFacts: Sendable {
     var refusal: OfflineRefusal?
     /// The key of the stored response behind it, if there is one yet.
     var storedKey: CacheKey?
+    /// The request and what was stored when it came; `nil` if the cache was not asked, or nothing
+    /// is stored.
+    var foreseeing: Foresight.Subject?
 
     /// The cache's response.
     init(_ response: CacheResponse) {
+        foreseeing = response.foreseeing
         ending = ExchangeEnding(response)
         outcome = response.outcome
         isStale = response.isStale || ending == .staleHit

@@ -4,7 +4,7 @@ import NIOCore
 import Synchronization
 
 /// Reports what the event loops of a gateway have counted, summed at each scrape.
-final class GatewayMetrics: MetricsCollector {
+final class GatewayMetrics: MetricsCollector, TrafficOperations {
     private struct Loop {
         let eventLoop: any EventLoop
         let telemetry: NIOLoopBoundBox<LoopTelemetry>
@@ -25,7 +25,10 @@ final class GatewayMetrics: MetricsCollector {
 
     /// The counters of one more loop.
     func add(_ eventLoop: any EventLoop) -> NIOLoopBoundBox<LoopTelemetry> {
-        let telemetry = NIOLoopBoundBox.makeBoxSendingValue(LoopTelemetry(series), eventLoop: eventLoop)
+        let telemetry = NIOLoopBoundBox.makeBoxSendingValue(
+            LoopTelemetry(series, now: { [engine] in engine.now }),
+            eventLoop: eventLoop
+        )
         let timer = eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: LoopTelemetry.lagPeriod) { _ in
             telemetry.value.tick()
         }
@@ -48,6 +51,17 @@ final class GatewayMetrics: MetricsCollector {
         let hasTLS = !certificates.isEmpty
         return sum.families(labels.names, hasTLS: hasTLS) + gauges
             + (hasTLS ? [sum.handshakeFailures] + certificates.families() : [])
+    }
+
+    /// The latest responses that were not stored.
+    func notStored() async -> [NotStoredExample] {
+        var memories: [NotStoredMemory] = []
+        for loop in loops.withLock({ $0 }) {
+            if let memory = try? await loop.eventLoop.submit({ loop.telemetry.value.notStored }).get() {
+                memories.append(memory)
+            }
+        }
+        return NotStoredMemory.latest(memories, routes: labels.names)
     }
 
     private var gauges: [MetricFamily] {
@@ -86,6 +100,14 @@ extension LoopTelemetry.Numbers {
                     "Seconds since stale responses were fresh, when they were served."
                 ),
                 staleness.map { MetricSeries([.init("route", $0)], $1.value) }
+            ),
+            MetricFamily(
+                MetricDescription(
+                    "holdfast_stale_oldest_age_seconds",
+                    .gauge,
+                    "The greatest age of a stale response that was served in this minute or the one before."
+                ),
+                [MetricSeries(.integer(max(oldest.present, oldest.before)))]
             ),
             MetricFamily(
                 MetricDescription("holdfast_refusals_total", .counter, "Problems that clients got, by their code."),

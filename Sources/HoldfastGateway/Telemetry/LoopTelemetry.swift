@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastMetrics
 import NIOCore
@@ -25,6 +26,9 @@ final class LoopTelemetry {
         /// Clients that went away before the end of their response.
         var aborts: UInt64 = 0
         var lag = Histogram(MetricDescription.durationBounds)
+        /// The greatest age in seconds of a stale response that was served in this minute, and in
+        /// the one before.
+        var oldest: (present: Int64, before: Int64) = (0, 0)
 
         init(_ series: RequestSeries) { durations = RequestDurations(series) }
 
@@ -39,6 +43,7 @@ final class LoopTelemetry {
             for (state, count) in other.open.enumerated() { open[state] += count }
             aborts += other.aborts
             lag.add(other.lag)
+            oldest = (max(oldest.present, other.oldest.present), max(oldest.before, other.oldest.before))
         }
     }
 
@@ -53,7 +58,15 @@ final class LoopTelemetry {
     /// Gets a line for each request that it is to have.
     var log: LoopAccessLog?
 
-    init(_ series: RequestSeries) { numbers = Numbers(series) }
+    private(set) var notStored = NotStoredMemory()
+    private let clock: () -> Timestamp
+    private var ticks = 0
+
+    /// - Parameter now: the time at which an outage is foreseen.
+    init(_ series: RequestSeries, now: @escaping () -> Timestamp = { SystemWallClock().now() }) {
+        numbers = Numbers(series)
+        clock = now
+    }
 
     // MARK: Requests
 
@@ -81,7 +94,12 @@ final class LoopTelemetry {
         let number = numbers.durations.number(of: labels)
         numbers.durations.add((record.end - record.start).seconds, to: number)
         record.count(in: &numbers.counters)
-        if let facts = record.facts, facts.isStale { numbers.staleness[record.route].add(Double(facts.staleness)) }
+        record.countForesight(in: &numbers.counters, at: clock)
+        notStored.take(record, at: clock)
+        if let facts = record.facts, facts.isStale {
+            numbers.staleness[record.route].add(Double(facts.staleness))
+            numbers.oldest.present = max(numbers.oldest.present, (facts.age ?? 0) / 1000)
+        }
         if let problem = record.facts?.problem { numbers.problems[Problem.number(ofCode: problem)] += 1 }
         if record.abort == .client { numbers.aborts += 1 }
     }
@@ -118,7 +136,11 @@ final class LoopTelemetry {
     ) {
         let duration = NIODeadline.now() - start
         numbers.durations.add(duration.seconds, to: response.durations(isSecure: isSecure, in: self))
-        numbers.counters.addHotHit(response.contentLength, of: response.route)
+        if numbers.counters.addHotHit(response.contentLength, of: response.route),
+            let foresight = response.foresight(at: clock())
+        {
+            numbers.counters.add(foresight, of: response.route, weight: RouteCounters.sampling)
+        }
         log?.write(response, duration, client: client(), place: place())
     }
 
@@ -146,6 +168,8 @@ final class LoopTelemetry {
     /// Call it each ``lagPeriod``. It measures how late the loop performs what is due.
     func tick(at now: NIODeadline = .now()) {
         if let due { numbers.lag.add(max(0, (now - due).seconds)) }
+        ticks += 1
+        if ticks % 60 == 0 { numbers.oldest = (0, numbers.oldest.present) }
         due = now + Self.lagPeriod
     }
 }

@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HTTPTypes
 import HoldfastMetrics
 
 /// Counters by route and by one other label, in one array. It belongs to one event loop.
@@ -7,9 +8,12 @@ struct RouteCounters: Sendable {
     /// A metric with a closed set of values for its label.
     struct Section: Sendable {
         let description: MetricDescription
-        let label: String
-        let values: [String]
+        /// The labels of each value, beside the route.
+        fileprivate let labels: [[MetricLabels.Label]]
         fileprivate let start: Int
+
+        /// The numbers of the values.
+        var values: Range<Int> { labels.indices }
     }
 
     private var cells = [UInt64](repeating: 0, count: RouteLabels.count * width)
@@ -19,11 +23,37 @@ struct RouteCounters: Sendable {
     private let cacheBytes = sentBytes.start + ExchangeFacts.Source.cache.rawValue
 
     /// Counts a hit of the hot table.
-    mutating func addHotHit(_ bytes: Int, of route: RouteLabel) {
+    ///
+    /// - Returns: whether it is to be looked at more closely: see ``isSample(of:)``.
+    mutating func addHotHit(_ bytes: Int, of route: RouteLabel) -> Bool {
         let first = route * Self.width
         cells[first + hit] += 1
         cells[first + hotHit] += 1
         cells[first + cacheBytes] += UInt64(bytes)
+        return cells[first + hit] % Self.sampling == 0
+    }
+
+    /// Of so many hits of a route, one is looked at closely, and stands for all.
+    static let sampling: UInt64 = 64
+
+    /// Whether the hit that was counted last on a route is to be looked at closely.
+    func isSample(of route: RouteLabel) -> Bool { cells[route * Self.width + hit] % Self.sampling == 0 }
+
+    /// Counts what an outage would have made of a request.
+    mutating func add(_ foresight: Foresight, of route: RouteLabel, weight: UInt64) {
+        guard let refusal = foresight.refusal.map({ OfflineRefusal($0) ?? .notStored }) else {
+            add(Self.offlineAnswerable, 0, of: route, weight)
+            if foresight.isAnswerableAfterHour { add(Self.answerableLater, 0, of: route, weight) }
+            if foresight.isAnswerableAfterDay { add(Self.answerableLater, 1, of: route, weight) }
+            return
+        }
+        addUnanswerable(refusal, of: route, weight: weight)
+    }
+
+    /// Counts a request that an outage would have left without an answer.
+    mutating func addUnanswerable(_ refusal: OfflineRefusal, of route: RouteLabel, weight: UInt64 = 1) {
+        guard let index = OfflineRefusal.allCases.firstIndex(of: refusal) else { return }
+        add(Self.offlineAnswerable, 1 + index, of: route, weight)
     }
 
     /// Adds to one counter.
@@ -46,14 +76,13 @@ struct RouteCounters: Sendable {
         Self.all.map { section in
             var series: [MetricSeries] = []
             for (route, name) in names.enumerated() {
-                for (index, value) in section.values.enumerated() {
+                for (index, labels) in section.labels.enumerated() {
                     let count = cells[route * Self.width + section.start + index]
                     guard count > 0 || (section.start == Self.exchanges.start && route > RouteLabels.other) else {
                         continue
                     }
-                    series.append(
-                        MetricSeries([.init("route", name), .init(section.label, value)], .integer(Int64(count)))
-                    )
+                    let all = [("route", name)] + labels.map { ($0.name, $0.value) }
+                    series.append(MetricSeries(MetricLabels(all), .integer(Int64(count))))
                 }
             }
             return MetricFamily(section.description, series)
@@ -112,8 +141,26 @@ struct RouteCounters: Sendable {
         after: notStored
     )
 
-    static let all = [exchanges, hits, forwards, sentBytes, stale, notStored, offlineRefused]
-    private static let width = offlineRefused.end
+    static let offlineAnswerable = Section(
+        "holdfast_offline_answerable_total",
+        "GET requests, by whether they could have been answered if their origin had been unreachable, and why not. "
+            + "One hit in 64 is looked at, and counts as 64.",
+        [[.init("answer", "yes")]]
+            + OfflineRefusal.allCases.map { [.init("answer", "no"), .init("reason", $0.rawValue)] },
+        after: offlineRefused
+    )
+    static let answerableLater = Section(
+        "holdfast_offline_answerable_later_total",
+        "outage",
+        "The same requests, if they could have been answered after an outage of this length.",
+        ["1h", "1d"],
+        after: offlineAnswerable
+    )
+
+    static let all = [
+        exchanges, hits, forwards, sentBytes, stale, notStored, offlineRefused, offlineAnswerable, answerableLater,
+    ]
+    private static let width = answerableLater.end
 
     /// The number of a detail in ``stale``.
     static func staleDetail(_ detail: CacheOutcome.Detail?) -> Int {
@@ -137,15 +184,18 @@ struct RouteCounters: Sendable {
 
 extension RouteCounters.Section {
     fileprivate init(_ name: String, _ label: String, _ help: String, _ values: [String], after other: Self?) {
+        self.init(name, help, values.map { [.init(label, $0)] }, after: other)
+    }
+
+    fileprivate init(_ name: String, _ help: String, _ labels: [[MetricLabels.Label]], after other: Self?) {
         self.init(
             description: MetricDescription(name, .counter, help),
-            label: label,
-            values: values,
+            labels: labels,
             start: other?.end ?? 0
         )
     }
 
-    fileprivate var end: Int { start + values.count }
+    fileprivate var end: Int { start + labels.count }
 }
 
 extension ExchangeRecord {
@@ -173,14 +223,35 @@ extension ExchangeRecord {
     }
 }
 
-extension StorageRefusal {
-    /// The value of the label `reason`: `responseNoStore` is `response-no-store`.
-    package var label: String {
-        var label = ""
-        for character in rawValue {
-            if character.isUppercase { label += "-" }
-            label += character.lowercased()
+extension ExchangeRecord {
+    /// Counts what an outage would have made of the request, while its origin could be reached, and
+    /// the request for its rules.
+    ///
+    /// - Parameter now: called only if there is anything to foresee.
+    func countForesight(in counters: inout RouteCounters, at now: () -> Timestamp) {
+        guard let facts, let ending = facts.ending else { return }
+        var weight: UInt64 = 1
+        if ending == .hit {
+            guard counters.isSample(of: route) else { return }
+            weight = RouteCounters.sampling
         }
-        return label
+        facts.foreseeing?.countUses(Int64(weight))
+        guard request?.method == .get else { return }
+        switch ending {
+        case .hit: break
+        case .staleHit where facts.outcome.isOfOutage: return
+        case .staleHit, .validated, .fetched, .collapsed, .bypass: break
+        case .refused, .failed: return
+        }
+        guard let subject = facts.foreseeing else { return counters.addUnanswerable(.notStored, of: route) }
+        counters.add(subject.foresight(at: now()), of: route, weight: weight)
+    }
+}
+
+extension CacheOutcome {
+    /// Whether a stored response was served because its origin could not be reached.
+    fileprivate var isOfOutage: Bool {
+        guard let detail else { return false }
+        return detail == .offline || detail == .invalidated || detail.description.hasPrefix("despite")
     }
 }

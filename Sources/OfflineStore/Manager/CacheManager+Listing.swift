@@ -55,34 +55,100 @@ extension CacheManager: StoreListing {
     static let listingExamination = 10_000
     /// The rows of one read, so that no reader and no checkpoint waits for it.
     private static let listingRead: Int64 = 512
+    /// The entries that one pass over all of them finds, if some of these are not wanted.
+    private static let listingPass = 4096
 
     /// Reads a page of the stored responses in short reads, of at most 10,000 rows altogether.
     ///
-    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    /// An order by size needs one pass over an index of all entries for each page.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `ResponseCursor.Invalid`.
     @concurrent
     public func responses(_ query: ResponseQuery) async throws -> ResponsePage {
-        let now = now()
         let tag = try query.tag.map(tagNumber)
         // No response has a tag that the store does not know.
         if case .some(.none) = tag { return ResponsePage([], next: nil) }
-        let prefix = query.prefix?.canonicalBytes
-        var page = ResponsePage([], next: query.after)
-        var examined = 0
-        while let cursor = page.next, examined < Self.listingExamination, page.responses.count < query.limit {
-            let read = try rows(after: cursor, tag: tag.flatMap(\.self))
-            examined += read.rows
-            page.next = read.last
-            for entry in read.entries where entry.kind == .response {
-                if let state = query.state, state != entry.state(at: now) { continue }
-                if let isPinned = query.isPinned, isPinned != entry.isPinned { continue }
-                guard entry.begins(with: prefix) else { continue }
-                page.responses.append(entry.summary(at: now, showingQuery: query.showsQueries))
-                guard page.responses.count == query.limit else { continue }
-                page.next = entry.id
-                break
+        var page = PageReading(query, at: now())
+        if query.order == ResponseOrder(.stored) {
+            try readStored(into: &page, tag: tag.flatMap(\.self))
+        } else {
+            try readOrdered(into: &page, tag: tag.flatMap(\.self))
+        }
+        return page.page
+    }
+
+    /// In the order of storing, rows are read as they come.
+    private func readStored(into page: inout PageReading, tag: Int64?) throws {
+        guard (page.query.after?.values.count ?? 1) == 1 else { throw ResponseCursor.Invalid() }
+        var cursor: Int64? = page.query.after?.values.first ?? 0
+        while let after = cursor, page.hasRoom {
+            let read = try rows(after: after, tag: tag)
+            page.page.examined += read.rows
+            page.page.next = read.last.map { ResponseCursor([$0]) }
+            cursor = read.last
+            for entry in read.entries where page.take(entry) {
+                if !page.hasRoom { return page.page.next = ResponseCursor([entry.id]) }
             }
         }
-        return page
+    }
+
+    /// In another order, places are read first.
+    private func readOrdered(into page: inout PageReading, tag: Int64?) throws {
+        var cursor = page.query.after
+        while page.hasRoom {
+            // A pass over all entries is made once for a page.
+            let isPass = page.query.order.key == .size
+            let passCount = page.query.isSelecting ? Self.listingPass : page.query.limit
+            let count = isPass ? passCount : Int(Self.listingRead)
+            let places = try places(after: cursor, in: page.query.order, count: count)
+            var rest = places[...]
+            while !rest.isEmpty {
+                let part = rest.prefix(Int(Self.listingRead))
+                rest = rest.dropFirst(part.count)
+                for (entry, place) in try entries(at: part, tag: tag) where page.take(entry) {
+                    guard page.page.responses.count == page.query.limit else { continue }
+                    page.page.examined +=
+                        (part.firstIndex { $0.id == entry.id } ?? part.startIndex) - part.startIndex + 1
+                    page.page.next = place
+                    return
+                }
+                page.page.examined += part.count
+            }
+            page.page.next = places.count < count ? nil : places.last?.cursor
+            cursor = page.page.next
+            if cursor == nil || isPass { return }
+        }
+    }
+
+    /// A page that is being read, and what may be on it.
+    private struct PageReading {
+        let query: ResponseQuery
+        private let now: Timestamp
+        private let prefix: [UInt8]?
+        private let host: [UInt8]?
+        var page: ResponsePage
+
+        init(_ query: ResponseQuery, at now: Timestamp) {
+            self.query = query
+            self.now = now
+            prefix = query.prefix?.canonicalBytes
+            host = query.host?.canonicalBytes
+            page = ResponsePage([], next: nil)
+        }
+
+        var hasRoom: Bool {
+            page.examined < CacheManager.listingExamination && page.responses.count < query.limit
+        }
+
+        /// - Returns: whether the entry is on the page.
+        mutating func take(_ entry: StoreEntry) -> Bool {
+            guard entry.kind == .response, page.responses.count < query.limit else { return false }
+            if let state = query.state, state != entry.state(at: now) { return false }
+            if let isPinned = query.isPinned, isPinned != entry.isPinned { return false }
+            guard entry.begins(with: prefix), entry.begins(with: host) else { return false }
+            page.responses.append(entry.summary(at: now, showingQuery: query.showsQueries))
+            return true
+        }
     }
 
     /// Reads the responses with a short name, at most 1,000, with their fields.
@@ -105,6 +171,18 @@ extension CacheManager: StoreListing {
             )
         }
         return found
+    }
+
+    /// Reads the response with a number.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    @concurrent
+    public func storedResponse(_ entry: Int64, withID id: String) async throws -> StoredResponse? {
+        guard id.utf8.count == 16,
+            let found = try await entries(withShortIDPrefix: id).first(where: { $0.id == entry && $0.kind == .response }
+            )
+        else { return nil }
+        return try await response(of: found)
     }
 
     private func tagNumber(_ name: String) throws -> Int64? {
@@ -140,6 +218,13 @@ extension CacheManager: StoreListing {
         "entry.id IN (SELECT entry_id FROM entry_tag WHERE tag_id = ?3 AND entry_id > ?1 ORDER BY entry_id LIMIT ?2) "
             + "ORDER BY entry.id"
     )
+}
+
+extension ResponseQuery {
+    /// Whether it leaves out any responses.
+    fileprivate var isSelecting: Bool {
+        prefix != nil || host != nil || tag != nil || state != nil || isPinned != nil
+    }
 }
 
 extension StoreEntry {
@@ -182,7 +267,8 @@ extension StoreEntry {
         return uri[...mark] + Redaction.placeholder
     }
 
-    /// Whether its target URI begins with a prefix; true for every entry if there is none.
+    /// Whether its target URI begins with a prefix, or has a host; true for every entry if there is
+    /// none.
     fileprivate func begins(with prefix: [UInt8]?) -> Bool {
         guard let prefix else { return true }
         guard case .response(let key) = key else { return false }

@@ -79,7 +79,7 @@ struct ControlClient: Sendable {
         _ content: (some Encodable)?,
         by client: HTTPClient
     ) async throws -> Result {
-        var request = HTTPClientRequest(url: base + target)
+        var request = HTTPClientRequest(url: url(target))
         request.method = method
         if base.hasPrefix("http+unix:") { request.headers.add(name: "Host", value: "localhost") }
         if let token { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
@@ -98,6 +98,9 @@ struct ControlClient: Sendable {
         }
         return try JSONDecoder().decode(Result.self, from: received)
     }
+
+    /// The URL of a path there, as the HTTP client wants it.
+    func url(_ target: String) -> String { base + target }
 
     /// The failure if this user may not connect.
     static func denied(_ socket: ControlSocket) -> CommandFailure {

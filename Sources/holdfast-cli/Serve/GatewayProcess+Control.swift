@@ -19,6 +19,7 @@ extension GatewayProcess {
     /// - Throws: `ControlSocket.Refusal`, `ControlNetwork.Refusal`, `ControlToken.Refusal`
     static func makeControl(
         _ settings: ServeSettings,
+        _ named: NamedSettings,
         _ operations: any CacheOperations,
         _ store: CacheManager,
         _ purging: ControlledPurging,
@@ -53,6 +54,7 @@ extension GatewayProcess {
                     sqlite: CacheManager.sqliteVersion
                 ),
                 loops: Array(group.makeIterator()),
+                pageFolder: named.pageFolder.map(absolute),
                 metrics: metrics,
                 logger: logger,
                 whenListening: { place in
@@ -63,6 +65,12 @@ extension GatewayProcess {
                     }
                 }
             )
+            if let folder = named.pageFolder {
+                logger.warning(
+                    "The page is read from a folder ('--page-assets')",
+                    metadata: ["control.page": "\(folder)"]
+                )
+            }
             if let tokens { purging.connect(to: server, tokens) }
             return server
         } catch let refusal as ControlSocket.Refusal

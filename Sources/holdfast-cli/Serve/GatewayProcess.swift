@@ -152,12 +152,13 @@ struct GatewayProcess: Sendable {
             staleness: staleness,
             settings: configuration,
             logLevels: levels,
-            sharing: member
+            sharing: member,
+            traffic: server.traffic
         )
         let control: ControlServer?
         do {
             health.connect(to: HealthWatch(operations: operations, loops: Array(group.makeIterator())))
-            control = try await makeControl(settings, operations, store, purging, metrics, on: group, logger)
+            control = try await makeControl(settings, named, operations, store, purging, metrics, on: group, logger)
             // Before: clients may wait on a socket of the service manager, and are served at once.
             health.enter(.serving)
             let addresses = try await server.startListening()

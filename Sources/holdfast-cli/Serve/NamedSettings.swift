@@ -23,6 +23,8 @@ struct NamedSettings: Sendable {
     let logFormat: LeveledLogHandler.Format?
     /// Whether the control plane is off, whatever the file says.
     let hasNoControl: Bool
+    /// A folder with the files of the page, for work on it.
+    let pageFolder: String?
     /// Used if neither `store` nor the file names a store.
     let defaultStore: DefaultStore
 
@@ -34,6 +36,7 @@ struct NamedSettings: Sendable {
         }
         defaultStore = DefaultStore(environment: environment)
         hasNoControl = arguments.noControl
+        pageFolder = arguments.pageAssets
         file = text(arguments.file, .config)?.text
         store = text(arguments.store, .store)?.text
         origin = try text(arguments.origin, .origin).map { text, place in

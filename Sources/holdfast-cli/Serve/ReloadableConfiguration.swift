@@ -59,6 +59,23 @@ actor ReloadableConfiguration: ConfigurationOperations {
     /// How long the listeners stay open after the first SIGTERM.
     nonisolated var drainDelay: Duration { current.withLock { $0.settings.drainDelay(start: start) } }
     nonisolated var routedOrigins: [String] { current.withLock { $0.settings.origins } }
+    nonisolated var ruleUses: [RuleUse] {
+        let (parts, rules) = current.withLock { ($0.effective.rules, $0.settings.file.rules) }
+        return zip(parts, rules.uses).map { part, uses in
+            RuleUse(
+                name: part.name,
+                line: part.line,
+                conditions: part.conditions.map(Self.text),
+                settings: part.settings.map(Self.text),
+                uses: uses
+            )
+        }
+    }
+
+    private static func text(_ setting: EffectiveConfiguration.Setting) -> String {
+        "\(setting.name): \(setting.value ?? "unset")"
+    }
+
     nonisolated var routeModes: [RouteMode] { current.withLock { $0.settings.routeModes } }
 
     /// Reloads the configuration file. An invalid file is rejected as a whole, and its errors are
@@ -152,14 +169,15 @@ actor ReloadableConfiguration: ConfigurationOperations {
         var explanation: Explanation
     }
 
-    nonisolated func explain(_ url: TargetURI) async throws -> any Encodable & Sendable {
+    nonisolated func explain(_ url: TargetURI, _ fields: HTTPFields) async throws -> any Encodable & Sendable {
         let settings = current.withLock { $0.settings }
         let asked = ExplainedTarget(url, settings.gateway.routes, rulesHavePaths: settings.file.rules.havePaths)
         let head = HTTPRequest(
             method: .get,
             scheme: asked.target.scheme,
             authority: asked.target.authority,
-            path: asked.target.requestTarget
+            path: asked.target.requestTarget,
+            headerFields: fields
         )
         let explanation = try await parts.engine.explanation(of: CacheRequest(head: head), in: parts.store)
         return Explained(notes: asked.notes, explanation: explanation)

@@ -136,6 +136,14 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "For work on the page of 'holdfast inspect': reads its files from this folder, in place of those in the binary.",
+            visibility: .hidden
+        )
+    )
+    var pageAssets: String?
+
+    @Option(
+        help: ArgumentHelp(
             "The requests that are logged: off, notable or all. The default is notable: failed, stale, refused, aborted and slow ones.",
             valueName: "level"
         )
@@ -242,7 +250,7 @@ extension Serve {
 extension Logger {
     /// Writes to standard error what the levels let through. At `notice` this is what concerns an
     /// operator: an origin became unreachable, or responds again.
-    fileprivate static func standardError(_ levels: LogLevels, _ format: LeveledLogHandler.Format) -> Logger {
+    static func standardError(_ levels: LogLevels, _ format: LeveledLogHandler.Format) -> Logger {
         Logger(label: "holdfast") { LeveledLogHandler(label: $0, levels, format) }
     }
 }

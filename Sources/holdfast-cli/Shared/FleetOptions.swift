@@ -7,7 +7,7 @@ import SharedTier
 /// The options of commands that ask the server of a fleet.
 struct FleetOptions: ParsableArguments {
     @Option(
-        name: [.customLong("config"), .customShort("c")],
+        name: .customLong("config"),
         help: ArgumentHelp(
             "A configuration file, YAML or JSON, with 'shared'. Default: that of $HOLDFAST_CONFIG.",
             valueName: "file"

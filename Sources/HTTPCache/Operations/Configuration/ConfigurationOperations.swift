@@ -1,4 +1,5 @@
 public import HTTPCacheSemantics
+public import HTTPTypes
 
 /// The operations on the configuration of a running cache. The program that composed the cache
 /// implements them.
@@ -16,6 +17,9 @@ public protocol ConfigurationOperations: Sendable {
     /// The routes that have a mode of their own, in their order.
     var routeModes: [RouteMode] { get }
 
+    /// The rules in force, and how often they were applied.
+    var ruleUses: [RuleUse] { get }
+
     /// Reads the configuration file again and puts it into force, as a whole or not at all.
     ///
     /// - Parameter client: who asked for it, for the log.
@@ -24,9 +28,16 @@ public protocol ConfigurationOperations: Sendable {
     /// Explains how a GET would be served now, and why, for people and programs. It sends and
     /// changes nothing, and holds no secrets.
     ///
-    /// - Parameter url: a client's URL, or an origin's.
+    /// - Parameters:
+    ///   - url: a client's URL, or an origin's.
+    ///   - fields: those of the request.
     /// - Throws: the engine's error if the URL cannot be requested.
-    func explain(_ url: TargetURI) async throws -> any Encodable & Sendable
+    func explain(_ url: TargetURI, _ fields: HTTPFields) async throws -> any Encodable & Sendable
+}
+
+extension ConfigurationOperations {
+    /// None.
+    public var ruleUses: [RuleUse] { [] }
 }
 
 /// A route's own mode. The cache's mode bounds it.

@@ -40,6 +40,11 @@ public protocol StoreListing: Sendable {
     /// - Parameter showingQueries: see ``ResponseQuery/showsQueries``.
     /// - Throws: the store's error if it cannot be read.
     func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails]
+
+    /// The response with a number, if it has this ID; `nil` if there is none, or if it is damaged.
+    ///
+    /// - Throws: the store's error if it cannot be read.
+    func storedResponse(_ entry: Int64, withID id: String) async throws -> StoredResponse?
 }
 
 /// One stored response, without its fields and its body.
@@ -89,18 +94,90 @@ public struct ResponseSummary: Sendable, Hashable {
     }
 }
 
+/// An order of stored responses that a store can list page by page.
+public struct ResponseOrder: Sendable, Hashable {
+    /// The number by which responses are ordered.
+    public enum Key: String, Sendable, Hashable, CaseIterable {
+        /// When they were stored: the order of their numbers.
+        case stored
+        /// When they are stale.
+        case expires
+        /// When they were used last, as far as that is on disk. Pinned ones are left out: they have
+        /// no place in the order of eviction.
+        case used
+        /// The bytes that they take.
+        case size
+    }
+
+    /// The number.
+    public var key: Key
+    /// Whether the greatest comes first.
+    public var isDescending: Bool
+
+    /// An order.
+    public init(_ key: Key, isDescending: Bool = false) {
+        self.key = key
+        self.isDescending = isDescending
+    }
+
+    /// An order by its name: `size`, and `-size` for the greatest first.
+    public init?(_ text: String) {
+        let isDescending = text.hasPrefix("-")
+        guard let key = Key(rawValue: String(text.dropFirst(isDescending ? 1 : 0))) else { return nil }
+        self.init(key, isDescending: isDescending)
+    }
+
+    /// The names of all orders.
+    public static let names = Key.allCases.flatMap { [$0.rawValue, "-\($0.rawValue)"] }
+}
+
+/// Where a listing goes on: behind a response in an order. Clients get it as a text and give it
+/// back.
+public struct ResponseCursor: Sendable, Hashable, CustomStringConvertible, ExpressibleByIntegerLiteral {
+    /// The numbers by which the order is decided.
+    package var values: [Int64]
+
+    package init(_ values: [Int64]) { self.values = values }
+
+    /// Behind the response with a number, in the order of storing.
+    public init(integerLiteral value: Int64) { values = [value] }
+
+    /// The cursor of a text; `nil` if it is none.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false).map { Int64($0) }
+        guard (1...7).contains(parts.count), !parts.contains(nil) else { return nil }
+        values = parts.compactMap(\.self)
+    }
+
+    /// The text.
+    public var description: String { values.map(String.init).joined(separator: "_") }
+
+    /// A cursor of another order.
+    public struct Invalid: Error, Sendable, Hashable, CustomStringConvertible {
+        /// A sentence.
+        public var description: String { "The cursor belongs to another order." }
+
+        /// The error.
+        public init() {}
+    }
+}
+
 /// A selection of stored responses, read page by page.
 public struct ResponseQuery: Sendable, Hashable {
     /// The beginning of their target URIs.
     public var prefix: TargetPrefix?
+    /// The host of their target URIs.
+    public var host: TargetHost?
     /// A tag.
     public var tag: String?
     /// Their state.
     public var state: EntryState?
     /// Only pinned ones, or only others.
     public var isPinned: Bool?
-    /// Only responses with greater numbers.
-    public var after: Int64
+    /// Their order.
+    public var order = ResponseOrder(.stored)
+    /// Only responses behind this one; `nil` for the first page.
+    public var after: ResponseCursor?
     /// The most responses of a page.
     public var limit: Int
     /// Whether URLs have their queries. Otherwise `REDACTED` stands in place of each, because it
@@ -112,7 +189,7 @@ public struct ResponseQuery: Sendable, Hashable {
         prefix: TargetPrefix? = nil,
         tag: String? = nil,
         state: EntryState? = nil,
-        after: Int64 = 0,
+        after: ResponseCursor? = nil,
         limit: Int
     ) {
         self.prefix = prefix
@@ -125,16 +202,19 @@ public struct ResponseQuery: Sendable, Hashable {
 
 /// A part of a listing.
 public struct ResponsePage: Sendable, Hashable {
-    /// The responses in the order of their numbers.
+    /// The responses in their order.
     public var responses: [ResponseSummary]
-    /// The number to go on after; `nil` if there are no more. A page may have fewer responses than
+    /// The place to go on after; `nil` if there are no more. A page may have fewer responses than
     /// its limit and still not be the last one, because a read looks at a limited number of rows.
-    public var next: Int64?
+    public var next: ResponseCursor?
+    /// The number of entries that were looked at.
+    public var examined: Int
 
     /// A page.
-    public init(_ responses: [ResponseSummary], next: Int64?) {
+    public init(_ responses: [ResponseSummary], next: ResponseCursor?, examined: Int = 0) {
         self.responses = responses
         self.next = next
+        self.examined = examined
     }
 }
 

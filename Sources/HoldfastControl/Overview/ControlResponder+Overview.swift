@@ -1,0 +1,79 @@
+import Foundation
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+extension ControlResponder {
+    /// The operations that show the state at a glance, and the past.
+    static let overview: [Operation] = [
+        Operation(path: "/v1/overview", method: .get, scope: .read) { responder, request, _ in
+            try QueryMembers.none(in: request)
+            return try Self.response(.ok, await responder.overview())
+        },
+        Operation(path: "/v1/history", method: .get, scope: .read) { try $0.history($1, $2) },
+        Operation(path: "/v1/outages", method: .get, scope: .read) { responder, request, _ in
+            try QueryMembers.none(in: request)
+            return try Self.response(.ok, responder.recorder.outages())
+        },
+        Operation(path: "/v1/events", method: .get, scope: .read) { try $0.events($1, $2) },
+    ]
+
+    /// The state at a glance.
+    func overview() async -> OverviewReport {
+        let condition = await operations.storeCondition()
+        let measures = await store.readingForPage()
+        let past = await recorder.past()
+        let outage = OverviewReport.Outage(past.outages, past.reading.totals)
+        let status = StatusReport(
+            about,
+            operations,
+            phase(),
+            listening(),
+            condition,
+            measures?.measures.summary,
+            await operations.sharing?.fleet(),
+            outage: outage,
+            at: past.reading.at
+        )
+        return OverviewReport(status, operations.origins, condition, measures, past, page.control)
+    }
+
+    /// `GET /v1/history`
+    private func history(_ request: Request, _: ControlContext) throws -> Response {
+        var members = try QueryMembers(request)
+        let text = members.text("window") ?? TrafficHistory.Window.hour.rawValue
+        try members.end(known: ["window"])
+        guard let window = TrafficHistory.Window(rawValue: text) else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'window' is '\(ControlProblem.shown(text))', and 'hour' or 'day' is expected.",
+                field: "window",
+                value: text
+            )
+        }
+        return try Self.response(.ok, recorder.curves(window))
+    }
+
+    /// `GET /v1/events`
+    private func events(_ request: Request, _ context: ControlContext) throws -> Response {
+        try QueryMembers.none(in: request)
+        let place = try streams.take()
+        let (responder, head) = (self, request.head)
+        let events = streams.events(
+            in: place,
+            while: { responder.admission(of: head) },
+            of: { try Self.encoder.encode(await responder.overview()) }
+        )
+        var response = Self.response(.ok, "text/event-stream", Data(), ending: "")
+        response.headers[.contentLength] = nil
+        response.body = ResponseBody(asyncSequence: events)
+        return response
+    }
+
+    private func admission(of head: HTTPRequest) -> EventStreams.Admission {
+        if phase() == .ending { return .ending }
+        return door.stillAdmits(head) ? .goOn : .sessionOver
+    }
+}

@@ -1,0 +1,218 @@
+import HTTPCache
+import HTTPCacheSemantics
+
+/// The state of a gateway at a glance, as the page shows it above all else. Instants are texts by
+/// RFC 3339, times are seconds, and shares are numbers from 0 to 1.
+struct OverviewReport: Sendable, Hashable, Codable {
+    /// On which of its means the service stands.
+    enum Standing: String, Sendable, Hashable, Codable {
+        /// Every origin can be asked.
+        case origin
+        /// Some can, or stored responses go first.
+        case mixed
+        /// None can, or the mode asks none.
+        case store
+        case starting, ending
+    }
+
+    /// The traffic of a stretch of time that ends now.
+    struct Traffic: Sendable, Hashable, Codable {
+        var seconds: Double
+        var requests: Int64
+        var requestsPerSecond: Double
+        /// The share of the requests to the cache that were hits; `nil` if there were none.
+        var hitRatio: Double?
+        var p50Seconds: Double?
+        var p99Seconds: Double?
+        var staleServed: Int64
+        var refused: Int64
+        var originRequests: Int64
+
+        init(_ stretch: TrafficRecorder.Stretch) {
+            seconds = stretch.seconds.toDigits
+            requests = stretch.totals[.requests]
+            requestsPerSecond = (Double(requests) / stretch.seconds).toDigits
+            hitRatio = stretch.totals.hitRatio?.toDigits
+            p50Seconds = stretch.totals.quantile(0.5)?.toDigits
+            p99Seconds = stretch.totals.quantile(0.99)?.toDigits
+            staleServed = stretch.totals[.staleServed]
+            refused = stretch.totals[.refused]
+            originRequests = stretch.totals[.originRequests]
+        }
+    }
+
+    /// The share of the last hour's requests that an outage of all origins would leave answerable.
+    struct Answerable: Sendable, Hashable, Codable {
+        /// Why requests could not be answered.
+        struct Missing: Sendable, Hashable, Codable {
+            var reason: String
+            var share: Double
+        }
+
+        var seconds: Double
+        /// How many requests that is about.
+        var requests: Int64
+        /// If the outage began now.
+        var now: Double?
+        /// If it had lasted an hour, or a day.
+        var hour: Double?
+        var day: Double?
+        /// The reasons, the most frequent first.
+        var missing: [Missing]
+
+        init?(_ stretch: TrafficRecorder.Stretch) {
+            let totals = stretch.totals
+            guard totals[.foreseen] > 0 else { return nil }
+            seconds = stretch.seconds.toDigits
+            requests = totals[.foreseen]
+            now = totals.share(of: .answerable, in: .foreseen)?.toDigits
+            hour = totals.share(of: .answerableAfterHour, in: .foreseen)?.toDigits
+            day = totals.share(of: .answerableAfterDay, in: .foreseen)?.toDigits
+            missing = TrafficTotals.reasons.enumerated().compactMap { index, reason in
+                let count = totals[reason: index]
+                guard count > 0 else { return nil }
+                return Missing(reason: reason, share: (Double(count) / Double(totals[.foreseen])).toDigits)
+            }.sorted { ($1.share, $0.reason) < ($0.share, $1.reason) }
+        }
+    }
+
+    /// The outages that last, as one.
+    struct Outage: Sendable, Hashable, Codable {
+        /// When the first of them began.
+        var since: String
+        /// Responses from the store, stale because an origin could not be reached.
+        var fromStore: Int64
+        /// Requests that could not be answered.
+        var refused: Int64
+        /// The greatest age of a response that was served.
+        var oldestSeconds: Int64
+
+        init?(_ outages: [OutageLog.Outage], _ totals: TrafficTotals) {
+            guard let first = outages.min(by: { $0.since < $1.since }) else { return nil }
+            let happened = first.totals(at: totals)
+            since = EndTime.text(first.since)
+            fromStore = happened[.offlineServed]
+            refused = happened[.refused]
+            oldestSeconds = outages.map(\.oldestServed).max() ?? 0
+        }
+    }
+
+    struct Store: Sendable, Hashable, Codable {
+        /// `usable`, `readOnly`, `notWritable` or `unreadable`.
+        var condition: String
+        var bytes: Int64?
+        var budget: Int64?
+        var responses: Int?
+        var pinned: Int?
+        var damaged: Int?
+        /// Entries that may be served while their origin cannot be reached, and no longer else.
+        var stale: Int?
+        /// Since the start.
+        var evicted: Int?
+        var countedAt: String?
+
+        init(_ condition: StoreCondition, _ reading: StoreWatch.Reading?) {
+            self.condition = condition.word
+            guard let reading else { return }
+            let summary = reading.measures.summary
+            (bytes, budget, responses) = (summary.usedBytes, summary.budget, summary.responses)
+            (pinned, damaged, evicted) = (summary.pinned, summary.damaged, summary.evicted)
+            stale = summary.usableStale
+            countedAt = EndTime.text(reading.at)
+        }
+    }
+
+    struct Memory: Sendable, Hashable, Codable {
+        var bytes: Int64?
+        var budget: Int64?
+        /// Bytes that the process has; `nil` where the system does not tell.
+        var processBytes: Int64?
+    }
+
+    /// Where the control plane is, for commands.
+    struct Control: Sendable, Hashable, Codable {
+        /// The path of the Unix socket.
+        var socket: String?
+        /// Host and port; `nil` if there is no port.
+        var listen: String?
+    }
+
+    var at: String
+    /// Sentences for people.
+    var summary: String
+    var standing: Standing
+    var phase: String
+    var version: String
+    var startedAt: String
+    var uptimeSeconds: Int64
+    var listening: String?
+    var control: Control
+    var mode: ModeReport
+    var staleness: StalenessReport
+    /// The first of them, those that cannot be reached before the others.
+    var origins: [OriginsReport.Origin]
+    var originCount: Int
+    var unreachableCount: Int
+    var outage: Outage?
+    var recent: Traffic?
+    var hour: Traffic?
+    var offlineAnswerable: Answerable?
+    var store: Store
+    var memory: Memory
+    var connections: Int64
+    var activeRequests: Int64
+    var configuration: StatusReport.Configuration
+    var shared: FleetState?
+    var recordedSince: String
+
+    private static let shownOrigins = 20
+
+    /// - Parameters:
+    ///   - status: the same state in more words.
+    ///   - measures: the store's numbers; `nil` if they cannot be read.
+    init(
+        _ status: StatusReport,
+        _ conditions: [OriginCondition],
+        _ condition: StoreCondition,
+        _ measures: StoreWatch.Reading?,
+        _ past: TrafficRecorder.Past,
+        _ control: Control
+    ) {
+        self.control = control
+        let origins = OriginsReport(conditions, status.mode.mode).origins
+        at = EndTime.text(past.reading.at)
+        (summary, phase, version) = (status.summary, status.phase, status.version)
+        (startedAt, uptimeSeconds, listening) = (status.startedAt, status.uptimeSeconds, status.listening)
+        (mode, staleness) = (status.mode, status.staleness)
+        self.origins = Array(origins.prefix(Self.shownOrigins))
+        originCount = conditions.count
+        unreachableCount = conditions.filter { $0.reachability == .unreachable }.count
+        standing = Standing(phase: status.phase, status.mode.mode, unreachable: unreachableCount, of: originCount)
+        outage = Outage(past.outages, past.reading.totals)
+        recent = past.recent.map(Traffic.init)
+        hour = past.hour.map(Traffic.init)
+        offlineAnswerable = past.hour.flatMap(Answerable.init)
+        store = Store(condition, measures)
+        memory = Memory(
+            bytes: measures?.measures.summary.residentBytes,
+            budget: measures?.measures.memoryBudget,
+            processBytes: past.reading.gauges.processBytes
+        )
+        (connections, activeRequests) = (past.reading.gauges.connections, past.reading.gauges.activeRequests)
+        (configuration, shared) = (status.configuration, status.shared)
+        recordedSince = EndTime.text(past.since)
+    }
+}
+
+extension OverviewReport.Standing {
+    fileprivate init(phase: String, _ mode: OfflineMode, unreachable: Int, of origins: Int) {
+        switch (phase, mode) {
+        case ("starting", _): self = .starting
+        case ("ending", _): self = .ending
+        case (_, .offline): self = .store
+        case (_, _) where unreachable > 0: self = unreachable == origins ? .store : .mixed
+        case (_, .preferStored): self = .mixed
+        default: self = .origin
+        }
+    }
+}

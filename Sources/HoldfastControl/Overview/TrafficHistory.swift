@@ -1,0 +1,139 @@
+import HTTPCacheSemantics
+
+/// The totals of the last hour and of the last day, in memory of fixed size: about 260 KB.
+struct TrafficHistory: Sendable {
+    /// A stretch of time and how finely it is kept.
+    enum Window: String, CaseIterable, Sendable {
+        case hour, day
+
+        var step: Int64 { self == .hour ? 10_000 : 300_000 }
+        /// How many steps it has.
+        var count: Int { self == .hour ? 360 : 288 }
+    }
+
+    /// The totals at an instant.
+    struct Point: Sendable, Hashable {
+        var at: Timestamp
+        var totals: TrafficTotals
+        /// The bytes of the store when it was last measured.
+        var storeBytes: Int64?
+    }
+
+    /// The bytes of all points, about.
+    static let bytes = Window.allCases.reduce(0) {
+        $0 + ($1.count + 1) * (MemoryLayout<Point>.stride + TrafficTotals.bytes)
+    }
+
+    private var points: [Window: [Point]] = [.hour: [], .day: []]
+
+    /// The first point that is kept.
+    var first: Point? { points[.hour]?.first }
+
+    /// Adds a point, at each step of the hour or about so.
+    mutating func record(_ point: Point) {
+        for window in Window.allCases {
+            guard var kept = points.removeValue(forKey: window) else { continue }
+            // A clock that was set back, or a step that has not passed.
+            let isDue =
+                kept.last.map { point.at < $0.at || point.at.milliseconds(since: $0.at) >= window.step - 500 } ?? true
+            if isDue {
+                if kept.count > window.count { kept.removeFirst() }
+                kept.append(point)
+            }
+            points[window] = kept
+        }
+    }
+
+    /// The oldest point that is no older than a time.
+    func point(within milliseconds: Int64, of now: Timestamp) -> Point? {
+        points[.hour]?.first { now.milliseconds(since: $0.at) <= milliseconds }
+    }
+
+    /// The curves of a window.
+    func curves(_ window: Window) -> Curves {
+        var curves = Curves(window: window.rawValue, stepSeconds: window.step / 1000)
+        let kept = points[window] ?? []
+        for (earlier, later) in zip(kept, kept.dropFirst()) {
+            let elapsed = later.at.milliseconds(since: earlier.at)
+            // The process may have been suspended for a while.
+            let steps = min(max(1, (elapsed + window.step / 2) / window.step), Int64(window.count))
+            for _ in 1..<steps { curves.series.appendNothing() }
+            let seconds = Double(elapsed > 0 ? elapsed : window.step) / 1000
+            curves.series.append(later.totals - earlier.totals, in: seconds, storeBytes: later.storeBytes)
+        }
+        curves.series.keepLast(window.count)
+        if let last = kept.last {
+            let length = Int64(curves.series.requestsPerSecond.count) * window.step
+            curves.end = EndTime.text(last.at)
+            curves.start = EndTime.text(Timestamp(milliseconds: last.at.milliseconds - length))
+        }
+        return curves
+    }
+}
+
+/// The curves of a window of time, as clients of the control plane get them. Values are in the
+/// order of time, one for each step; `nil` where nothing is known.
+struct Curves: Sendable, Hashable, Codable {
+    struct Series: Sendable, Hashable, Codable {
+        var requestsPerSecond: [Double?] = []
+        var hitRatio: [Double?] = []
+        var p50Seconds: [Double?] = []
+        var p99Seconds: [Double?] = []
+        var stalePerSecond: [Double?] = []
+        var refusedPerSecond: [Double?] = []
+        var originRequestsPerSecond: [Double?] = []
+        var offlineAnswerable: [Double?] = []
+        var storeBytes: [Double?] = []
+    }
+
+    var window: String
+    var stepSeconds: Int64
+    /// `nil` before the first step.
+    var start: String?
+    var end: String?
+    var series = Series()
+
+    init(window: String, stepSeconds: Int64) {
+        self.window = window
+        self.stepSeconds = stepSeconds
+    }
+}
+
+extension Curves.Series {
+    private static let all: [any WritableKeyPath<Self, [Double?]> & Sendable] = [
+        \.requestsPerSecond, \.hitRatio, \.p50Seconds, \.p99Seconds, \.stalePerSecond, \.refusedPerSecond,
+        \.originRequestsPerSecond, \.offlineAnswerable, \.storeBytes,
+    ]
+
+    mutating func appendNothing() { for series in Self.all { self[keyPath: series].append(nil) } }
+
+    mutating func append(_ totals: TrafficTotals, in seconds: Double, storeBytes bytes: Int64?) {
+        func rate(_ counter: TrafficTotals.Counter) -> Double { (Double(totals[counter]) / seconds).toDigits }
+        requestsPerSecond.append(rate(.requests))
+        hitRatio.append(totals.hitRatio?.toDigits)
+        p50Seconds.append(totals.quantile(0.5)?.toDigits)
+        p99Seconds.append(totals.quantile(0.99)?.toDigits)
+        stalePerSecond.append(rate(.staleServed))
+        refusedPerSecond.append(rate(.refused))
+        originRequestsPerSecond.append(rate(.originRequests))
+        offlineAnswerable.append(totals.share(of: .answerable, in: .foreseen)?.toDigits)
+        storeBytes.append(bytes.map(Double.init))
+    }
+
+    mutating func keepLast(_ count: Int) {
+        for series in Self.all where self[keyPath: series].count > count {
+            self[keyPath: series].removeFirst(self[keyPath: series].count - count)
+        }
+    }
+}
+
+extension Double {
+    /// The number with four significant digits, so that it is short as a text. All digits of its
+    /// whole part stay.
+    var toDigits: Double {
+        guard isFinite, self != 0 else { return isFinite ? 0 : self }
+        var scale = 1.0
+        while magnitude * scale < 1000, scale < 1e9 { scale *= 10 }
+        return (self * scale).rounded() / scale
+    }
+}

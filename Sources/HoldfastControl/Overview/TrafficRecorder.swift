@@ -1,0 +1,149 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HoldfastMetrics
+import ServiceLifecycle
+import Synchronization
+
+/// Keeps what the page shows of the past: the curves of an hour and a day, and the outages. So a
+/// page is useful where nothing scrapes the metrics.
+///
+/// It reads the metrics of the process each ten seconds, and looks each second whether an origin
+/// can be reached.
+final class TrafficRecorder: Service {
+    private struct State {
+        var history = TrafficHistory()
+        var outages = OutageLog()
+        /// The last reading, which all pages share.
+        var latest: Reading?
+        var sampledAt: Timestamp?
+        var measuredAt: Timestamp?
+    }
+
+    /// The numbers of one moment.
+    struct Reading: Sendable {
+        var at: Timestamp
+        var totals: TrafficTotals
+        var gauges: TrafficGauges
+    }
+
+    /// The past that the page shows, as of one moment.
+    struct Past: Sendable {
+        var reading: Reading
+        /// The last minute and the last hour, as far as they were recorded.
+        var recent: Stretch?
+        var hour: Stretch?
+        var outages: [OutageLog.Outage]
+        /// Since when there are numbers.
+        var since: Timestamp
+    }
+
+    /// The traffic of a stretch of time.
+    struct Stretch: Sendable {
+        var seconds: Double
+        var totals: TrafficTotals
+    }
+
+    private static let period = Duration.seconds(1)
+    /// The store is counted this often while no page is open, in milliseconds.
+    private static let measuringStep = TrafficHistory.Window.day.step
+    /// How old a reading may be that pages share, in milliseconds.
+    private static let sharingTime: Int64 = 900
+
+    private let operations: any CacheOperations
+    private let registry: MetricsRegistry
+    private let store: StoreWatch
+    private let clock: any WallClock
+    private let start: Timestamp
+    private let state = Mutex(State())
+
+    init(_ operations: any CacheOperations, _ registry: MetricsRegistry, _ store: StoreWatch, clock: any WallClock) {
+        self.operations = operations
+        self.registry = registry
+        self.store = store
+        self.clock = clock
+        start = clock.now()
+        // A page that is opened counts anew, and so does a scrape.
+        state.withLock { $0.measuredAt = start }
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                await self.tick()
+                try? await Task.sleep(for: Self.period)
+            }
+        }
+    }
+
+    /// Looks at the origins, and takes a sample if one is due.
+    func tick() async {
+        let now = clock.now()
+        let away = operations.origins.compactMap { condition -> OutageLog.Away? in
+            guard condition.reachability == .unreachable else { return nil }
+            return OutageLog.Away(origin: condition.origin, since: condition.since ?? now)
+        }
+        let (isDue, measures) = state.withLock { state in
+            let isDue = Self.isDue(state.sampledAt, TrafficHistory.Window.hour.step, at: now)
+            let measures = isDue && Self.isDue(state.measuredAt, Self.measuringStep, at: now)
+            if measures { state.measuredAt = now }
+            return (isDue || state.outages.differs(from: away), measures)
+        }
+        guard isDue else { return }
+        if measures { _ = await store.reading() }
+        let reading = await read(at: now)
+        let storeBytes = store.known?.measures.summary.usedBytes
+        state.withLock { state in
+            state.outages.note(away, reading.totals, oldestServed: reading.gauges.oldestServed, at: now)
+            guard Self.isDue(state.sampledAt, TrafficHistory.Window.hour.step, at: now) else { return }
+            state.sampledAt = now
+            state.history.record(TrafficHistory.Point(at: now, totals: reading.totals, storeBytes: storeBytes))
+        }
+    }
+
+    /// Half a second early is in time: the next tick may be late.
+    private static func isDue(_ last: Timestamp?, _ step: Int64, at now: Timestamp) -> Bool {
+        guard let last, now >= last else { return true }
+        return now.milliseconds(since: last) >= step - 500
+    }
+
+    private func read(at now: Timestamp) async -> Reading {
+        let families = await registry.quickFamilies()
+        let reading = Reading(at: now, totals: TrafficTotals(families), gauges: TrafficGauges(families))
+        state.withLock { $0.latest = reading }
+        return reading
+    }
+
+    // MARK: Reports
+
+    /// The past, as of now or of a moment ago.
+    func past() async -> Past {
+        let now = clock.now()
+        let known = state.withLock { $0.latest }
+        let isNew = known.map { now >= $0.at && now.milliseconds(since: $0.at) < Self.sharingTime } ?? false
+        let reading: Reading
+        if let known, isNew { reading = known } else { reading = await read(at: now) }
+        return state.withLock { state in
+            func stretch(_ milliseconds: Int64) -> Stretch? {
+                guard let point = state.history.point(within: milliseconds, of: reading.at) else { return nil }
+                let length = reading.at.milliseconds(since: point.at)
+                guard length > 0 else { return nil }
+                return Stretch(seconds: Double(length) / 1000, totals: reading.totals - point.totals)
+            }
+            return Past(
+                reading: reading,
+                recent: stretch(65_000),
+                hour: stretch(3_605_000),
+                outages: state.outages.present,
+                since: state.history.first?.at ?? start
+            )
+        }
+    }
+
+    /// The curves of a window.
+    func curves(_ window: TrafficHistory.Window) -> Curves { state.withLock { $0.history }.curves(window) }
+
+    /// The outages since the start.
+    func outages() -> OutagesReport {
+        OutagesReport(state.withLock { $0.outages }, since: start, at: clock.now())
+    }
+}

@@ -1,0 +1,169 @@
+import HTTPCache
+import HoldfastMetrics
+
+/// The numbers that a gateway has counted since its start, as far as the page shows them. They only
+/// grow, so the difference of two says what happened between them.
+struct TrafficTotals: Sendable, Hashable {
+    /// One of the numbers.
+    enum Counter: Int, CaseIterable, Sendable {
+        /// Requests of clients that have ended.
+        case requests
+        /// Those of them that the cache was asked for.
+        case exchanges
+        case hits
+        case staleServed
+        /// Stale responses that were served because their origin could not be reached.
+        case offlineServed
+        /// Requests that could not be answered without their origin.
+        case refused
+        case originRequests
+        /// Requests for which the cache foresaw an outage. Those of samples have their weight.
+        case foreseen
+        /// Those of them that could be answered if the origin were unreachable from now on.
+        case answerable
+        /// The same after an hour, and after a day.
+        case answerableAfterHour, answerableAfterDay
+    }
+
+    /// The reasons why requests could not be answered in an outage, and one for all that are not
+    /// known.
+    static let reasons = [
+        "not-stored", "must-revalidate", "proxy-revalidate", "no-cache", "s-maxage", "invalidated", "limit", "other",
+    ]
+    private static let bounds = MetricDescription.durationBounds
+    private static let firstReason = Counter.allCases.count
+    private static let firstBucket = firstReason + reasons.count
+    private static let count = firstBucket + bounds.count + 1
+
+    /// The bytes of one, about: it is an array of fixed length.
+    static let bytes = 32 + count * MemoryLayout<Int64>.stride
+
+    /// By counter, reason and bucket of durations.
+    private var values = [Int64](repeating: 0, count: count)
+
+    /// Nothing.
+    init() {}
+
+    subscript(_ counter: Counter) -> Int64 {
+        get { values[counter.rawValue] }
+        set { values[counter.rawValue] = newValue }
+    }
+
+    /// How many requests could not be answered in an outage for a reason.
+    subscript(reason index: Int) -> Int64 { values[Self.firstReason + index] }
+
+    /// The growth since an earlier reading.
+    static func - (later: TrafficTotals, earlier: TrafficTotals) -> TrafficTotals {
+        var difference = TrafficTotals()
+        for index in later.values.indices {
+            // Collectors are read one after the other, so a sum may be behind another one.
+            difference.values[index] = max(0, later.values[index] - earlier.values[index])
+        }
+        return difference
+    }
+
+    /// The share of the exchanges that were hits; `nil` if there were none.
+    var hitRatio: Double? { share(of: .hits, in: .exchanges) }
+
+    func share(of part: Counter, in whole: Counter) -> Double? {
+        self[whole] > 0 ? min(1, Double(self[part]) / Double(self[whole])) : nil
+    }
+
+    /// The seconds within which a share of the requests ended, interpolated in its bucket; `nil` if
+    /// there were none. Above all bounds it is the last bound.
+    func quantile(_ share: Double) -> Double? {
+        let counts = values[Self.firstBucket...]
+        let all = counts.reduce(0, +)
+        guard all > 0 else { return nil }
+        let rank = share * Double(all)
+        var (before, lower) = (0.0, 0.0)
+        for (count, bound) in zip(counts, Self.bounds) {
+            let upTo = before + Double(count)
+            if upTo >= rank, count > 0 { return lower + (bound - lower) * (rank - before) / Double(count) }
+            (before, lower) = (upTo, bound)
+        }
+        return Self.bounds.last
+    }
+}
+
+// MARK: Reading
+
+extension TrafficTotals {
+    /// The totals in the metrics of one moment.
+    init(_ families: [MetricFamily]) {
+        for family in families {
+            for series in family.series { add(series, of: family.description.name) }
+        }
+    }
+
+    private mutating func add(_ series: MetricSeries, of name: String) {
+        switch name {
+        case "holdfast_exchanges_total":
+            self[.exchanges] += series.count
+            if ["hit", "stale-hit"].contains(series["outcome"]) { self[.hits] += series.count }
+        case "http_server_request_duration_seconds":
+            self[.requests] += series.count
+            guard case .histogram(let counts, _) = series.value else { return }
+            for (index, count) in counts.prefix(Self.bounds.count + 1).enumerated() {
+                values[Self.firstBucket + index] += Int64(clamping: count)
+            }
+        case "holdfast_stale_served_total":
+            self[.staleServed] += series.count
+            let detail = series["detail"]
+            if ["offline", "invalidated"].contains(detail) || detail.hasPrefix("despite-") {
+                self[.offlineServed] += series.count
+            }
+        case "holdfast_offline_refused_total": self[.refused] += series.count
+        case "http_client_request_duration_seconds": self[.originRequests] += series.count
+        case "holdfast_offline_answerable_total":
+            self[.foreseen] += series.count
+            if series["answer"] == "yes" {
+                self[.answerable] += series.count
+            } else {
+                let index = Self.reasons.firstIndex(of: series["reason"]) ?? Self.reasons.count - 1
+                values[Self.firstReason + index] += series.count
+            }
+        case "holdfast_offline_answerable_later_total":
+            self[series["outage"] == "1d" ? .answerableAfterDay : .answerableAfterHour] += series.count
+        default: break
+        }
+    }
+}
+
+/// Numbers of one moment that may fall.
+struct TrafficGauges: Sendable, Hashable {
+    var connections: Int64 = 0
+    var activeRequests: Int64 = 0
+    /// Bytes of memory that the process has; `nil` where the system does not tell.
+    var processBytes: Int64?
+    /// The greatest age in seconds of a stale response that was served lately.
+    var oldestServed: Int64 = 0
+
+    init(_ families: [MetricFamily]) {
+        for family in families {
+            for series in family.series {
+                switch family.description.name {
+                case "holdfast_client_connections": connections += series.count
+                case "http_server_active_requests": activeRequests += series.count
+                case "process_resident_memory_bytes": processBytes = series.count
+                case "holdfast_stale_oldest_age_seconds": oldestServed = max(oldestServed, series.count)
+                default: break
+                }
+            }
+        }
+    }
+}
+
+extension MetricSeries {
+    /// The value of a label; empty if there is none.
+    fileprivate subscript(_ name: String) -> String { labels.all.first { $0.name == name }?.value ?? "" }
+
+    /// The value as a whole number; of a histogram, how many values it has.
+    fileprivate var count: Int64 {
+        switch value {
+        case .integer(let number): number
+        case .number(let number): Int64(exactly: number.rounded()) ?? 0
+        case .histogram(let counts, _): Int64(clamping: counts.reduce(0, +))
+        }
+    }
+}

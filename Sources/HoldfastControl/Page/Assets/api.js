@@ -1,0 +1,97 @@
+// Requests to the control plane. The token is in memory; this tab's session keeps it over a reload.
+
+const key = "holdfast.token";
+let token = readToken();
+
+function readToken() {
+  try {
+    return sessionStorage.getItem(key) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function hasToken() {
+  return token !== undefined;
+}
+
+export function setToken(value) {
+  token = value;
+  try {
+    if (value === undefined) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, value);
+  } catch {
+    // Without a session's storage the token lives until the tab is reloaded.
+  }
+}
+
+/** A response that is an error: a problem of RFC 9457, or its status. */
+export class Problem extends Error {
+  constructor(status, body, retryAfter) {
+    super(body?.detail ?? body?.title ?? `The gateway responded with status ${status}.`);
+    this.status = status;
+    this.body = body ?? {};
+    this.code = String(this.body.type ?? "").split(":").pop();
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** The gateway did not respond at all. */
+class Unreachable extends Error {
+  constructor() {
+    super("The gateway does not respond.");
+  }
+}
+
+let onRejected = () => {};
+
+/** Calls `act` when a token is missing, wrong or has ended. */
+export function whenRejected(act) {
+  onRejected = act;
+}
+
+/** Sends a request with the token. The response is one with status 2xx. */
+export async function send(path, options = {}) {
+  const headers = { ...options.headers };
+  if (token !== undefined) headers.Authorization = `Bearer ${token}`;
+  if (options.json !== undefined) headers["Content-Type"] = "application/json";
+  let response;
+  try {
+    response = await fetch(path, {
+      method: options.method ?? "GET",
+      headers,
+      body: options.json === undefined ? undefined : JSON.stringify(options.json),
+      signal: options.signal,
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
+      referrerPolicy: "no-referrer",
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Unreachable();
+  }
+  if (response.ok) return response;
+  const body = await response.json().catch(() => undefined);
+  const problem = new Problem(response.status, body, response.headers.get("Retry-After"));
+  if (problem.status === 401 && !options.isLogin) onRejected(problem);
+  throw problem;
+}
+
+/** The JSON of a GET. Members of `query` without a value are left out. */
+export async function get(path, query, signal) {
+  return (await send(path + text(query), { signal })).json();
+}
+
+/** The JSON of a request that changes something. */
+export async function change(method, path, json = {}, options = {}) {
+  const body = method === "DELETE" ? undefined : json;
+  return (await send(path, { ...options, method, json: body })).json();
+}
+
+/** A query, or nothing. */
+function text(query) {
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== "");
+  if (given.length === 0) return "";
+  return `?${given.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")}`;
+}

@@ -1,0 +1,170 @@
+// The page's frame: session, views, theme, and whether it is live.
+import { hasToken, setToken, whenRejected } from "./api.js";
+import { standing } from "./badges.js";
+import { put } from "./dom.js";
+import { endSession, exchange, loginView, takeCode } from "./session.js";
+import { endLive, follow, followLink, startLive, state } from "./state.js";
+import { problem } from "./dialog.js";
+import { plain } from "./safe.js";
+import * as configuration from "./view-configuration.js";
+import * as nodes from "./view-nodes.js";
+import * as notStored from "./view-notstored.js";
+import * as origins from "./view-origins.js";
+import * as outages from "./view-outages.js";
+import * as overview from "./view-overview.js";
+import * as purges from "./view-purges.js";
+import * as response from "./view-response.js";
+import * as rules from "./view-rules.js";
+import * as stored from "./view-stored.js";
+
+const views = {
+  "": overview,
+  stored,
+  response,
+  origins,
+  "not-stored": notStored,
+  outages,
+  purges,
+  nodes,
+  rules,
+  configuration,
+};
+
+const main = document.getElementById("main");
+const navigation = document.getElementById("views");
+const leaveButton = document.getElementById("leave");
+let current;
+let isOpen = false;
+
+/** The view, its further path, and its parameters, of `#/stored?tag=news`. */
+function readAddress() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [name, ...rest] = path.split("/").map(decode);
+  return { name, rest, query: new URLSearchParams(query ?? "") };
+}
+
+function decode(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function show(isMove) {
+  const address = readAddress();
+  const view = views[address.name] ?? overview;
+  current?.leave?.();
+  for (const link of navigation.querySelectorAll("a")) {
+    const name = link.hash.replace(/^#\/?/, "");
+    const isCurrent = name === address.name || (name === "stored" && address.name === "response");
+    if (isCurrent) {
+      link.setAttribute("aria-current", "page");
+      // The row of views scrolls on a phone, and the page itself must not.
+      navigation.scrollLeft = link.offsetLeft - navigation.clientWidth / 2 + link.offsetWidth / 2;
+    } else link.removeAttribute("aria-current");
+  }
+  current = view.open(address);
+  put(main, current.element);
+  setTitle();
+  if (!isMove) return;
+  scrollTo(0, 0);
+  // Readers of the screen hear the new view's name.
+  const heading = main.querySelector("h1");
+  heading?.setAttribute("tabindex", "-1");
+  (heading ?? main).focus({ preventScroll: true });
+}
+
+function setTitle() {
+  const { overview: now } = state;
+  const sign = now && isOpen ? `${standing(now.standing).shape} ${standing(now.standing).title} · ` : "";
+  const title = `${sign}${current?.title ?? ""} · Holdfast`;
+  if (document.title !== title) document.title = title;
+}
+
+function open() {
+  isOpen = true;
+  navigation.hidden = false;
+  leaveButton.hidden = false;
+  startLive();
+  show(false);
+}
+
+function closed(error) {
+  isOpen = false;
+  endLive();
+  setToken(undefined);
+  current?.leave?.();
+  current = undefined;
+  navigation.hidden = true;
+  leaveButton.hidden = true;
+  document.title = "Holdfast";
+  put(main, loginView(error, open));
+}
+
+const liveWords = {
+  waiting: "Connecting",
+  live: "Live",
+  polling: "Every 5 s",
+  hidden: "Paused",
+  broken: "Not connected",
+  ended: "No session",
+};
+
+function showLink(word, error) {
+  const element = document.getElementById("live");
+  element.dataset.state = word;
+  document.getElementById("live-words").textContent = liveWords[word] ?? word;
+  element.title = plain(error?.message ?? "");
+  document.body.classList.toggle("is-old", word === "broken");
+}
+
+/** Says a change of the state to readers of the screen; numbers that tick are no change. */
+let announced;
+function announce(now) {
+  const facts = [now.standing, now.mode?.mode, now.unreachableCount].join(" ");
+  if (announced !== undefined && announced !== facts) {
+    document.getElementById("announcement").textContent = `${standing(now.standing).title}. ${plain(now.summary)}`;
+  }
+  announced = facts;
+}
+
+async function begin() {
+  const theme = document.getElementById("theme");
+  theme.value = globalThis.holdfastTheme.get();
+  theme.addEventListener("change", () => globalThis.holdfastTheme.set(theme.value));
+  leaveButton.addEventListener("click", async () => {
+    await endSession();
+    closed();
+  });
+  document.getElementById("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    main.focus();
+  });
+  addEventListener("hashchange", async () => {
+    const code = takeCode();
+    if (code) await enter(code);
+    else if (isOpen) show(true);
+  });
+  whenRejected(closed);
+  followLink(showLink);
+  follow((now) => {
+    setTitle();
+    announce(now);
+  });
+  const code = takeCode();
+  if (code) await enter(code);
+  else if (hasToken()) open();
+  else closed();
+}
+
+async function enter(code) {
+  try {
+    await exchange(code);
+    open();
+  } catch (error) {
+    closed(error);
+  }
+}
+
+begin().catch((error) => put(main, problem(error)));

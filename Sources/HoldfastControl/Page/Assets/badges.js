@@ -1,0 +1,42 @@
+// States in words. Each has a shape of its own, so that colour never says it alone.
+import { h } from "./dom.js";
+import { shown } from "./safe.js";
+
+const shapes = {
+  fresh: ["●", "good", "fresh"],
+  stale: ["◐", "warn", "stale"],
+  expired: ["○", "warn", "expired"],
+  invalidated: ["⊘", "warn", "invalidated"],
+  damaged: ["✕", "bad", "damaged"],
+  reachable: ["●", "good", "reachable"],
+  confirming: ["◐", "warn", "confirming"],
+  unreachable: ["▲", "bad", "unreachable"],
+  pinned: ["◆", "accent", "pinned"],
+  offline: ["◇", "plain", "usable offline"],
+  following: ["●", "good", "following"],
+  connecting: ["◐", "warn", "connecting"],
+  behind: ["▲", "warn", "behind"],
+  applied: ["●", "good", "up to date"],
+  never: ["○", "warn", "never"],
+  done: ["●", "good", "in force"],
+  failed: ["✕", "bad", "failed"],
+  running: ["◐", "accent", "running"],
+};
+
+/** A state with its shape. A state without an entry is shown as it is. */
+export function badge(state, words) {
+  const [shape, tone, name] = shapes[state] ?? ["○", "plain", state];
+  return h("span", { class: `badge ${tone}` }, h("span", { class: "shape", "aria-hidden": "true" }, shape), h("span", {}, shown(words ?? name)));
+}
+
+const standings = {
+  origin: { shape: "●", tone: "good", title: "Standing on its origins" },
+  mixed: { shape: "▲", tone: "warn", title: "Partly standing on its store" },
+  store: { shape: "▲", tone: "bad", title: "Standing on its store" },
+  starting: { shape: "◐", tone: "plain", title: "Starting" },
+  ending: { shape: "◐", tone: "plain", title: "Ending" },
+};
+
+export function standing(name) {
+  return standings[name] ?? { shape: "○", tone: "plain", title: name };
+}

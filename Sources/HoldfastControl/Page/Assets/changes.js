@@ -1,0 +1,175 @@
+// What operators change here. Each change asks first, and says what it would do or lose.
+import { change, get } from "./api.js";
+import { copy, quoted } from "./copy.js";
+import { ask } from "./dialog.js";
+import { h } from "./dom.js";
+import { at, bytes, count, counted, share } from "./format.js";
+import { shown } from "./safe.js";
+import { state } from "./state.js";
+
+/** How a command finds this gateway: its socket, or its file. */
+export function controlArguments(kind = "holdfast") {
+  const control = state.overview?.control;
+  const file = state.overview?.configuration?.file;
+  if (kind === "curl") {
+    const socket = control?.socket ? quoted(control.socket) : '"$socket"';
+    return `--unix-socket ${socket} http://localhost`;
+  }
+  if (control?.socket) return `--socket ${quoted(control.socket)}`;
+  return file ? `--config ${quoted(file)}` : "--socket control.sock";
+}
+
+/** `curl` for a path of the control plane with its query. */
+export function curl(path, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const data = given.map(([name, value]) => ` --data-urlencode ${quoted(`${name}=${value}`)}`).join("");
+  return `curl -s${given.length ? "G" : ""} ${controlArguments("curl")}${path}${data}`;
+}
+
+/** The selectors of a purge as arguments of `holdfast purge` and `holdfast pin`. */
+function selectors(select) {
+  if (select.all) return "--all";
+  const options = { prefixes: "--prefix", tags: "--tag", hosts: "--host" };
+  const urls = (select.urls ?? []).map(quoted);
+  const rest = Object.entries(options).flatMap(([name, option]) => (select[name] ?? []).map((value) => `${option} ${quoted(value)}`));
+  return [...urls, ...rest].join(" ");
+}
+
+/** The selection in words. */
+function selectionWords(select) {
+  if (select.all) return h("p", {}, "Everything that is stored.");
+  const names = { urls: "URL", prefixes: "Prefix", tags: "Tag", hosts: "Host" };
+  const rows = Object.entries(names).flatMap(([key, name]) => (select[key] ?? []).map((value) => [key, name, value]));
+  return h("ul", { class: "selection" }, rows.slice(0, 20).map(([key, name, value]) => h("li", {}, h("span", { class: "muted" }, `${name} `), shown(value.slice(0, 400)), key === "urls" && h("span", { class: "muted" }, ", every variant"))), rows.length > 20 && h("li", {}, `and ${rows.length - 20} more`));
+}
+
+function reasonField() {
+  return h("input", { id: "reason", type: "text", maxlength: 300, autocomplete: "off" });
+}
+
+const labelled = (field, words) => h("p", { class: "field" }, h("label", { for: field.id }, words), field);
+
+function about({ responses, bytes: size, exact }) {
+  return `${exact ? "" : "about "}${counted(responses, "response")}, ${bytes(size)}`;
+}
+
+/** Asks for a purge. `action` is `expire` or `remove`; `refresh` fetches again what was expired. */
+export function purgeDialog({ select, action = "expire", refresh, title, done }) {
+  const reason = reasonField();
+  const isRemoval = action === "remove";
+  const verb = isRemoval ? "Remove" : refresh ? "Fetch again" : "Expire";
+  const command = () => {
+    const options = [isRemoval && "--remove", refresh && `--refresh ${refresh.perSecond}/s`, reason.value && `--reason ${quoted(reason.value)}`].filter(Boolean);
+    return ["holdfast purge", selectors(select), ...options, controlArguments()].join(" ");
+  };
+  const body = () => ({ select, action, ...(refresh && { refresh }), ...(reason.value && { reason: reason.value }) });
+  return ask({
+    title: title ?? `${verb} stored responses`,
+    verb,
+    isDangerous: isRemoval,
+    fields: [labelled(reason, "Reason, for the log and other operators"), h("p", {}, h("button", { type: "button", class: "quiet", on: { click: () => copy(command(), "the command") } }, "Copy as command"))],
+    async preview() {
+      const { matched } = await change("POST", "/v1/purges", { select, action, dryRun: true });
+      return {
+        content: [selectionWords(select), effect(matched, action, refresh)],
+        mustAgree: isRemoval && matched.responses > 0 && `I know that ${lost(matched)}.`,
+      };
+    },
+    async act() {
+      const result = await change("POST", "/v1/purges", body());
+      done?.();
+      return purged(result);
+    },
+  });
+}
+
+function lost({ responses, onlyOfflineCopies: copies, exact }) {
+  const number = `${exact ? "" : "about "}${count(copies)} of ${count(responses)}`;
+  if (copies === 0) return `${counted(responses, "stored response")} ${responses === 1 ? "is" : "are"} deleted`;
+  return `${number} ${copies === 1 ? "is the only offline copy, and that it is" : "are the only offline copies, and that they are"} lost`;
+}
+
+function effect(matched, action, refresh) {
+  if (matched.responses === 0) return h("p", { class: "ask-main" }, "Nothing that is stored matches.");
+  const { onlyOfflineCopies: copies, responses } = matched;
+  const part = copies > 0 && h("p", { class: "ask-warning" }, h("span", { class: "shape", "aria-hidden": "true" }, "▲ "), `${count(copies)} of ${count(responses)} ${copies === 1 ? "is the only offline copy" : "are the only offline copies"} (${share(copies / responses)}).`);
+  if (action === "remove") {
+    return [h("p", { class: "ask-main" }, `Deletes ${about(matched)}. `, "Until the origin is asked again, they cannot be served, with or without it."), part];
+  }
+  const next = refresh ? `Then each is fetched again, ${refresh.perSecond} a second.` : "Each is validated with its origin before its next use.";
+  return [h("p", { class: "ask-main" }, `Expires ${about(matched)}. ${next}`), h("p", { class: "muted" }, "Offline copies stay: nothing is lost while an origin is unreachable.")];
+}
+
+function purged({ action, matched, sequence, refreshing, nodes, reached }) {
+  return [
+    h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `${action === "remove" ? "Removed" : "Expired"} ${about(matched)}. Sequence ${sequence}.`),
+    refreshing !== undefined && h("p", {}, `${counted(refreshing, "response")} ${refreshing === 1 ? "is" : "are"} fetched again.`, " ", h("a", { href: "#/purges" }, "See how far it is")),
+    reached && h("p", { class: "muted" }, `It has come to: ${reached}${nodes ? `; ${counted(nodes.applied, "node")} applied it, ${count(nodes.behind)} behind` : ""}.`),
+  ];
+}
+
+/** Asks for a pin, or its end. */
+export function pinDialog({ select, pinned, done }) {
+  const verb = pinned ? "Pin" : "Unpin";
+  const reason = reasonField();
+  return ask({
+    title: `${verb} stored responses`,
+    verb,
+    fields: [labelled(reason, "Reason, for the log and other operators"), h("p", {}, h("button", { type: "button", class: "quiet", on: { click: () => copy(`holdfast ${verb.toLowerCase()} ${selectors(select)} ${controlArguments()}`, "the command") } }, "Copy as command"))],
+    async preview() {
+      const { matched, pins } = await change("POST", "/v1/pins", { select, pinned, dryRun: true });
+      const effectWords = pinned ? "They are not evicted, however long no client asks for them." : "They may be evicted again when the store is full.";
+      return {
+        content: [
+          selectionWords(select),
+          h("p", { class: "ask-main" }, `${verb}s ${about(matched)}; ${count(matched.pinned)} of them ${matched.pinned === 1 ? "is" : "are"} pinned now. ${effectWords}`),
+          h("p", { class: "muted" }, `All pins take ${bytes(pins.bytes)} of the ${bytes(pins.limit)} that operators may pin.`),
+        ],
+      };
+    },
+    async act() {
+      const { changed, pins } = await change("POST", "/v1/pins", { select, pinned, ...(reason.value && { reason: reason.value }) });
+      done?.();
+      return h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `${counted(changed, "response")} ${changed === 1 ? "has" : "have"} changed. All pins take ${bytes(pins.bytes)}.`);
+    },
+  });
+}
+
+const modeWords = {
+  automatic: "Origins are asked. While one is unreachable, stored responses are served.",
+  online: "Stored responses are used as HTTP allows, and origins are asked for the rest.",
+  preferStored: "Stored responses are served, stale ones too. Origins are asked only for misses, and for what must not be stale.",
+  offline: "No origin is asked. What is not stored gets 504.",
+};
+
+/** Asks for a mode with an end. */
+export function modeDialog(now) {
+  const { mode: inForce, configured } = now.mode;
+  const choice = h("select", { id: "mode" }, Object.keys(modeWords).map((name) => h("option", { value: name }, name === configured ? `${name} (configured)` : name)));
+  choice.value = inForce;
+  const span = h("select", { id: "span" }, [["15m", "15 minutes"], ["1h", "1 hour"], ["2h", "2 hours"], ["8h", "8 hours"], ["1d", "1 day"]].map(([value, words]) => h("option", { value }, words)));
+  const reason = reasonField();
+  const words = h("p", { class: "ask-main", role: "status" });
+  const describe = () => {
+    words.textContent = modeWords[choice.value];
+    span.disabled = choice.value === configured;
+  };
+  choice.addEventListener("change", describe);
+  describe();
+  const command = () => ["holdfast mode", choice.value, !span.disabled && `--for ${span.value}`, reason.value && `--reason ${quoted(reason.value)}`, controlArguments()].filter(Boolean).join(" ");
+  return ask({
+    title: "Change the mode",
+    verb: "Change",
+    fields: [labelled(choice, "Mode"), words, labelled(span, "Ends by itself after"), labelled(reason, "Reason, for the log and other operators"), h("p", {}, h("button", { type: "button", class: "quiet", on: { click: () => copy(command(), "the command") } }, "Copy as command"))],
+    async preview() {
+      const { offlineAnswerable: answerable } = await get("/v1/overview");
+      const ready = answerable?.now === undefined ? "" : ` ${share(answerable.now)} of the last hour's requests could be answered without origins.`;
+      return { content: h("p", { class: "muted" }, `The mode is ${inForce}.${ready}`) };
+    },
+    async act() {
+      const body = { mode: choice.value, ...(!span.disabled && { for: span.value }), ...(reason.value && { reason: reason.value }) };
+      const result = await change("PUT", "/v1/mode", body);
+      return h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `The mode is ${result.mode}`, result.until ? [", until ", at(result.until), "."] : ", as configured.");
+    },
+  });
+}

@@ -1,0 +1,84 @@
+// Makes elements. Text becomes text nodes only: nothing in this page is ever parsed as HTML.
+
+const svgNamespace = "http://www.w3.org/2000/svg";
+
+// Attributes that would run, load or style something. Links lead to views of this page alone.
+const forbidden = /^(on.+|style|src|srcset|srcdoc|action|formaction|data|xlink:href)$/i;
+
+function fill(element, properties, children) {
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (forbidden.test(name) || (name === "href" && !String(value).startsWith("#"))) throw new Error(`'${name}' is not allowed`);
+    if (name === "on") {
+      for (const [event, act] of Object.entries(value)) element.addEventListener(event, act);
+    } else if (name === "value" && "value" in element) {
+      element.value = value;
+    } else {
+      element.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  append(element, children);
+  return element;
+}
+
+function append(element, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === undefined || child === null || child === false) continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+}
+
+/** An HTML element: `h("p", {class: "note", on: {click: act}}, "text", other)`. */
+export function h(name, properties, ...children) {
+  return fill(document.createElement(name), properties, children);
+}
+
+/** An SVG element. Its geometry is in attributes, since the policy forbids styles. */
+export function svg(name, properties, ...children) {
+  return fill(document.createElementNS(svgNamespace, name), properties, children);
+}
+
+/** Puts children in place of those that an element has. */
+export function put(element, ...children) {
+  const fragment = document.createDocumentFragment();
+  append(fragment, children);
+  element.replaceChildren(fragment);
+  return element;
+}
+
+/**
+ * Makes `old` look like `fresh` by changing what differs. Focus, selection and scrolling stay, so
+ * a live view can be drawn each second. Listeners of `fresh` are lost: use links in live parts.
+ */
+function morph(old, fresh) {
+  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) {
+    old.replaceWith(fresh);
+    return;
+  }
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
+    return;
+  }
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of [...fresh.attributes]) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  const before = [...old.childNodes];
+  const after = [...fresh.childNodes];
+  after.forEach((node, at) => (at < before.length ? morph(before[at], node) : old.append(node)));
+  before.slice(after.length).forEach((node) => node.remove());
+}
+
+/** Makes the content of `element` look like `children`. */
+export function update(element, ...children) {
+  const fresh = element.cloneNode(false);
+  append(fresh, children);
+  morph(element, fresh);
+}
+
+/** Words for screen readers only. */
+export function unseen(text) {
+  return h("span", { class: "unseen" }, text);
+}

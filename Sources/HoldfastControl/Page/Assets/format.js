@@ -1,0 +1,145 @@
+// Numbers, sizes and times in words. Every unit is written out, and numbers have few digits.
+import { h } from "./dom.js";
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** The clock of the gateway, which may differ from the browser's. */
+export const clock = {
+  offset: 0,
+  now: () => Date.now() + clock.offset,
+  set(instant) {
+    const time = millis(instant);
+    if (time !== undefined) clock.offset = time - Date.now();
+  },
+};
+
+/** Milliseconds since 1970, of a text by RFC 3339, a number, or `{milliseconds}`. */
+export function millis(instant) {
+  if (instant === undefined || instant === null) return undefined;
+  if (typeof instant === "number") return instant;
+  if (typeof instant === "object") return instant.milliseconds;
+  const time = Date.parse(instant);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+export const dash = "–";
+
+export function count(value) {
+  if (value === undefined || value === null) return dash;
+  return Math.round(value).toLocaleString("en-GB");
+}
+
+/** `3410 responses`, `1 response`. */
+export function counted(value, one, many = `${one}s`) {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** A share of 1 as per cent: never 100 % unless it is all, never 0 % unless it is none. */
+export function share(value) {
+  if (value === undefined || value === null) return dash;
+  const cent = value * 100;
+  if (value > 0 && cent < 0.1) return "< 0.1 %";
+  if (value < 1 && cent > 99.9) return "> 99.9 %";
+  const digits = value === 0 || value === 1 ? 0 : 1;
+  return `${cent.toFixed(digits)} %`;
+}
+
+export function bytes(value) {
+  if (value === undefined || value === null) return dash;
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let size = value;
+  let at = 0;
+  // 1,014 MiB are 0.99 GiB: four digits are read as a thousand of them.
+  while (size >= 1000 && at < units.length - 1) {
+    size /= 1024;
+    at += 1;
+  }
+  const digits = at === 0 || size >= 100 ? 0 : size < 1 ? 2 : 1;
+  return `${Number.isInteger(size) ? size : size.toFixed(digits)} ${units[at]}`;
+}
+
+/** A rate per second. */
+export function rate(value) {
+  if (value === undefined || value === null) return dash;
+  if (value > 0 && value < 0.1) return "< 0.1 /s";
+  return `${value < 10 ? (Math.round(value * 10) / 10).toString() : count(value)} /s`;
+}
+
+/** A duration of a request, given in seconds. */
+export function latency(seconds) {
+  if (seconds === undefined || seconds === null) return dash;
+  const time = seconds * 1000;
+  if (time === 0) return "0 ms";
+  if (time < 1) return `${Math.max(1, Math.round(time * 1000))} µs`;
+  if (time < 10) return `${time.toFixed(1).replace(/\.0$/, "")} ms`;
+  if (time < 1000) return `${Math.round(time)} ms`;
+  return `${(time / 1000).toFixed(1)} s`;
+}
+
+/** A length of time in its largest unit: `12 min`, and in two below a few days: `2 h 5 min`. */
+export function length(milliseconds) {
+  if (milliseconds === undefined || milliseconds === null) return dash;
+  const time = Math.max(0, milliseconds);
+  if (time < minute) return `${Math.floor(time / second)} s`;
+  if (time < hour) return `${Math.floor(time / minute)} min`;
+  if (time < day) return pair(time, hour, "h", minute, "min");
+  if (time < 10 * day) return pair(time, day, "d", hour, "h");
+  return `${Math.floor(time / day).toLocaleString("en-GB")} d`;
+}
+
+function pair(time, large, largeName, small, smallName) {
+  const rest = Math.floor((time % large) / small);
+  const whole = `${Math.floor(time / large)} ${largeName}`;
+  return rest ? `${whole} ${rest} ${smallName}` : whole;
+}
+
+const two = (value) => String(value).padStart(2, "0");
+
+/** A time of day of the person who looks, with the date unless it is today. */
+export function moment(instant, withSeconds = false) {
+  const time = millis(instant);
+  if (time === undefined) return dash;
+  const date = new Date(time);
+  const today = new Date(clock.now());
+  const text = `${two(date.getHours())}:${two(date.getMinutes())}${withSeconds ? `:${two(date.getSeconds())}` : ""}`;
+  if (date.toDateString() === today.toDateString()) return text;
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${text}`;
+}
+
+/** An instant in full, for titles. */
+export function full(instant) {
+  const time = millis(instant);
+  return time === undefined ? "" : new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** An element with an instant: `13:04`, or `2026-11-24 13:04`. */
+export function at(instant, withSeconds = false) {
+  if (millis(instant) === undefined) return dash;
+  return h("time", { datetime: full(instant), title: full(instant) }, moment(instant, withSeconds));
+}
+
+function words(kind, time) {
+  const now = clock.now();
+  if (kind === "for") return length(now - time);
+  if (kind === "in") return time <= now ? "now" : `in ${length(time - now)}`;
+  if (Math.abs(time - now) < second) return "now";
+  return time > now ? `in ${length(time - now)}` : `${length(now - time)} ago`;
+}
+
+/** An element that follows the clock: `for` 12 min, `in` 4 s, or `ago` (of both directions). */
+export function relative(kind, instant) {
+  const time = millis(instant);
+  if (time === undefined) return dash;
+  return h("time", { datetime: full(time), title: full(time), "data-kind": kind, "data-at": time }, words(kind, time));
+}
+
+/** Moves every relative time of the page on. */
+export function tick() {
+  for (const element of document.querySelectorAll("time[data-kind]")) {
+    const text = words(element.dataset.kind, Number(element.dataset.at));
+    if (element.textContent !== text) element.firstChild.nodeValue = text;
+  }
+}

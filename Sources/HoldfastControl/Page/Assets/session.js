@@ -1,0 +1,93 @@
+// Begins and ends a session: a code from `holdfast inspect`, or a token typed by hand.
+import { change, get, hasToken, send, setToken } from "./api.js";
+import { h, put } from "./dom.js";
+import { problem } from "./dialog.js";
+
+const scopes = ["read", "purge", "operate"];
+const scopeKey = "holdfast.scope";
+let scope = read() ?? "operate";
+
+function read() {
+  try {
+    return sessionStorage.getItem(scopeKey) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function keep(value) {
+  scope = scopes.includes(value) ? value : "operate";
+  try {
+    sessionStorage.setItem(scopeKey, scope);
+  } catch {
+    // The gateway rejects what the scope does not open.
+  }
+}
+
+/** Whether the session may do what needs the scope `needed`. */
+export function may(needed) {
+  return scopes.indexOf(scope) >= scopes.indexOf(needed);
+}
+
+/** Takes the code out of the address, at once, so that it is in no history. */
+export function takeCode() {
+  const match = /^#code=([0-9a-f]{32})$/.exec(location.hash);
+  if (location.hash.startsWith("#code=")) history.replaceState(null, "", "/");
+  return match?.[1];
+}
+
+export async function exchange(code) {
+  const session = await change("POST", "/v1/sessions", { code }, { isLogin: true });
+  setToken(session.token);
+  keep(session.scope);
+}
+
+/** Tries a token that was typed. */
+async function tryToken(token) {
+  setToken(token);
+  try {
+    await get("/v1/overview");
+    const session = await get("/v1/sessions").catch(() => undefined);
+    keep(session?.scope);
+  } catch (error) {
+    setToken(undefined);
+    throw error;
+  }
+}
+
+export async function endSession() {
+  if (hasToken()) await send("/v1/sessions", { method: "DELETE", isLogin: true }).catch(() => {});
+  setToken(undefined);
+}
+
+/** The view without a session. */
+export function loginView(error, begin) {
+  const message = h("div", {});
+  if (error) put(message, problem(error));
+  const field = h("input", { id: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true, "aria-describedby": "token-note" });
+  const submit = async (event) => {
+    event.preventDefault();
+    try {
+      await tryToken(field.value.trim());
+      begin();
+    } catch (failure) {
+      put(message, problem(failure));
+      field.select();
+    }
+  };
+  return h(
+    "section",
+    { class: "login" },
+    h("h1", {}, "Open this page with a session"),
+    h("p", {}, "On the machine of the gateway, run the command. It prints an address that is good for one minute and one use."),
+    h("pre", {}, "holdfast inspect"),
+    message,
+    h(
+      "form",
+      { on: { submit } },
+      h("label", { for: "token" }, "Or a token of the control plane"),
+      h("div", { class: "row" }, field, h("button", { type: "submit", class: "primary" }, "Open")),
+      h("p", { class: "muted", id: "token-note" }, "The token stays in this tab and ends with it."),
+    ),
+  );
+}

@@ -1,0 +1,75 @@
+// The newest overview, and those who follow it.
+import { get } from "./api.js";
+import { clock, tick } from "./format.js";
+import { LiveStream } from "./events.js";
+
+const pollPause = 5000;
+const listeners = new Set();
+const stateListeners = new Set();
+let stream;
+let timer;
+
+export const state = { overview: undefined, link: "waiting" };
+
+/** Calls `act(overview)` for the newest overview and each further one; gives a function that ends it. */
+export function follow(act) {
+  listeners.add(act);
+  if (state.overview) act(state.overview);
+  return () => listeners.delete(act);
+}
+
+/** Calls `act(word)` when the stream begins or ends. */
+export function followLink(act) {
+  stateListeners.add(act);
+}
+
+function receive(overview) {
+  state.overview = overview;
+  clock.set(overview.at);
+  for (const act of listeners) act(overview);
+  tick();
+}
+
+function setLink(word, error) {
+  if (state.link === word) return;
+  state.link = word;
+  for (const act of stateListeners) act(word, error);
+}
+
+/** Without a place in the stream, the overview is asked for instead. */
+async function poll() {
+  clearTimeout(timer);
+  if (document.hidden) return;
+  try {
+    receive(await get("/v1/overview"));
+    setLink("polling");
+  } catch (error) {
+    setLink("broken", error);
+  }
+  timer = setTimeout(poll, pollPause);
+}
+
+export function startLive() {
+  if (stream) return stream.start();
+  stream = new LiveStream("/v1/events", {
+    event(name, value) {
+      if (name === "overview") receive(value);
+    },
+    state(word, error) {
+      if (error?.status === 503 && error.code === "too-many-streams") {
+        poll();
+      } else {
+        if (word === "live") clearTimeout(timer);
+        if (!(word === "broken" && state.link === "polling")) setLink(word, error);
+      }
+    },
+  });
+  setInterval(() => !document.hidden && tick(), 1000);
+  return stream.start();
+}
+
+export function endLive() {
+  clearTimeout(timer);
+  stream?.end();
+  setLink("ended");
+}

@@ -1,0 +1,99 @@
+// The life of a stored response on a line: stored, fresh until, usable offline until. Its stretches
+// are drawn alike long however long they last, or a minute beside a week could not be seen.
+import { h, svg } from "./dom.js";
+import { clock, full, length, millis, moment } from "./format.js";
+
+const height = 34;
+
+/**
+ * When a stored response is fresh and usable, from its explanation. The explanation is for the variant that it
+ * selected; of another one the listing alone is known.
+ */
+export function lifeOf(variant, explanation) {
+  const line = { storedAt: variant.storedAt, now: clock.now(), freshUntil: variant.expiresAt, usableOffline: variant.usableStale ? "unknown" : "never" };
+  const isSelected = explanation?.variants?.some((each) => each.isSelected && each.id === variant.entry);
+  if (isSelected) {
+    const { unreachable, changes = [] } = explanation;
+    line.freshUntil = explanation.freshness?.freshUntil ?? variant.expiresAt;
+    line.usableOffline = "never";
+    line.forbiddenBy = unreachable.forbiddenBy;
+    if (unreachable.answer === "stored") {
+      const end = changes.find((change) => change.unreachable && change.unreachable.answer !== "stored");
+      line.usableOffline = end ? "until" : "always";
+      line.usableOfflineUntil = end?.at;
+      line.forbiddenBy = end?.unreachable.forbiddenBy;
+    }
+  }
+  // A purge ends freshness before its time.
+  if (variant.state === "invalidated") line.freshUntil = undefined;
+  return line;
+}
+
+/** The stretches of a life. */
+function stretches(line) {
+  const stored = millis(line.storedAt);
+  const fresh = millis(line.freshUntil);
+  const { now } = line;
+  const result = [];
+  const freshEnd = fresh === undefined ? stored : Math.max(stored, fresh);
+  if (freshEnd > stored) result.push({ kind: "fresh", name: "fresh", from: stored, to: freshEnd });
+  if (line.usableOffline === "always") {
+    result.push({ kind: "offline", name: "usable offline, without an end", from: freshEnd, to: undefined });
+  } else if (line.usableOffline === "unknown") {
+    result.push({ kind: "offline", name: "usable offline, as long as rules allow", from: freshEnd, to: undefined });
+  } else if (line.usableOffline === "until") {
+    const usable = millis(line.usableOfflineUntil);
+    if (usable > freshEnd) result.push({ kind: "offline", name: "usable offline", from: freshEnd, to: usable });
+    result.push({ kind: "over", name: "not usable offline", from: Math.max(usable, freshEnd), to: undefined });
+  } else {
+    result.push({ kind: "over", name: "not usable offline", from: freshEnd, to: undefined });
+  }
+  return { stored, now, parts: result };
+}
+
+/** Where an instant lies, from 0 to 1: within its stretch by its time. */
+function place({ parts }, instant) {
+  const each = 1 / parts.length;
+  for (const [at, part] of parts.entries()) {
+    if (part.to === undefined) {
+      // An open stretch: near its begin at first, and never at its end.
+      const passed = Math.max(0, instant - part.from);
+      return (at + 0.08 + 0.84 * (passed / (passed + 3600_000))) * each;
+    }
+    if (instant < part.to) return (at + Math.max(0, instant - part.from) / (part.to - part.from)) * each;
+  }
+  return 1;
+}
+
+/** A sentence for those who do not see the line. */
+function sentence(line, { now, parts }) {
+  const words = parts.map((part) => (part.to === undefined ? part.name : `${part.name} until ${moment(part.to)}`));
+  const current = parts.find((part) => part.to === undefined || now < part.to);
+  return `Stored ${moment(line.storedAt)}; ${words.join("; ")}. Now it is ${current.name}.`;
+}
+
+export function timeline(line) {
+  const life = stretches(line);
+  const each = 100 / life.parts.length;
+  const bars = life.parts.map((part, at) => svg("rect", { class: `life ${part.kind}`, x: `${at * each}%`, y: 12, width: `${each}%`, height: 10 }));
+  const now = `${(place(life, life.now) * 100).toFixed(2)}%`;
+  const mark = [svg("line", { class: "now", x1: now, x2: now, y1: 4, y2: 30 }), svg("circle", { class: "now", cx: now, cy: 17, r: 6 })];
+  const drawing = svg("svg", { class: "timeline", height, role: "img", "aria-label": sentence(line, life) }, bars, mark);
+  const names = life.parts.map((part) =>
+    h(
+      "li",
+      { class: part.kind },
+      h("b", {}, h("span", { class: `life-key ${part.kind}`, "aria-hidden": "true" }), part.name),
+      h("span", { class: "muted" }, part.to === undefined ? `from ${moment(part.from)}` : `${moment(part.from)} to ${moment(part.to)}, ${length(part.to - part.from)}`),
+    ),
+  );
+  const current = life.parts.find((part) => part.to === undefined || life.now < part.to);
+  const left = current.to === undefined ? `for ${length(life.now - current.from)}` : `for another ${length(current.to - life.now)}`;
+  return h(
+    "div",
+    { class: "life-box", title: `now: ${full(life.now)}` },
+    h("p", { class: "life-now" }, "Now ", h("strong", {}, current.name), `, ${left}. Stored ${length(life.now - life.stored)} ago.`),
+    drawing,
+    h("ol", { class: `life-names n${life.parts.length}` }, names),
+  );
+}

@@ -1,0 +1,50 @@
+// Nodes: those that share purges and responses, and how far each is.
+import { get } from "./api.js";
+import { badge } from "./badges.js";
+import { controlArguments } from "./changes.js";
+import { h } from "./dom.js";
+import { count, dash, length } from "./format.js";
+import { shown } from "./safe.js";
+import { loaded, table } from "./table.js";
+
+function own(shared) {
+  const rows = [
+    ["This node", shown(shared.node ?? dash)],
+    ["State", badge(shared.state)],
+    ["Position", h("code", {}, shown(shared.position ?? dash))],
+    ["Last contact", shared.contactSeconds === undefined ? dash : `${length(shared.contactSeconds * 1000)} ago`],
+    ["Purges that wait here", count(shared.waiting)],
+  ];
+  return h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Shared log")), h("dl", { class: "facts" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))));
+}
+
+function draw({ shared }) {
+  if (!shared) {
+    return h("section", { class: "panel" }, h("p", { class: "empty" }, "This gateway shares nothing with others. ", h("code", {}, "shared.url"), " in the configuration names a Redis by which gateways share their purges."));
+  }
+  const nodes = shared.nodes ?? [];
+  return [
+    own(shared),
+    table({
+      title: "Other nodes",
+      note: "A node that is behind has not applied that many entries of the log.",
+      columns: [
+        { name: "Node", kind: "wide", by: (row) => row.name, cell: (row) => shown(row.name) },
+        { name: "State", by: (row) => row.behind, cell: (row) => badge(row.behind > 0 ? "behind" : "applied") },
+        { name: "Behind", kind: "number", by: (row) => row.behind, cell: (row) => count(row.behind) },
+        { name: "Waiting", kind: "number", by: (row) => row.waiting, cell: (row) => count(row.waiting) },
+        { name: "Seen", kind: "number", by: (row) => row.seenSeconds, cell: (row) => `${length(row.seenSeconds * 1000)} ago` },
+        { name: "Version", by: (row) => row.version, cell: (row) => shown(row.version ?? dash) },
+      ],
+      rows: nodes,
+      empty: "No other node has been seen.",
+      command: () => `holdfast status ${controlArguments()}`,
+    }),
+  ];
+}
+
+export function open() {
+  const place = h("div", {});
+  const { end } = loaded(place, (signal) => get("/v1/status", {}, signal), draw);
+  return { title: "Nodes", element: h("div", {}, h("h1", {}, "Nodes"), place), leave: end };
+}

@@ -1,0 +1,64 @@
+// Origins: their breakers, and when each is asked again.
+import { get } from "./api.js";
+import { badge } from "./badges.js";
+import { controlArguments } from "./changes.js";
+import { h } from "./dom.js";
+import { at, count, dash, relative } from "./format.js";
+import { url } from "./safe.js";
+import { follow } from "./state.js";
+import { loaded, table } from "./table.js";
+import { address } from "./view-stored.js";
+
+const refreshEvery = 5;
+
+export function open() {
+  const place = h("div", {});
+  const { reload, end } = loaded(place, (signal) => get("/v1/origins", {}, signal), draw);
+  let seen = 0;
+  let last;
+  const stop = follow(({ unreachableCount, originCount }) => {
+    // A change is asked for at once, counts each few seconds, and never below a reader's hand.
+    const facts = `${unreachableCount} ${originCount}`;
+    const isChanged = last !== undefined && last !== facts;
+    last = facts;
+    seen += 1;
+    if (isChanged || (seen % refreshEvery === 0 && !place.contains(document.activeElement))) reload();
+  });
+  return {
+    title: "Origins",
+    element: h("div", {}, h("h1", {}, "Origins"), place),
+    leave() {
+      stop();
+      end();
+    },
+  };
+}
+
+function host(origin) {
+  try {
+    return new URL(origin).hostname;
+  } catch {
+    return undefined;
+  }
+}
+
+function draw({ origins, more }) {
+  return table({
+    title: "Known origins",
+    note: "An origin is confirming after a failure, until another request shows whether it can be reached. While it is unreachable, probes are sent and stored responses are served.",
+    columns: [
+      { name: "Origin", kind: "wide", by: (row) => row.origin, cell: (row) => url(row.origin) },
+      { name: "Breaker", by: (row) => row.state, cell: (row) => badge(row.state) },
+      { name: "Since", by: (row) => row.since, cell: (row) => (row.since ? [at(row.since), " (", relative("for", row.since), ")"] : dash) },
+      { name: "Next probe", by: (row) => row.nextProbe, cell: (row) => relative("in", row.nextProbe) },
+      { name: "Failed probes", kind: "number", by: (row) => row.failedProbes, cell: (row) => count(row.failedProbes) },
+      { name: "In flight", kind: "number", by: (row) => row.inFlight, cell: (row) => count(row.inFlight) },
+      { name: "Waiting", kind: "number", by: (row) => row.waiting, cell: (row) => count(row.waiting) },
+      { name: "Stored", cell: (row) => (host(row.origin) ? h("a", { href: address({ host: host(row.origin) }), "aria-label": `Stored responses of ${host(row.origin)}` }, "show") : dash) },
+    ],
+    rows: origins,
+    empty: "No origin is configured or has been asked yet.",
+    command: () => `holdfast origins ${controlArguments()}`,
+    foot: more && h("p", { class: "more" }, "There are more than 1,000 origins; unreachable ones come first."),
+  });
+}

@@ -1,0 +1,176 @@
+import Foundation
+public import HTTPTypes
+import Hummingbird
+public import Logging
+public import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+/// Sends requests to a control plane.
+public protocol ControlForwarding: Sendable {
+    /// Sends a request, and returns when the response's head has come.
+    ///
+    /// - Parameters:
+    ///   - target: path and query.
+    ///   - content: JSON; `nil` if the request has none.
+    func forward(_ method: HTTPRequest.Method, _ target: String, _ content: ByteBuffer?) async throws
+        -> ForwardedResponse
+}
+
+/// A response of a control plane.
+public struct ForwardedResponse: Sendable {
+    /// The status.
+    public var status: Int
+    /// The fields.
+    public var fields: HTTPFields
+    /// The parts of the content, as they come.
+    public var content: any AsyncSequence<ByteBuffer, any Error> & Sendable
+
+    /// A response.
+    public init(status: Int, fields: HTTPFields, content: any AsyncSequence<ByteBuffer, any Error> & Sendable) {
+        self.status = status
+        self.fields = fields
+        self.content = content
+    }
+}
+
+/// Shows the page of a gateway that has a Unix socket alone: a port of this machine, which relays
+/// to the socket as long as it runs.
+///
+/// The socket's permissions say who may use it, and every user of the machine reaches a port. So
+/// the port needs a session, as that of a gateway does, and its sessions are the relay's own.
+public struct ControlRelay: Sendable {
+    private let host: String
+    private let port: Int
+    private let client: ControlClient
+    private let forwarding: any ControlForwarding
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - host: a loopback address.
+    ///   - port: 0 for any free one.
+    ///   - client: the name of the user, for the session.
+    public init(
+        host: String = "127.0.0.1",
+        port: Int = 0,
+        client: String,
+        to forwarding: any ControlForwarding,
+        logger: Logger
+    ) {
+        self.host = host
+        self.port = port
+        self.client = ControlClient(name: client, scope: .operate)
+        self.forwarding = forwarding
+        self.logger = logger
+    }
+
+    /// Relays until the task is cancelled.
+    ///
+    /// - Parameter whenListening: gets the page's URL with a code.
+    public func run(_ whenListening: @escaping @Sendable (String) -> Void) async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let (sessions, client) = (SessionDesk(), client)
+        let network = ControlNetwork(host: host, port: port, tokens: TokenDesk(ofSessions: { .now() }))
+        let responder = RelayResponder(door: NetworkDoor(network, sessions), forwarding: forwarding)
+        let application = ControlServer.application(responder, on: .hostname(host, port: port), group, logger) {
+            channel in
+            let place = network.pageURL(port: channel.localAddress?.port ?? 0)
+            let code = sessions.makeCode(for: client)
+            if let url = InspectionReport(place, code).url { whenListening(url) }
+        }
+        do {
+            try await application.run()
+        } catch {
+            try? await group.shutdownGracefully()
+            throw error
+        }
+        try await group.shutdownGracefully()
+    }
+}
+
+/// Checks a request as the port of a control plane does, and passes it on.
+struct RelayResponder: HTTPResponder {
+    let door: NetworkDoor
+    let forwarding: any ControlForwarding
+
+    func respond(to request: Request, context: ControlContext) async throws -> Response {
+        do {
+            return try await outcome(of: request, context)
+        } catch let problem as ControlProblem {
+            return ControlResponder.response(problem, problem.status == 401 ? [.wwwAuthenticate: "Bearer"] : [:])
+        } catch let wait as TokenDesk.Wait {
+            return ControlResponder.response(wait.problem, [.retryAfter: "\(wait.seconds)"])
+        }
+    }
+
+    private func outcome(of request: Request, _ context: ControlContext) async throws -> Response {
+        let door = ControlDoor.network(door)
+        let path = request.uri.path
+        if request.method == .get, ControlResponder.page.contains(where: { $0.covers(path) }) {
+            try door.admitWithoutToken(request.head)
+            return try await forward(request, nil)
+        }
+        if path == "/v1/sessions", request.method == .post {
+            try door.admitWithoutToken(request.head)
+            let json = try await content(of: request)
+            let session = try door.beginSession(try SessionRequest(json: json).code, on: context.channel)
+            return try ControlResponder.response(.ok, SessionReport(session))
+        }
+        let client = try await door.admit(request.head, from: context.channel)
+        if path == "/v1/sessions", request.method == .get {
+            let end = door.sessionEnd(presenting: request.headers[values: .authorization])
+            return try ControlResponder.response(.ok, ClientReport(client, until: end))
+        }
+        if path == "/v1/sessions", request.method == .delete {
+            let ended = door.endSession(presenting: request.headers[values: .authorization])
+            return try ControlResponder.response(.ok, SessionEnd(ended: ended))
+        }
+        guard request.method != .get, request.method != .delete else { return try await forward(request, nil) }
+        return try await forward(request, ByteBuffer(bytes: try await content(of: request)))
+    }
+
+    private func content(of request: Request) async throws -> [UInt8] {
+        try BrowserGuard.checkContent(request.head)
+        do {
+            return try await SlowClients.content(of: request, upTo: PurgeRequest.maximumBytes)
+        } catch is NIOTooManyBytesError {
+            throw ControlProblem.tooLarge(PurgeRequest.maximumBytes)
+        }
+    }
+
+    private func forward(_ request: Request, _ content: ByteBuffer?) async throws -> Response {
+        let response: ForwardedResponse
+        do {
+            response = try await forwarding.forward(request.method, request.head.path ?? "/", content)
+        } catch {
+            throw ControlProblem(
+                .gatewayGone,
+                "The gateway does not respond: \(error). Look at its log, and run 'holdfast inspect' again."
+            )
+        }
+        var fields = HTTPFields()
+        for field in response.fields where !Self.connectionFields.contains(field.name.canonicalName) {
+            fields.append(field)
+        }
+        return Response(
+            status: .init(code: response.status),
+            headers: fields,
+            body: Self.body(response.content, length: response.fields[.contentLength].flatMap { Int($0) })
+        )
+    }
+
+    private static func body(
+        _ content: some AsyncSequence<ByteBuffer, any Error> & Sendable,
+        length: Int?
+    ) -> ResponseBody {
+        ResponseBody(contentLength: length) { writer in
+            try await writer.write(content)
+            try await writer.finish(nil)
+        }
+    }
+
+    /// Fields of one connection. RFC 9110 §7.6.1
+    private static let connectionFields: Set<String> = [
+        "connection", "content-length", "keep-alive", "transfer-encoding", "upgrade", "trailer", "te", "server", "date",
+    ]
+}

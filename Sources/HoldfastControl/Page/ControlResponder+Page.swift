@@ -1,0 +1,54 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+extension ControlResponder {
+    /// The page for people and its files. They need no token: a browser that is led here has none,
+    /// and they are the same for all. The data that they show need one.
+    static let page: [Operation] = [
+        Operation(path: "/", method: .get, scope: .read, isOpen: true) { responder, _, _ in
+            try responder.asset(PageAssets.index)
+        },
+        Operation(path: "/page/{id}", method: .get, scope: .read, isOpen: true) { responder, request, _ in
+            try responder.asset(String(request.uri.path.split(separator: "/").last ?? ""))
+        },
+        // Browsers ask for it by themselves.
+        Operation(path: "/favicon.ico", method: .get, scope: .read, isOpen: true) { _, _, _ in
+            Response(status: .noContent, headers: PageFields.all)
+        },
+    ]
+
+    private func asset(_ name: String) throws -> Response {
+        guard let asset = assets.asset(name) else {
+            throw ControlProblem(
+                .notFound,
+                "The page has no file '\(ControlProblem.shown(name))'.",
+                field: "path",
+                value: name
+            )
+        }
+        var response = Self.response(.ok, asset.type, Data(asset.bytes), PageFields.all, ending: "")
+        response.headers[.contentType] = asset.type
+        return response
+    }
+}
+
+/// The fields of the page's files. A cache is full of other people's scripts: none may run here,
+/// and the page may connect to nothing but its gateway.
+enum PageFields {
+    static let all: HTTPFields = {
+        var fields = HTTPFields()
+        let policy = [
+            "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
+            "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'",
+        ]
+        for (name, value) in [
+            ("Content-Security-Policy", policy.joined(separator: "; ")), ("Referrer-Policy", "no-referrer"),
+            ("X-Content-Type-Options", "nosniff"), ("Cross-Origin-Opener-Policy", "same-origin"),
+            ("Cross-Origin-Resource-Policy", "same-origin"), ("Cache-Control", "no-store"),
+        ] {
+            if let name = HTTPField.Name(name) { fields[name] = value }
+        }
+        return fields
+    }()
+}

@@ -1,0 +1,76 @@
+import Foundation
+
+/// The files of the page for people: they are embedded in the binary.
+///
+/// They hold no secret, and no data of the cache. The page reads those with its token.
+struct PageAssets: Sendable {
+    /// One file.
+    struct Asset: Sendable, Hashable {
+        let type: String
+        let bytes: [UInt8]
+    }
+
+    /// A folder whose files are read at each request, in place of those in the binary; `nil` but
+    /// for work on the page.
+    var folder: String?
+
+    /// The file of the page itself.
+    static let index = "index.html"
+
+    /// A file; `nil` if there is none with this name.
+    func asset(_ name: String) -> Asset? {
+        guard let type = Self.type(of: name) else { return nil }
+        if let folder {
+            let data = FileManager.default.contents(atPath: "\(folder)/\(name)")
+            return data.map { Asset(type: type, bytes: Array($0)) }
+        }
+        return Self.embedded[name].map { Asset(type: type, bytes: $0) }
+    }
+
+    /// The media type of a file; `nil` if its name is none: lower-case letters, digits and hyphens,
+    /// and an ending that the page uses. So no name leads out of the folder.
+    static func type(of name: String) -> String? {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, let ending = types[String(parts[1])], !parts[0].isEmpty,
+            parts[0].utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D })
+        else { return nil }
+        return ending
+    }
+
+    private static let types = [
+        "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
+        "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
+    ]
+
+    /// The files of the folder 'Assets' by their names. A test says which one is missing here.
+    static let embedded: [String: [UInt8]] = [
+        "api.js": PackageResources.api_js,
+        "app.js": PackageResources.app_js,
+        "badges.js": PackageResources.badges_js,
+        "changes.js": PackageResources.changes_js,
+        "chart.js": PackageResources.chart_js,
+        "copy.js": PackageResources.copy_js,
+        "dialog.js": PackageResources.dialog_js,
+        "dom.js": PackageResources.dom_js,
+        "events.js": PackageResources.events_js,
+        "format.js": PackageResources.format_js,
+        "index.html": PackageResources.index_html,
+        "safe.js": PackageResources.safe_js,
+        "session.js": PackageResources.session_js,
+        "state.js": PackageResources.state_js,
+        "style.css": PackageResources.style_css,
+        "table.js": PackageResources.table_js,
+        "theme.js": PackageResources.theme_js,
+        "timeline.js": PackageResources.timeline_js,
+        "view-configuration.js": PackageResources.view_configuration_js,
+        "view-nodes.js": PackageResources.view_nodes_js,
+        "view-notstored.js": PackageResources.view_notstored_js,
+        "view-origins.js": PackageResources.view_origins_js,
+        "view-outages.js": PackageResources.view_outages_js,
+        "view-overview.js": PackageResources.view_overview_js,
+        "view-purges.js": PackageResources.view_purges_js,
+        "view-response.js": PackageResources.view_response_js,
+        "view-rules.js": PackageResources.view_rules_js,
+        "view-stored.js": PackageResources.view_stored_js,
+    ]
+}

@@ -1,0 +1,66 @@
+import HTTPCache
+import HTTPCacheSemantics
+import NIOCore
+
+/// The latest responses that were not stored, a few for each reason. It belongs to one event loop.
+///
+/// A flood of them costs nothing: of each reason one is taken in a second.
+struct NotStoredMemory: Sendable {
+    /// One of them.
+    struct Example: Sendable {
+        var target: String
+        var status: Int
+        var at: Timestamp
+        var route: RouteLabel
+    }
+
+    /// The longest target that is kept, in bytes.
+    static let longestTarget = 2048
+    private static let pause = TimeAmount.seconds(1)
+
+    /// By the number of the reason, the oldest first.
+    private(set) var examples = [[Example]](repeating: [], count: StorageRefusal.allCases.count)
+    private var nextAt = [NIODeadline?](repeating: nil, count: StorageRefusal.allCases.count)
+
+    /// Takes a response, unless there was one a moment ago.
+    ///
+    /// - Parameter now: called only if it is taken.
+    mutating func take(_ record: ExchangeRecord, at now: () -> Timestamp) {
+        guard let reason = record.facts?.outcome.notStored, let request = record.request else { return }
+        let index = RouteCounters.reason(reason)
+        if let next = nextAt[index], record.end < next { return }
+        nextAt[index] = record.end + Self.pause
+        if examples[index].count >= NotStoredExample.limit { examples[index].removeFirst() }
+        let target = (request.authority ?? "") + request.target
+        examples[index].append(
+            Example(
+                target: target.cut(at: Self.longestTarget),
+                status: record.status ?? 0,
+                at: now(),
+                route: record.route
+            )
+        )
+    }
+
+    /// The examples of several loops: the latest of each reason.
+    static func latest(_ memories: [NotStoredMemory], routes names: [String]) -> [NotStoredExample] {
+        StorageRefusal.allCases.enumerated().flatMap { index, reason in
+            memories.flatMap { $0.examples[index] }.sorted { $0.at > $1.at }.prefix(NotStoredExample.limit).map {
+                NotStoredExample(
+                    reason: reason,
+                    target: $0.target,
+                    status: $0.status,
+                    at: $0.at,
+                    route: names.indices.contains($0.route) ? names[$0.route] : ""
+                )
+            }
+        }
+    }
+}
+
+extension String {
+    /// At most so many bytes, with a mark if something is missing.
+    fileprivate func cut(at limit: Int) -> String {
+        utf8.count <= limit ? self : String(decoding: utf8.prefix(limit), as: UTF8.self) + "…"
+    }
+}

@@ -1,0 +1,48 @@
+import CommandLineSupport
+import Foundation
+
+/// Opens a page in the user's browser.
+enum BrowserPage {
+    #if os(macOS)
+        private static let opener = "/usr/bin/open"
+    #else
+        private static let opener = "/usr/bin/xdg-open"
+    #endif
+
+    /// Opens a URL that holds a secret.
+    ///
+    /// Every user of the machine sees the arguments of a program. So the browser gets a file, for
+    /// this user alone, that leads to the URL.
+    ///
+    /// - Throws: `CommandFailure`
+    static func open(_ url: String) throws {
+        guard FileManager.default.isExecutableFile(atPath: opener) else {
+            throw CommandFailure("There is no '\(opener)'. Open the address in a browser yourself.")
+        }
+        let parent = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? NSTemporaryDirectory()
+        var template = Array("\(parent)/holdfast-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw CommandFailure("No folder can be made in '\(parent)'.") }
+        let folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let file = folder + "/page.html"
+        do {
+            try Data(page(url).utf8).write(to: URL(fileURLWithPath: file))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: opener)
+            process.arguments = [file]
+            try process.run()
+        } catch {
+            throw CommandFailure("The browser cannot be opened: \(error). Open the address yourself.")
+        }
+    }
+
+    /// A page that leads to a URL.
+    static func page(_ url: String) -> String {
+        let escaped = url.replacing("&", with: "&amp;").replacing("\"", with: "&quot;").replacing("<", with: "&lt;")
+        return """
+            <!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Holdfast</title>
+            <meta http-equiv="refresh" content="0;url=\(escaped)"><p><a href="\(escaped)">Holdfast</a></p>
+
+            """
+    }
+}

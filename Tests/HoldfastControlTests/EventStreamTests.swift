@@ -1,0 +1,50 @@
+import Foundation
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import HoldfastControl
+
+/// The streams of events of the page.
+@Suite struct EventStreamTests {
+    private func text(_ buffer: ByteBuffer?) -> String? { buffer.map { String(buffer: $0) } }
+
+    @Test func streamsAreBoundedAndPlacesComeBack() throws {
+        let streams = EventStreams()
+        var places = try (0..<EventStreams.limit).map { _ in try streams.take() }
+        let full = #expect(throws: EventStreams.Full.self) { try streams.take() }
+        #expect(full?.problem.status == 503)
+        places.removeLast()
+        places.append(try streams.take())
+        #expect(throws: EventStreams.Full.self) { try streams.take() }
+        #expect(places.count == EventStreams.limit)
+    }
+
+    @Test(arguments: [(EventStreams.Admission.ending, "ending"), (.sessionOver, "session")])
+    func streamSaysWhyItEnds(_ admission: EventStreams.Admission, _ word: String) async throws {
+        let streams = EventStreams()
+        let now = Mutex(EventStreams.Admission.goOn)
+        let events = streams.events(in: try streams.take(), while: { now.withLock { $0 } }, of: { Data("{}".utf8) })
+        var iterator = events.makeAsyncIterator()
+        #expect(text(try await iterator.next()) == "event: overview\ndata: {}\n\n")
+        now.withLock { $0 = admission }
+        #expect(text(try await iterator.next()) == "event: end\ndata: {\"reason\":\"\(word)\"}\n\n")
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test func streamsShareAnEvent() async throws {
+        let streams = EventStreams()
+        let made = Mutex(0)
+        for _ in 0..<5 {
+            let events = streams.events(
+                in: try streams.take(),
+                while: { .goOn },
+                of: { Data("\(made.withLock { $0 += 1; return $0 })".utf8) }
+            )
+            var iterator = events.makeAsyncIterator()
+            #expect(text(try await iterator.next())?.hasPrefix("event: overview\n") == true)
+        }
+        // A slow machine may need more than one.
+        #expect(made.withLock { $0 } < 5)
+    }
+}

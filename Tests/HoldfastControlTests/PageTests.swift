@@ -1,0 +1,140 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import HoldfastControl
+
+/// The page's files, and the sessions by which it gets a token.
+@Suite struct PageTests {
+    private static let folder = #filePath.replacing(
+        "Tests/HoldfastControlTests/PageTests.swift",
+        with: "Sources/HoldfastControl/Page/Assets"
+    )
+
+    @Test func everyFileOfTheFolderIsEmbedded() throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder).sorted()
+        let missing = files.filter { PageAssets.embedded[$0] == nil }.map { name in
+            let constant = name.replacing(".", with: "_").replacing("-", with: "_")
+            return "\"\(name)\": PackageResources.\(constant),"
+        }
+        #expect(missing.isEmpty, "PageAssets.embedded lacks:\n\(missing.joined(separator: "\n"))")
+        #expect(PageAssets.embedded.keys.sorted() == files)
+        for file in files {
+            let asset = try #require(PageAssets().asset(file), "\(file) has a name or an ending that is not served")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: Self.folder + "/" + file)) == Data(asset.bytes))
+            #expect(PageAssets(folder: Self.folder).asset(file) == asset)
+        }
+    }
+
+    @Test(arguments: [
+        "", "index", "../Page", "..", ".html", "a.b.js", "a/b.js", "A.js", "a%2e.js", "index.html\0", "index.htm",
+        "index.html.",
+        "ö.js", "a b.js",
+    ]) func otherNamesLeadNowhere(_ name: String) {
+        #expect(PageAssets().asset(name) == nil && PageAssets(folder: "/").asset(name) == nil)
+    }
+
+    @Test func pageIsSmall() {
+        #expect(PageAssets.embedded.values.map(\.count).reduce(0, +) < 150_000)
+    }
+
+    @Test func fieldsForbidForeignContent() {
+        let fields = PageFields.all
+        func value(_ name: String) -> String? { HTTPField.Name(name).flatMap { fields[$0] } }
+        #expect(
+            value("Content-Security-Policy")
+                == "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+        )
+        #expect(value("Referrer-Policy") == "no-referrer" && value("X-Content-Type-Options") == "nosniff")
+        #expect(value("Cross-Origin-Opener-Policy") == "same-origin" && value("Cache-Control") == "no-store")
+    }
+
+    // MARK: Sessions
+
+    private func desk(_ clock: ManualInstant = ManualInstant()) -> SessionDesk { SessionDesk(now: { clock.now }) }
+
+    private let operatorClient = ControlClient(name: "uid 1000", scope: .operate)
+
+    @Test func codeWorksOnce() throws {
+        let desk = desk()
+        let code = desk.makeCode(for: operatorClient)
+        #expect(code.text.utf8.count == 32 && code.text.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) })
+        for wrong in ["", String(code.text.dropLast()), code.text + "0", code.text.uppercased() + " "] {
+            #expect(desk.begin(code: wrong) == nil)
+        }
+        let session = try #require(desk.begin(code: code.text))
+        #expect(session.client == operatorClient && session.token.utf8.count == 64)
+        #expect(desk.begin(code: code.text) == nil)
+        #expect(desk.client(presenting: session.token) == operatorClient)
+        #expect(desk.client(presenting: code.text) == nil && desk.client(presenting: "") == nil)
+        #expect(desk.end(token: session.token) && !desk.end(token: session.token))
+        #expect(desk.client(presenting: session.token) == nil)
+    }
+
+    @Test func codeAndSessionEndByThemselves() throws {
+        let clock = ManualInstant()
+        let desk = desk(clock)
+        let (old, new) = (desk.makeCode(for: operatorClient), desk.makeCode(for: operatorClient))
+        clock.advance(.seconds(59))
+        let session = try #require(desk.begin(code: new.text))
+        clock.advance(.seconds(1))
+        #expect(desk.begin(code: old.text) == nil)
+        clock.advance(.hours(8) - .seconds(2))
+        #expect(desk.client(presenting: session.token) != nil)
+        clock.advance(.seconds(1))
+        #expect(desk.client(presenting: session.token) == nil)
+    }
+
+    @Test func codesAndSessionsAreBounded() throws {
+        let desk = desk()
+        let codes = (0...SessionDesk.maximumCodes).map { _ in desk.makeCode(for: operatorClient) }
+        #expect(desk.begin(code: codes[0].text) == nil && desk.begin(code: codes[1].text) != nil)
+        let tokens = try (0...SessionDesk.maximumSessions).map { _ in
+            try #require(desk.begin(code: desk.makeCode(for: operatorClient).text)).token
+        }
+        #expect(desk.client(presenting: tokens[0]) == nil && desk.client(presenting: tokens[1]) != nil)
+    }
+
+    @Test func sessionOpensThePortWithItsScope() throws {
+        let desk = desk()
+        let door = NetworkDoor(
+            ControlNetwork(host: "127.0.0.1", port: 9800, tokens: TokenDesk(ofSessions: { .now() })),
+            desk
+        )
+        let reader = ControlClient(name: "reader", scope: .read)
+        let session = try door.beginSession(desk.makeCode(for: reader).text, from: "127.0.0.1")
+        var head = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:9800", path: "/v1/status")
+        head.headerFields[.authorization] = "Bearer \(session.token)"
+        #expect(try door.admit(head, from: "127.0.0.1") == reader)
+        head.headerFields[.authorization] = "Bearer \(session.token.dropLast())0x"
+        #expect(throws: ControlProblem.self) { try door.admit(head, from: "127.0.0.1") }
+    }
+
+    @Test func wrongCodesCountAsWrongTokens() throws {
+        let desk = desk()
+        let door = NetworkDoor(
+            ControlNetwork(host: "127.0.0.1", port: 9800, tokens: TokenDesk(ofSessions: { .now() })),
+            desk
+        )
+        let code = desk.makeCode(for: operatorClient).text
+        for _ in 0..<5 {
+            let problem = #expect(throws: ControlProblem.self) { try door.beginSession("x", from: "192.0.2.1") }
+            #expect(problem?.status == 401)
+        }
+        #expect(throws: TokenDesk.Wait.self) { try door.beginSession(code, from: "192.0.2.1") }
+        #expect(try door.beginSession(code, from: "192.0.2.2").client == operatorClient)
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", [], "http://127.0.0.1:9800"), ("::1", [], "http://[::1]:9800"),
+        ("0.0.0.0", [], "http://localhost:9800"), ("0.0.0.0", ["ops.test"], "http://ops.test:9800"),
+        ("::", ["ops.test:80"], "http://ops.test:80"), ("::", ["[fd00::7]"], "http://[fd00::7]:9800"),
+    ]) func pageIsWhereTheGuardLetsItsBrowserIn(_ host: String, _ hosts: [String], _ expected: String) throws {
+        let network = ControlNetwork(host: host, port: 0, tokens: TokenDesk(ofSessions: { .now() }), hosts: hosts)
+        let url = network.pageURL(port: 9800)
+        #expect(url == expected && network.allowedHosts.contains(String(url.dropFirst("http://".count))))
+    }
+}
