@@ -60,7 +60,7 @@ struct Inspect: AsyncParsableCommand {
             port: port,
             client: "uid \(getuid())",
             to: gateway,
-            logger: Logger.standardError(LogLevels(.warning), .text)
+            logger: Logger.standardError(LogLevels(.critical), .text)
         )
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
