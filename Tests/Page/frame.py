@@ -117,23 +117,16 @@ class Keyboard(PageTest):
 
 
 class Live(PageTest):
-    def hide(self, look, is_hidden):
-        look.page.evaluate(
-            """hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
-            document.dispatchEvent(new Event('visibilitychange')) }""",
-            is_hidden,
-        )
-
     def test_the_stream_ends_when_the_page_is_hidden_and_begins_again(self):
         with self.look() as look:
             live = look.page.locator("#live")
             expect(live).to_have_attribute("data-state", "live")
-            self.hide(look, True)
+            look.hide(True)
             expect(live).to_have_attribute("data-state", "hidden")
             # The gateway sees it too: its next event finds no reader.
             with self.world.changed:
                 self.assertTrue(self.world.changed.wait_for(lambda: self.world.streams == 0, 60))
-            self.hide(look, False)
+            look.hide(False)
             expect(live).to_have_attribute("data-state", "live")
             self.assertEqual(2, sum(path == "/v1/events" for _, path, _ in self.world.requests))
 

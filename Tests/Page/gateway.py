@@ -12,8 +12,8 @@ import unittest
 from playwright.sync_api import expect
 
 import made_up
-from living import PROGRAM, Gateway
-from look import SIZES, VIEWS, Look
+from living import LONG, PROGRAM, Gateway
+from look import SIZES, VIEWS, Look, wait_for
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -97,6 +97,35 @@ class Views(GatewayTest):
                 times.append(look.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
             print(f"first contentful paint: {sorted(round(each) for each in times)} ms", end=" ")
             self.assertLess(min(times), 300)
+
+
+    def test_a_value_as_long_as_an_origin_may_send_it_unfolds_whole(self):
+        with self.look() as look:
+            look.go(f"#/response/{next(each for each in self.responses() if 'hostile' in each['url'])['id']}")
+            row = look.page.locator("tr", has_text="x-long")
+            self.assertLess(len(row.inner_text()), 1000)
+            row.get_by_role("button").click()
+            self.assertEqual(LONG, look.page.get_by_role("region", name="The whole value").inner_text())
+            look.axe()
+            look.fits()
+        # A longer one does not come into the store: the gateway rejects the response.
+        self.assertEqual(502, self.gateway.get("/v1/too-long").status)
+        self.assertEqual([], [each for each in self.responses() if "too-long" in each["url"]])
+
+
+class Live(GatewayTest):
+    def test_the_stream_ends_at_the_gateway_while_the_tab_is_hidden(self):
+        with self.look() as look:
+            live = look.page.locator("#live")
+            expect(live).to_have_attribute("data-state", "live")
+            wait_for(lambda: self.gateway.streams() == 1, "A stream")
+            look.hide(True)
+            expect(live).to_have_attribute("data-state", "hidden")
+            wait_for(lambda: self.gateway.streams() == 0, "The end of the stream")
+            look.hide(False)
+            expect(live).to_have_attribute("data-state", "live")
+            wait_for(lambda: self.gateway.streams() == 1, "The next stream")
+        wait_for(lambda: self.gateway.streams() == 0, "The end of the stream of a closed tab")
 
 
 class Outage(GatewayTest):

@@ -6,6 +6,7 @@ import http.server
 import os
 import pathlib
 import re
+import secrets
 import shutil
 import socket
 import subprocess
@@ -17,11 +18,13 @@ import urllib.parse
 import made_up
 
 PROGRAM = os.environ.get("HOLDFAST_BIN") and os.path.join(os.environ["HOLDFAST_BIN"], "holdfast")
-LONG = "a canary <script>window.canary=9</script> " * 400
+# All fields of an origin's response may have 64 KiB together, so this is as long as a value can be.
+LONG = ("a canary <script>window.canary=9</script> " * 1600)[: 63 << 10].strip()
+TOO_LONG = LONG + "x" * 1024
 
 
 class Origin(http.server.BaseHTTPRequestHandler):
-    """Its responses depend on the path: /no-store, /private, /vary, /hostile/N, /must; else fresh for an hour."""
+    """Its responses depend on the path: /no-store, /private, /vary, /hostile/N, /must, /too-long; else fresh for an hour."""
 
     protocol_version = "HTTP/1.1"
 
@@ -41,6 +44,8 @@ class Origin(http.server.BaseHTTPRequestHandler):
             fields["Cache-Control"] = "max-age=3600, must-revalidate"
         elif "vary" in parts:
             fields["Vary"] = "Accept-Language"
+        elif "too-long" in parts:
+            fields["X-Long"] = TOO_LONG
         elif "hostile" in parts:
             text = made_up.HOSTILE[int(parts[-1]) % len(made_up.HOSTILE)]
             fields |= {"Content-Type": "text/html", "X-Hostile": text.encode("utf-8").decode("latin-1").replace("\u0007", ""), "X-Long": LONG}
@@ -89,7 +94,7 @@ CONFIGURATION = """version: 1
 listen: 127.0.0.1:0
 store: {{path: store, budget: 64 MiB}}
 drain: {{delay: 0 s}}
-control: {{{listen}socket: control.sock}}
+control: {{{control}socket: control.sock}}
 routes:
   - {{name: api, host: 127.0.0.1, path: /v1, origin: "http://127.0.0.1:{first}/v1", tags-from: surrogate-key}}
   - {{name: images, host: 127.0.0.1, path: /images, origin: "http://127.0.0.1:{second}"}}
@@ -111,22 +116,32 @@ PLACES = {
 
 
 class Gateway:
-    """`holdfast serve` in a temporary folder, with two origins."""
+    """`holdfast serve` in a temporary folder, with two origins.
 
-    def __init__(self, has_port=True):
+    `tokens` has the scope of each token of its port by name, `more` are further lines of its file.
+    """
+
+    def __init__(self, has_port=True, tokens=None, more="", environment=None):
         self.relays = []
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-page."))
         self.first, self.second = Server(), Server()
         self.first_port, self.second_port = self.first.server_port, self.second.server_port
         self.file = self.folder / "holdfast.yaml"
-        self.file.write_text(CONFIGURATION.format(first=self.first_port, second=self.second_port, listen='listen: "127.0.0.1:0", ' if has_port else ""))
+        control = 'listen: "127.0.0.1:0", ' if has_port else ""
+        self.tokens = {name: secrets.token_hex(32) for name in tokens or {}}
+        for name, token in self.tokens.items():
+            os.close(os.open(self.folder / f"{name}.token", os.O_CREAT | os.O_WRONLY, 0o600))
+            (self.folder / f"{name}.token").write_text(token)
+        if tokens:
+            control += f"tokens: [{', '.join(f'{{name: {name}, file: {name}.token, scope: {scope}}}' for name, scope in tokens.items())}], "
+        self.file.write_text(CONFIGURATION.format(first=self.first_port, second=self.second_port, control=control) + more)
         self.log = self.folder / "log"
         self.log.touch()
         arguments = [PROGRAM, "serve", "--config", str(self.file)]
         # For work on the page without a build: its files are read from there.
         if os.environ.get("ASSETS"):
             arguments += ["--page-assets", os.environ["ASSETS"]]
-        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.folder)
+        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.folder, env=os.environ | (environment or {}))
         # It says where it listens and by which places it is controlled, in any order.
         places = {}
         while len(places) < (3 if has_port else 2):
@@ -175,6 +190,10 @@ class Gateway:
         connection.request(method, path, body, {"Content-Type": "application/json"} | fields if body else fields)
         response = connection.getresponse()
         return response.status, dict(response.getheaders()), response.read()
+
+    def streams(self):
+        """The streams of events that pages read."""
+        return int(re.search(rb"^holdfast_event_streams (\d+)$", self.control("/metrics")[2], re.MULTILINE)[1])
 
     def fill(self):
         """Traffic of all kinds."""

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import time
 import unittest
 
 from axe_core_python.sync_playwright import Axe
@@ -94,6 +95,14 @@ class Look:
         self.go(VIEWS[view])
         expect(self.page.locator("main h1")).to_have_text(TITLES[view])
 
+    def hide(self, is_hidden):
+        """Hides the tab from its script, or shows it: a browser without a window hides none."""
+        self.page.evaluate(
+            """hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
+            document.dispatchEvent(new Event('visibilitychange')) }""",
+            is_hidden,
+        )
+
     def axe(self):
         """Checks the view, and says each finding in one line."""
         result = Axe().run(self.page)
@@ -114,6 +123,15 @@ class Look:
     def close(self):
         self.context.close()
         self.check()
+
+
+def wait_for(condition, what):
+    """Waits until a condition of the gateway holds."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"{what} did not come about.")
+        time.sleep(0.05)
 
 
 class PageTest(unittest.TestCase):

@@ -82,7 +82,7 @@ def overview(scenario):
     if scenario == "mixed":
         value |= {
             "standing": "mixed", "recent": traffic(0.00123, 0.982, staleServed=280, refused=1),
-            "summary": "Serving. https://api.example.com has been unreachable for 12 min; 3410 responses came from the "
+            "summary": "Serving. https://api.example.com has been unreachable for 12 min; 3,410 responses came from the "
             "store, 6 were refused; the oldest was 4 h 0 min old.",
             "outage": {"since": instant(-720), "fromStore": 3410, "refused": 6, "oldestSeconds": 14400},
         }
@@ -94,7 +94,7 @@ def overview(scenario):
                 "by": "uid 1000", "reason": "INC 7: the database of the origin is being mended",
             },
             "staleness": {"staleness": "2d", "seconds": 172800, "until": instant(2640)},
-            "summary": "Serving. 3 origins are unreachable, https://api.example.com for 12 min; 48210 responses came from "
+            "summary": "Serving. 3 origins are unreachable, https://api.example.com for 12 min; 48,210 responses came from "
             "the store, 96 were refused; the oldest was 4 h 0 min old. The last reload was rejected; the configuration "
             "before it is in force.",
         }
