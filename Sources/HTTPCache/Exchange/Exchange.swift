@@ -79,9 +79,9 @@ struct Exchange {
         // The mode may have changed meanwhile.
         guard let renewal, engine.mode != .offline else { return }
         let fetcher = Fetcher(engine: engine, prepared: renewal.prepared, key: key, plan: renewal.plan)
-        guard let finder = engine.finder, finder.responses.isFollowing,
-            let shared = renewal.prepared.keyForOthers, finder.responses.mayHave(shared)
-        else { return renew(by: fetcher) }
+        guard let finder = engine.finder, let shared = finder.worthwhile(renewal.prepared.keyForOthers) else {
+            return renew(by: fetcher)
+        }
         // One look, and one request at the origin, for all nodes. The next hit renews if this one
         // does not.
         if finder.isLooking(shared) || engine.fills.isShared(key) { return }
@@ -137,8 +137,8 @@ struct Exchange {
     ///
     /// - Returns: whether one is stored here now.
     private mutating func look() async -> Bool {
-        guard let finder = engine.finder, finder.responses.isFollowing, let shared = flow.keyElsewhere,
-            finder.responses.mayHave(shared), !engine.fills.isShared(key), let plan = flow.plan
+        guard let finder = engine.finder, let shared = finder.worthwhile(flow.keyElsewhere),
+            !engine.fills.isShared(key), let plan = flow.plan
         else { return false }
         let fetcher = Fetcher(engine: engine, prepared: prepared, key: key, plan: plan)
         let patience = flow.waitLimit

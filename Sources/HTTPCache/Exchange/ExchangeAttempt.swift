@@ -330,10 +330,7 @@ extension CacheEngine {
 
     /// Whether another node may have the response to a request: that is to be waited for.
     fileprivate func mayLook(_ prepared: PreparedRequest) -> Bool {
-        guard let responses = finder?.responses, responses.isFollowing, let key = prepared.keyForOthers else {
-            return false
-        }
-        return responses.mayHave(key)
+        finder?.worthwhile(prepared.keyForOthers) != nil
     }
 
     /// How a driver that cannot wait treats a lookup.

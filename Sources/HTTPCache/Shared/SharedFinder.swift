@@ -26,6 +26,15 @@ final class SharedFinder: Sendable {
         self.responses = responses
     }
 
+    /// The key under which it is worth looking for a response of another node; `nil` if it is not:
+    /// this node does not follow the purges of others, or no other has what is wanted.
+    ///
+    /// - Parameter key: called only if this node follows.
+    func worthwhile(_ key: @autoclosure () -> CacheKey?) -> CacheKey? {
+        guard responses.isFollowing, let key = key(), responses.mayHave(key) else { return nil }
+        return key
+    }
+
     /// Whether an exchange looks for responses to a key.
     func isLooking(_ key: CacheKey) -> Bool { running.withLock { $0[key] != nil } }
 
