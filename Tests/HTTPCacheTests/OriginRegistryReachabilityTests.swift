@@ -166,6 +166,22 @@ import Testing
         #expect(numbers(at: -100)[0].outageMilliseconds == 5000)
     }
 
+    @Test func outagesThatAreOverAreRemembered() {
+        #expect(registry.endedOutages.isEmpty)
+        fail()
+        #expect(registry.endedOutages.isEmpty && answer(at: start.adding(.milliseconds(30))))
+        #expect(!answer(at: start.adding(.seconds(1))))
+        let end = start.adding(.milliseconds(30))
+        let outage = OriginOutage(number: 1, origin: "https://a.example", since: start, until: end)
+        #expect(registry.endedOutages == [outage])
+        for _ in 0..<200 {
+            fail()
+            registry.forget(origin, at: start)
+        }
+        #expect(registry.endedOutages.count == OriginRegistry.endedLimit)
+        #expect(registry.endedOutages.last?.number == 201 && registry.endedOutages.first?.number == 138)
+    }
+
     @Test func sumOfOutagesNeverFalls() throws {
         let labels = OriginLabels(configured: ["http://o"], aliases: ["https://a.example": "http://o"])
         let registry = OriginRegistry(options: EngineOptions(), labels: labels)

@@ -1,3 +1,4 @@
+import HTTPCache
 import HTTPCacheSemantics
 import HoldfastMetrics
 import Testing
@@ -135,6 +136,13 @@ import Testing
     ])
     func numbersAreShort(_ number: Double, _ expected: Double) { #expect(number.toDigits == expected) }
 
+    @Test(arguments: [
+        (0, "0"), (999, "999"), (1000, "1,000"), (3410, "3,410"), (1_234_567, "1,234,567"), (-1000, "-1,000"),
+    ])
+    func numbersInSentencesHaveSeparators(_ number: Int64, _ expected: String) {
+        #expect(StatusReport.number(number) == expected)
+    }
+
     // MARK: Outages
 
     @Test func outageCountsFromTheReadingBeforeIt() throws {
@@ -152,6 +160,30 @@ import Testing
         #expect(report.outages[0].until == nil && report.outages[1].until == EndTime.text(time(50)))
         let present = try #require(OverviewReport.Outage(log.present, totals(requests: 60, offline: 11)))
         #expect(present.fromStore == 7 && present.since == EndTime.text(time(30)) && present.oldestSeconds == 30)
+    }
+
+    @Test func outageBetweenTwoLooksIsNoted() {
+        var log = OutageLog()
+        func over(_ number: Int, _ origin: String, _ since: Int64, _ until: Int64) -> OriginOutage {
+            OriginOutage(number: number, origin: origin, since: time(since), until: time(until))
+        }
+        func note(_ away: [OutageLog.Away], _ ended: [OriginOutage], offline: Int64, at seconds: Int64) {
+            let totals = totals(requests: 100, offline: offline)
+            log.note(away, ended: ended, totals, oldestServed: 7, at: time(seconds))
+        }
+        let (a, b) = (OutageLog.Away(origin: "a", since: time(1)), OutageLog.Away(origin: "b", since: time(30)))
+        note([a], [], offline: 1, at: 10)
+        let ended = [over(1, "a", 1, 12), over(2, "c", 13, 15)]
+        #expect(log.differs(from: [a], ended: ended))
+        // 'a' ended between the two questions.
+        note([a], ended, offline: 4, at: 20)
+        #expect(log.present.isEmpty && !log.differs(from: [], ended: ended))
+        #expect(log.outages.map(\.origin) == ["a", "c"] && log.outages.map(\.until) == [time(12), time(15)])
+        #expect(log.outages.map { $0.totals[.offlineServed] } == [4, 3])
+        note([b], ended, offline: 4, at: 31)
+        note([], ended + [over(3, "b", 30, 32), over(4, "b", 33, 34)], offline: 5, at: 40)
+        #expect(log.outages.map(\.origin) == ["a", "c", "b", "b"])
+        #expect(log.outages.map(\.until) == [12, 15, 32, 34].map(time))
     }
 
     @Test func outagesAreBoundedAndPresentOnesStay() {

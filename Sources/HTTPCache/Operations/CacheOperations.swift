@@ -29,6 +29,9 @@ public protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOpe
     /// The origins that are routed to, are asked, or failed lately, in alphabetical order.
     var origins: [OriginCondition] { get }
 
+    /// The last outages of origins that are over, the latest one last.
+    var endedOutages: [OriginOutage] { get }
+
     /// The numbers of the same origins for metrics, by the label `origin`: at most 64 and `other`.
     var originNumbers: [OriginNumbers] { get }
 
@@ -134,6 +137,9 @@ public struct EngineOperations: CacheOperations {
         let others = Set(settings.routedOrigins).subtracting(names).map(OriginCondition.init)
         return (known + others).sorted { $0.origin < $1.origin }
     }
+
+    /// The last outages of origins that are over.
+    public var endedOutages: [OriginOutage] { engine.origins.endedOutages }
 
     /// The numbers of the same.
     public var originNumbers: [OriginNumbers] { engine.originNumbers(with: settings.routedOrigins) }

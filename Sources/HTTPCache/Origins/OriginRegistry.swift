@@ -33,7 +33,12 @@ package final class OriginRegistry: Sendable {
         /// Milliseconds for which origins were unreachable, by the origins' labels: also of outages
         /// that go on, as far as they have been counted.
         var outages: [String: Int64] = [:]
+        /// The last outages that are over, the latest one last.
+        var ended: [OriginOutage] = []
     }
+
+    /// The most outages that are remembered when they are over. They are read each second.
+    static let endedLimit = 64
 
     /// The most origins whose failures are remembered. Beyond that, further ones are simply asked
     /// each time.
@@ -67,6 +72,10 @@ package final class OriginRegistry: Sendable {
 
     /// The conditions of the origins in it, in no particular order.
     var conditions: [OriginCondition] { state.withLock { Self.conditions($0) } }
+
+    /// The last outages that are over, the latest one last. One that is shorter than the time
+    /// between two looks at ``conditions`` shows here alone.
+    var endedOutages: [OriginOutage] { state.withLock { $0.ended } }
 
     private static func conditions(_ state: State) -> [OriginCondition] {
         state.records.map { origin, record in
@@ -158,8 +167,10 @@ package final class OriginRegistry: Sendable {
             let since = record.breaker.openSince
             guard let wasOpen = change(&record.breaker) else { return (false, nil) }
             if let since, !record.breaker.isOpen {
-                state.countOutage(of: record, since: since, labels.label(of: "\(origin)"), at: now())
+                let now = now()
+                state.countOutage(of: record, since: since, labels.label(of: "\(origin)"), at: now)
                 record.countedUntil = nil
+                state.remember(OriginOutage(number: 0, origin: "\(origin)", since: since, until: now))
             }
             if record.probe != nil { record.probe = nil }
             let probing = record.probing.take()
@@ -405,6 +416,14 @@ extension OriginRegistry.State {
         // After a clock was set back, the outage is counted from there on.
         outages[label, default: 0] += max(0, now.milliseconds(since: record.countedUntil ?? since))
         record.countedUntil = now
+    }
+
+    /// Remembers an outage that is over, with the next number.
+    fileprivate mutating func remember(_ outage: OriginOutage) {
+        var outage = outage
+        outage.number = (ended.last?.number ?? 0) + 1
+        if ended.count == OriginRegistry.endedLimit { ended.removeFirst() }
+        ended.append(outage)
     }
 
     fileprivate mutating func forgetIfIdle(_ record: OriginRegistry.Record, _ origin: Origin) {

@@ -34,31 +34,51 @@ struct OutageLog: Sendable {
     private(set) var outages: [Outage] = []
     /// The totals of the last reading: those from before an outage that is new.
     private var last = TrafficTotals()
+    /// The number of the last ended outage that was noted.
+    private var lastEnded = 0
 
     /// The outages that last.
     var present: [Outage] { outages.filter { $0.until == nil } }
 
     /// Whether other origins than before cannot be reached.
-    func differs(from away: [Away]) -> Bool {
-        Set(present.map { Away(origin: $0.origin, since: $0.since) }) != Set(away)
+    func differs(from away: [Away], ended: [OriginOutage] = []) -> Bool {
+        (ended.last?.number ?? 0) > lastEnded || Set(present.map(Away.init)) != Set(away)
     }
 
     /// Notes which origins cannot be reached now.
-    mutating func note(_ away: [Away], _ totals: TrafficTotals, oldestServed: Int64, at now: Timestamp) {
-        for outage in away where !present.contains(where: { $0.origin == outage.origin && $0.since == outage.since }) {
+    ///
+    /// - Parameter ended: the last outages that are over, read after `away`. One of them may have
+    ///   begun and ended since the last look.
+    mutating func note(
+        _ away: [Away],
+        ended: [OriginOutage] = [],
+        _ totals: TrafficTotals,
+        oldestServed: Int64,
+        at now: Timestamp
+    ) {
+        let new = ended.filter { $0.number > lastEnded }
+        lastEnded = new.last?.number ?? lastEnded
+        for outage in away + new.map(Away.init) where !present.contains(where: { Away($0) == outage }) {
             outages.append(Outage(origin: outage.origin, since: outage.since, start: last))
         }
         for index in outages.indices where outages[index].until == nil {
             let outage = outages[index]
             outages[index].totals = totals - outage.start
             outages[index].oldestServed = max(outage.oldestServed, oldestServed)
-            if !away.contains(Away(origin: outage.origin, since: outage.since)) { outages[index].until = now }
+            let end = new.last { Away($0) == Away(outage) }?.until
+            if end != nil || !away.contains(Away(outage)) { outages[index].until = end ?? now }
         }
         while outages.count > Self.limit {
             outages.remove(at: outages.firstIndex { $0.until != nil } ?? 0)
         }
         last = totals
     }
+}
+
+extension OutageLog.Away {
+    fileprivate init(_ outage: OutageLog.Outage) { self.init(origin: outage.origin, since: outage.since) }
+
+    fileprivate init(_ outage: OriginOutage) { self.init(origin: outage.origin, since: outage.since) }
 }
 
 /// The outages of origins, as clients of the control plane get them: the newest first.

@@ -8,7 +8,7 @@ import Synchronization
 /// page is useful where nothing scrapes the metrics.
 ///
 /// It reads the metrics of the process each ten seconds, and looks each second whether an origin
-/// can be reached.
+/// can be reached. Of outages between two looks it learns from the engine.
 final class TrafficRecorder: Service {
     private struct State {
         var history = TrafficHistory()
@@ -82,18 +82,19 @@ final class TrafficRecorder: Service {
             guard condition.reachability == .unreachable else { return nil }
             return OutageLog.Away(origin: condition.origin, since: condition.since ?? now)
         }
+        let ended = operations.endedOutages
         let (isDue, measures) = state.withLock { state in
             let isDue = Self.isDue(state.sampledAt, TrafficHistory.Window.hour.step, at: now)
             let measures = isDue && Self.isDue(state.measuredAt, Self.measuringStep, at: now)
             if measures { state.measuredAt = now }
-            return (isDue || state.outages.differs(from: away), measures)
+            return (isDue || state.outages.differs(from: away, ended: ended), measures)
         }
         guard isDue else { return }
         if measures { _ = await store.reading() }
         let reading = await read(at: now)
         let storeBytes = store.known?.measures.summary.usedBytes
         state.withLock { state in
-            state.outages.note(away, reading.totals, oldestServed: reading.gauges.oldestServed, at: now)
+            state.outages.note(away, ended: ended, reading.totals, oldestServed: reading.gauges.oldestServed, at: now)
             guard Self.isDue(state.sampledAt, TrafficHistory.Window.hour.step, at: now) else { return }
             state.sampledAt = now
             state.history.record(TrafficHistory.Point(at: now, totals: reading.totals, storeBytes: storeBytes))

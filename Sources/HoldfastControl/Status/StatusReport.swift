@@ -144,7 +144,7 @@ public struct StatusReport: Sendable, Hashable, Codable {
             sentences.append(
                 away.count == 1
                     ? "\(first.origin) has been unreachable\(time); \(served)."
-                    : "\(away.count) origins are unreachable, \(first.origin)\(time); \(served)."
+                    : "\(number(Int64(away.count))) origins are unreachable, \(first.origin)\(time); \(served)."
             )
         }
         if let temporary = mode.temporary {
@@ -173,20 +173,28 @@ public struct StatusReport: Sendable, Hashable, Codable {
 
     /// The result of an outage so far.
     private static func sentence(_ outage: OverviewReport.Outage) -> String {
-        let refused = outage.refused == 1 ? "1 was refused" : "\(outage.refused) were refused"
+        let refused = outage.refused == 1 ? "1 was refused" : "\(number(outage.refused)) were refused"
         let count = outage.fromStore
         let served =
-            count == 1 ? "1 stale response came from the store" : "\(count) stale responses came from the store"
+            count == 1 ? "1 stale response came from the store" : "\(number(count)) stale responses came from the store"
         let oldest = count > 0 ? "; the oldest was \(duration(outage.oldestSeconds * 1000)) old" : ""
         return "\(served), \(refused)\(oldest)"
     }
 
     /// The state towards other nodes, if it is not as it should be.
     private static func sentence(_ shared: FleetState) -> String {
+        let waiting = number(Int64(shared.waiting))
         if shared.state != "following" {
-            return " Purges of other nodes are not heard of (\(shared.state)); \(shared.waiting) of this node wait."
+            return " Purges of other nodes are not heard of (\(shared.state)); \(waiting) of this node wait."
         }
-        return shared.waiting > 0 ? " \(shared.waiting) purges of this node wait to be shared." : ""
+        return shared.waiting > 0 ? " \(waiting) purges of this node wait to be shared." : ""
+    }
+
+    /// A number with a comma before each three digits, as the page's tables have it: `3,410`.
+    static func number(_ value: Int64) -> String {
+        let digits = Array(String(value.magnitude))
+        let groups = stride(from: digits.count, to: 0, by: -3).map { String(digits[max(0, $0 - 3)..<$0]) }
+        return (value < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
     }
 
     /// A length of time in words: `12 min`.
