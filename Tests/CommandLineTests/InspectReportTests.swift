@@ -86,7 +86,11 @@ struct InspectReportTests {
             #expect(try await list("order=-stored&limit=2&after=\(next)").paths == ["/a"])
             let cursor = try #require(try await list("order=expires&limit=1").next as? String)
             #expect(try await list("order=expires&after=\(cursor)").paths.count == 2)
-            for wrong in ["order=url", "order=size&after=\(next)", "after=x", "pinned=1", "host=a:1"] {
+            let authority = origin.baseURL.dropFirst("http://".count)
+            #expect(try await list("host=\(authority)").paths.count == 3)
+            #expect(try await list("host=\(authority.prefix { $0 != ":" }):1").paths.isEmpty)
+            let hosts = ["host=a:", "host=a:x", "host=a:99999", "host=a:1:2", "host=a/b:1"]
+            for wrong in ["order=url", "order=size&after=\(next)", "after=x", "pinned=1"] + hosts {
                 #expect(try await gateway.curl("/v1/responses?\(wrong)").status == 400, "\(wrong)")
             }
         }

@@ -126,8 +126,12 @@ import Testing
         var query = ResponseQuery(limit: 2)
         query.host = try TargetHost("b.example")
         #expect(try await numbers(store, query).numbers == [1, 3, 5])
+        query.port = 443
+        #expect(try await numbers(store, query).numbers == [1, 3, 5])
         query.isPinned = true
         #expect(try await numbers(store, query).numbers == [3])
+        query.port = 8443
+        #expect(try await numbers(store, query).numbers == [])
         try await store.close()
     }
 

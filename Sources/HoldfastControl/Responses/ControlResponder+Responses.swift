@@ -20,7 +20,7 @@ extension ControlResponder {
         var members = try QueryMembers(request)
         var query = try Self.query(&members, by: context.client)
         query.state = try members.text("state").map(Self.state)
-        query.host = try members.text("host").map(Self.host)
+        if let host = members.text("host") { (query.host, query.port) = try Self.host(host) }
         query.isPinned = try members.text("pinned").map(Self.flag)
         query.order = try members.text("order").map(Self.order) ?? query.order
         try members.end(known: ["after", "host", "limit", "order", "pinned", "prefix", "state", "tag"])
@@ -28,9 +28,16 @@ extension ControlResponder {
         return try Self.response(.ok, ResponsesReport(try await reading { try await operations.responses(selection) }))
     }
 
-    private static func host(_ text: String) throws -> TargetHost {
+    /// A host, and the port behind it if there is one.
+    private static func host(_ text: String) throws -> (TargetHost, UInt16?) {
         do {
-            return try TargetHost(text)
+            // The colon behind an IPv6 address, not one in it.
+            guard let colon = text.lastIndex(of: ":"), !text.hasSuffix(":"),
+                !text[colon...].contains("]")
+            else {
+                return (try TargetHost(text), nil)
+            }
+            return (try TargetHost(String(text[..<colon])), try TargetURI("http://\(text)/").port)
         } catch {
             throw ControlProblem(.invalidRequest, "'host': \(error)", field: "host", value: text)
         }
@@ -92,7 +99,7 @@ extension ControlResponder {
     /// `POST /v1/responses/{id}/comparison`: it asks the origin.
     private func compare(_ request: Request, _ context: ControlContext) async throws -> Response {
         let id = try Self.id(request)
-        var members = try JSONMembers(json: try await content(of: request), example: #"{"entry": 17}"#)
+        var members = try JSONMembers(json: try await Self.content(of: request), example: #"{"entry": 17}"#)
         let entry = try members.number("entry", 1...Int(Int32.max) << 20)
         try members.end(known: ["entry"])
         guard let entry else {

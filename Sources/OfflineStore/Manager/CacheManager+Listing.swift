@@ -60,7 +60,7 @@ extension CacheManager: StoreListing {
 
     /// Reads a page of the stored responses in short reads, of at most 10,000 rows altogether.
     ///
-    /// An order by size needs one pass over an index of all entries for each page.
+    /// An order by size needs one pass over an index of all entries for each page: ``SizeListing``.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `ResponseCursor.Invalid`.
     @concurrent
@@ -82,7 +82,7 @@ extension CacheManager: StoreListing {
         guard (page.query.after?.values.count ?? 1) == 1 else { throw ResponseCursor.Invalid() }
         var cursor: Int64? = page.query.after?.values.first ?? 0
         while let after = cursor, page.hasRoom {
-            let read = try rows(after: after, tag: tag)
+            let read = try rows(after: after, tag: tag) { page.mayTake($0) }
             page.page.examined += read.rows
             page.page.next = read.last.map { ResponseCursor([$0]) }
             cursor = read.last
@@ -105,7 +105,8 @@ extension CacheManager: StoreListing {
             while !rest.isEmpty {
                 let part = rest.prefix(Int(Self.listingRead))
                 rest = rest.dropFirst(part.count)
-                for (entry, place) in try entries(at: part, tag: tag) where page.take(entry) {
+                for (entry, place) in try entries(at: part, tag: tag, where: { page.mayTake($0) })
+                where page.take(entry) {
                     guard page.page.responses.count == page.query.limit else { continue }
                     page.page.examined +=
                         (part.firstIndex { $0.id == entry.id } ?? part.startIndex) - part.startIndex + 1
@@ -140,12 +141,18 @@ extension CacheManager: StoreListing {
             page.examined < CacheManager.listingExamination && page.responses.count < query.limit
         }
 
+        /// Whether an entry may be on a page, by what is known before its head is decoded.
+        func mayTake(_ record: EntryRecord) -> Bool {
+            guard record.kind == .response, query.isPinned.map({ $0 == record.isPinned }) ?? true,
+                record.begins(with: prefix), record.begins(with: host)
+            else { return false }
+            return query.port.map { CacheKey(bytes: record.key)?.components.target.port == $0 } ?? true
+        }
+
         /// - Returns: whether the entry is on the page.
         mutating func take(_ entry: StoreEntry) -> Bool {
-            guard entry.kind == .response, page.responses.count < query.limit else { return false }
+            guard page.responses.count < query.limit else { return false }
             if let state = query.state, state != entry.state(at: now) { return false }
-            if let isPinned = query.isPinned, isPinned != entry.isPinned { return false }
-            guard entry.begins(with: prefix), entry.begins(with: host) else { return false }
             page.responses.append(entry.summary(at: now, showingQuery: query.showsQueries))
             return true
         }
@@ -195,7 +202,11 @@ extension CacheManager: StoreListing {
     /// Reads some rows.
     ///
     /// - Returns: `last` is the number of the last row; `nil` if there are no more.
-    private func rows(after cursor: Int64, tag: Int64?) throws -> (entries: [StoreEntry], rows: Int, last: Int64?) {
+    private func rows(
+        after cursor: Int64,
+        tag: Int64?,
+        where isWanted: (EntryRecord) -> Bool
+    ) throws -> (entries: [StoreEntry], rows: Int, last: Int64?) {
         try core.read { connection, database in
             let query = tag == nil ? Self.listingQuery : Self.taggedQuery
             let statement = try connection.prepare(query.sql(database.state))
@@ -207,7 +218,8 @@ extension CacheManager: StoreListing {
             while try statement.step() {
                 rows += 1
                 last = statement.integer(0)
-                if let record = EntryRecord(statement, database.state) { entries.append(StoreEntry(record)) }
+                guard let record = EntryRecord(statement, database.state), isWanted(record) else { continue }
+                entries.append(StoreEntry(record))
             }
             return (entries, rows, rows < Self.listingRead ? nil : last)
         }
@@ -223,7 +235,7 @@ extension CacheManager: StoreListing {
 extension ResponseQuery {
     /// Whether it leaves out any responses.
     fileprivate var isSelecting: Bool {
-        prefix != nil || host != nil || tag != nil || state != nil || isPinned != nil
+        prefix != nil || host != nil || port != nil || tag != nil || state != nil || isPinned != nil
     }
 }
 
@@ -266,14 +278,15 @@ extension StoreEntry {
         guard let mark = uri.firstIndex(of: "?") else { return uri }
         return uri[...mark] + Redaction.placeholder
     }
+}
 
+extension EntryRecord {
     /// Whether its target URI begins with a prefix, or has a host; true for every entry if there is
     /// none.
     fileprivate func begins(with prefix: [UInt8]?) -> Bool {
         guard let prefix else { return true }
-        guard case .response(let key) = key else { return false }
         return prefix.withUnsafeBytes { prefix in
-            key.bytes.withUnsafeBytes { TargetPrefix.covers(prefix: prefix, key: $0) }
+            key.withUnsafeBytes { TargetPrefix.covers(prefix: prefix, key: $0) }
         }
     }
 }

@@ -1,8 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// The places of entries in an order that the store has an index for, or finds by one pass over an
-/// index.
+/// The places of entries in an order. The store has an index for each of them but the size.
 extension CacheManager {
     /// An entry's number, and where it stands in an order.
     struct ListedPlace {
@@ -14,7 +13,10 @@ extension CacheManager {
     ///
     /// - Parameter count: the most places. If there are fewer, no more follow.
     func places(after cursor: ResponseCursor?, in order: ResponseOrder, count: Int) throws -> [ListedPlace] {
-        let listing = OrderedListing(order)
+        guard let listing = OrderedListing(order) else {
+            let listing = try SizeListing(after: cursor, isDescending: order.isDescending)
+            return try core.read { connection, _ in try listing.places(connection, count: count) }
+        }
         let start = try listing.start(cursor)
         return try core.read { connection, _ in
             // Each part is in order; together they are merged.
@@ -35,11 +37,15 @@ extension CacheManager {
         }
     }
 
-    /// The entries at some places, in their order; those that are gone, or lack the tag, are left
-    /// out.
-    func entries(at places: ArraySlice<ListedPlace>, tag: Int64?) throws -> [(
-        entry: StoreEntry, cursor: ResponseCursor
-    )] {
+    /// The entries at some places, in their order; those that are gone, lack the tag, or are not
+    /// wanted, are left out.
+    ///
+    /// - Parameter isWanted: decides before an entry's head is decoded.
+    func entries(
+        at places: ArraySlice<ListedPlace>,
+        tag: Int64?,
+        where isWanted: (EntryRecord) -> Bool
+    ) throws -> [(entry: StoreEntry, cursor: ResponseCursor)] {
         try core.read { connection, database in
             let statement = try connection.prepare(Self.entryQuery.sql(database.state))
             defer { statement.reset() }
@@ -55,7 +61,8 @@ extension CacheManager {
                 }
                 statement.reset()
                 statement.bind(1, place.id)
-                guard try statement.step(), let record = EntryRecord(statement, database.state) else { continue }
+                guard try statement.step(), let record = EntryRecord(statement, database.state), isWanted(record)
+                else { continue }
                 found.append((StoreEntry(record), place.cursor))
             }
             return found
@@ -65,13 +72,14 @@ extension CacheManager {
     private static let entryQuery = EntryRecord.Query("entry.id = ?1")
 }
 
-/// The SQL of an order.
+/// The SQL of an order for which there is an index.
 private struct OrderedListing {
     let parts: [String]
     private let width: Int
     private let isDescending: Bool
 
-    init(_ order: ResponseOrder) {
+    /// `nil` if no index has the order.
+    init?(_ order: ResponseOrder) {
         isDescending = order.isDescending
         let columns: [String]
         let conditions: [String]
@@ -85,10 +93,7 @@ private struct OrderedListing {
         case .used:
             columns = ["recency", "id"]
             conditions = ["INDEXED BY entry_by_recency WHERE is_pinned = 0 AND"]
-        case .size:
-            // No index begins with the size; this one has it.
-            columns = ["size", "id"]
-            conditions = ["INDEXED BY entry_by_expiry WHERE kind = 0 AND"]
+        case .size: return nil
         }
         width = columns.count
         let (list, sign) = (columns.joined(separator: ", "), order.isDescending ? "<" : ">")

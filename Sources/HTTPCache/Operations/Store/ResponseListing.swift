@@ -168,6 +168,8 @@ public struct ResponseQuery: Sendable, Hashable {
     public var prefix: TargetPrefix?
     /// The host of their target URIs.
     public var host: TargetHost?
+    /// The port of their target URIs.
+    public var port: UInt16?
     /// A tag.
     public var tag: String?
     /// Their state.

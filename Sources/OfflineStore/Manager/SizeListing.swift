@@ -1,0 +1,104 @@
+import HTTPCache
+
+/// The order by size. No index begins with the size, and one has it, so a page is one pass over
+/// that. Of one size, the smaller number comes first in both directions: such entries come in about
+/// this order, and need no sorting.
+struct SizeListing {
+    private struct Place {
+        var size: Int64
+        var id: Int64
+    }
+
+    private let isDescending: Bool
+    /// The place behind which the listing goes on.
+    private let start: Place
+
+    /// - Throws: ``ResponseCursor/Invalid`` if the cursor is one of another order.
+    init(after cursor: ResponseCursor?, isDescending: Bool) throws {
+        self.isDescending = isDescending
+        guard let values = cursor?.values else {
+            start = Place(size: isDescending ? .max : .min, id: .min)
+            return
+        }
+        guard values.count == 2 else { throw ResponseCursor.Invalid() }
+        start = Place(size: values[0], id: values[1])
+    }
+
+    /// The next places.
+    ///
+    /// - Parameter count: the most places. If there are fewer, no more follow.
+    func places(_ connection: Connection, count: Int) throws -> [CacheManager.ListedPlace] {
+        // One comparison leaves most entries out. Without it each that comes before the last of
+        // those found so far would be sorted in, which takes several times as long as the pass.
+        if let bound = try bound(connection, count) {
+            let places = try places(connection, within: bound, count)
+            if places.count == count { return places }
+        }
+        return try places(connection, within: Place(size: isDescending ? .min : .max, id: .max), count)
+    }
+
+    private func places(
+        _ connection: Connection,
+        within bound: Place,
+        _ count: Int
+    ) throws -> [CacheManager.ListedPlace] {
+        let statement = try connection.prepare(isDescending ? Self.descending : Self.ascending)
+        defer { statement.reset() }
+        statement.bind(1, start.size)
+        statement.bind(2, start.id)
+        statement.bind(3, bound.size)
+        statement.bind(4, bound.id)
+        statement.bind(5, Int64(count))
+        var places: [CacheManager.ListedPlace] = []
+        while try statement.step() {
+            let (size, id) = (statement.integer(0), statement.integer(1))
+            places.append(CacheManager.ListedPlace(id: id, cursor: ResponseCursor([size, id])))
+        }
+        return places
+    }
+
+    private static let ascending = """
+        SELECT size, id FROM entry INDEXED BY entry_by_expiry WHERE kind = 0
+        AND size <= ?3 AND (size < ?3 OR id <= ?4)
+        AND size >= ?1 AND (size > ?1 OR id > ?2) ORDER BY size, id LIMIT ?5
+        """
+    private static let descending = """
+        SELECT size, id FROM entry INDEXED BY entry_by_expiry WHERE kind = 0
+        AND size >= ?3 AND (size > ?3 OR id <= ?4)
+        AND size <= ?1 AND (size < ?1 OR id > ?2) ORDER BY size DESC, id LIMIT ?5
+        """
+
+    // MARK: The bound
+
+    private static let sampleCount: Int64 = 512
+    private static let sample = "SELECT size, id FROM entry NOT INDEXED WHERE id >= ?1 ORDER BY id LIMIT 1"
+
+    /// A place up to which the wanted entries will be found, by a sample; `nil` if that says
+    /// nothing.
+    private func bound(_ connection: Connection, _ count: Int) throws -> Place? {
+        guard let first = try connection.integer("SELECT min(id) FROM entry"),
+            let last = try connection.integer("SELECT max(id) FROM entry"),
+            last - first >= Self.sampleCount * Self.sampleCount
+        else { return nil }
+        let statement = try connection.prepare(Self.sample)
+        let step = (last - first) / Self.sampleCount
+        var places: [Place] = []
+        for number in 0..<Self.sampleCount {
+            defer { statement.reset() }
+            statement.bind(1, first + number * step)
+            guard try statement.step() else { continue }
+            let place = Place(size: statement.integer(0), id: statement.integer(1))
+            if isOrdered(start, place) { places.append(place) }
+        }
+        // Among a million entries, the bound leaves some thousands more than are wanted.
+        let rank = 4 + count / Int(Self.sampleCount)
+        guard places.count > rank else { return nil }
+        places.sort(by: isOrdered)
+        return places[rank - 1]
+    }
+
+    private func isOrdered(_ left: Place, _ right: Place) -> Bool {
+        if left.size == right.size { return left.id < right.id }
+        return isDescending ? left.size > right.size : left.size < right.size
+    }
+}
