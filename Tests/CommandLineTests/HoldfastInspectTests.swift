@@ -66,6 +66,13 @@ struct HoldfastInspectTests {
         #expect(page.content.lowercased().contains("<!doctype html>") && !page.content.contains(code))
         #expect(try await send("GET", "/page/index.html", to: port).status == 200)
         #expect(try await send("GET", "/favicon.ico", to: port).status == 204)
+        // Whether a file is there can be asked without its content; all else needs a token.
+        for (path, status) in [("/", 200), ("/page/app.js", 200), ("/page/nothing.js", 404), ("/v1/overview", 401)] {
+            let whole = try await send("GET", path, to: port)
+            let head = try await send("HEAD", path, to: port)
+            #expect(head.status == status && head.content.isEmpty, "\(head)")
+            #expect(head.head.contains("Content-Length: \(whole.content.utf8.count)"), "\(head)")
+        }
         for path in ["/page/nothing.js", "/page/..%2fPageAssets.swift"] {
             #expect(try await send("GET", path, to: port).status == 404)
         }

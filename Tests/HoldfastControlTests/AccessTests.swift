@@ -144,6 +144,18 @@ import Testing
         #expect(status(try door(), head(fields, host: "localhost:9800")) == expected)
     }
 
+    /// Behind a proxy that ends TLS, the page's origin has another scheme than the request.
+    @Test(arguments: [
+        ("h.test", "https://h.test", 200), ("h.test", "HTTPS://H.test", 200), ("h.test", "http://h.test", 200),
+        ("h.test:8443", "https://h.test:8443", 200), ("h.test:8443", "https://h.test", 403),
+        ("h.test", "https://h.test:8443", 403), ("h.test", "https://localhost", 403), ("h.test", "ftp://h.test", 403),
+        ("localhost", "https://localhost", 403), ("127.0.0.1:9800", "https://127.0.0.1:9800", 403),
+    ]) func pageBehindAProxyIsOwnAtNamedHosts(_ host: String, _ origin: String, _ expected: Int) throws {
+        let fields = [("Origin", origin), ("Authorization", "Bearer " + Self.secret)]
+        #expect(status(try door(), head(fields, host: host)) == expected)
+        #expect(status(try door(), head(fields + [("Origin", origin)], host: host)) == 403)
+    }
+
     @Test func failedTriesAreBounded() {
         var tries = FailedTries()
         let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)

@@ -5,7 +5,12 @@ struct AllowedHosts: Sendable {
 
     /// - Parameter hosts: beside `localhost`; with or without a port, an IPv6 address in brackets.
     init(_ hosts: [String] = []) {
-        self.hosts = Set(hosts.map { $0.lowercased() } + ["localhost"])
+        self.init(only: hosts + ["localhost"])
+    }
+
+    /// - Parameter hosts: those alone.
+    init(only hosts: [String]) {
+        self.hosts = Set(hosts.map { $0.lowercased() })
     }
 
     func contains(_ host: String) -> Bool {

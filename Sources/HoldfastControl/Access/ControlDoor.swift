@@ -84,7 +84,11 @@ struct NetworkDoor: Sendable {
     fileprivate let sessions: SessionDesk
 
     init(_ network: ControlNetwork, _ sessions: SessionDesk = SessionDesk()) {
-        browsers = BrowserGuard(hosts: network.allowedHosts, permitsOwnOrigin: true)
+        browsers = BrowserGuard(
+            hosts: network.allowedHosts,
+            permitsOwnOrigin: true,
+            proxiedHosts: network.proxiedHosts
+        )
         tokens = network.tokens
         self.sessions = sessions
     }

@@ -41,6 +41,9 @@ public struct ControlNetwork: Sendable {
         return AllowedHosts(["0.0.0.0", "[::]"].contains(written) ? hosts : hosts + [written])
     }
 
+    /// The hosts at which a proxy may serve the page by TLS: those that an operator named.
+    var proxiedHosts: AllowedHosts { AllowedHosts(only: hosts) }
+
     /// The URL at which a browser finds the page. The address that stands for all addresses is
     /// none: a further host is, or this machine.
     func pageURL(port: Int) -> String {

@@ -1,26 +1,22 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HTTPTypes
 import Hummingbird
 import Logging
 
 extension ControlResponder {
     /// The operations by which a page in a browser gets a token.
-    static let sessions: [Operation] = [
-        Operation(path: "/v1/inspections", method: .post, scope: .read) { try await $0.beginInspection($1, $2) },
-        Operation(path: "/v1/sessions", method: .post, scope: .read, isOpen: true) {
-            try await $0.beginSession($1, $2)
-        },
-        Operation(path: "/v1/sessions", method: .get, scope: .read) { responder, request, context in
-            try QueryMembers.none(in: request)
-            let end = responder.door.sessionEnd(presenting: request.headers[values: .authorization])
-            return try Self.response(.ok, ClientReport(context.client, until: end))
-        },
-        Operation(path: "/v1/sessions", method: .delete, scope: .read) { try $0.endSession($1, $2) },
-    ]
+    static let sessions: [Operation] =
+        [Operation(path: "/v1/inspections", method: .post, scope: .read) { try await $0.beginInspection($1, $2) }]
+        + SessionRoute.allCases.map { route in
+            Operation(path: SessionRoute.path, method: route.method, scope: .read, isOpen: route.isOpen) {
+                try await route.respond(to: $1, $2, by: $0.door, $0.logger)
+            }
+        }
 
     /// `POST /v1/inspections`: the code has the scope of the client that asks for it.
     private func beginInspection(_ request: Request, _ context: ControlContext) async throws -> Response {
-        let content = try await content(of: request)
+        let content = try await Self.content(of: request)
         if !content.isEmpty { try JSONMembers(json: content, example: "{}").end(known: []) }
         guard let place = page.place() else { return try Self.response(.ok, InspectionReport()) }
         let code = page.sessions.makeCode(for: context.client)
@@ -28,19 +24,58 @@ extension ControlResponder {
         return try Self.response(.ok, InspectionReport(place, code))
     }
 
-    /// `POST /v1/sessions`
-    private func beginSession(_ request: Request, _ context: ControlContext) async throws -> Response {
-        let json = try await content(of: request)
-        let session = try door.beginSession(try SessionRequest(json: json).code, on: context.channel)
-        logger.notice("Page opened", metadata: ["control.client": "\(session.client.name)"])
-        return try Self.response(.ok, SessionReport(session))
+}
+
+/// The operations on a page's session, which the port of a gateway and that of a relay have.
+enum SessionRoute: CaseIterable, Sendable {
+    /// Exchanges a code for a token.
+    case begin
+    /// Says whose token the request has.
+    case show
+    /// Ends the session whose token the request has.
+    case end
+
+    static let path = "/v1/sessions"
+
+    var method: HTTPRequest.Method {
+        switch self {
+        case .begin: .post
+        case .show: .get
+        case .end: .delete
+        }
     }
 
-    /// `DELETE /v1/sessions`: ends the session whose token the request has.
-    private func endSession(_ request: Request, _: ControlContext) throws -> Response {
+    /// Whether it needs no token.
+    var isOpen: Bool { self == .begin }
+
+    /// The route of a request; `nil` if the request is for something else.
+    init?(_ request: Request) {
+        guard request.uri.path == Self.path, let route = Self.allCases.first(where: { $0.method == request.method })
+        else { return nil }
+        self = route
+    }
+
+    /// - Throws: ``ControlProblem``, ``TokenDesk/Wait``
+    func respond(
+        to request: Request,
+        _ context: ControlContext,
+        by door: ControlDoor,
+        _ logger: Logger
+    ) async throws -> Response {
         try QueryMembers.none(in: request)
-        let ended = door.endSession(presenting: request.headers[values: .authorization])
-        return try Self.response(.ok, SessionEnd(ended: ended))
+        let credentials = request.headers[values: .authorization]
+        switch self {
+        case .begin:
+            let json = try await ControlResponder.content(of: request)
+            let session = try door.beginSession(try SessionRequest(json: json).code, on: context.channel)
+            logger.notice("Page opened", metadata: ["control.client": "\(session.client.name)"])
+            return try ControlResponder.response(.ok, SessionReport(session))
+        case .show:
+            let end = door.sessionEnd(presenting: credentials)
+            return try ControlResponder.response(.ok, ClientReport(context.client, until: end))
+        case .end:
+            return try ControlResponder.response(.ok, SessionEnd(ended: door.endSession(presenting: credentials)))
+        }
     }
 }
 

@@ -28,7 +28,7 @@ extension ControlResponder {
     /// `POST /v1/reload`
     private func reload(_ request: Request, _ context: ControlContext) async throws -> Response {
         // The content is not used, but its type keeps forms of browsers out.
-        let content = try await content(of: request)
+        let content = try await Self.content(of: request)
         if !content.isEmpty {
             try JSONMembers(json: content, example: "{}").end(known: [])
         }

@@ -16,7 +16,7 @@ extension ControlResponder {
     /// `PUT /v1/log-level`
     private func setLogLevel(_ request: Request, _ context: ControlContext) async throws -> Response {
         let levels = operations.logLevels
-        let asked = try LogLevelRequest(json: try await content(of: request))
+        let asked = try LogLevelRequest(json: try await Self.content(of: request))
         let temporary = try asked.temporary(own: levels.own, at: clock.now(), by: context.client.name)
         levels.set(temporary)
         logger.notice(

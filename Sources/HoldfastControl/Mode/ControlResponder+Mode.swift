@@ -23,7 +23,7 @@ extension ControlResponder {
 
     /// `PUT /v1/mode`
     private func setMode(_ request: Request, _ context: ControlContext) async throws -> Response {
-        let content = try await content(of: request)
+        let content = try await Self.content(of: request)
         let asked = try ModeRequest(json: content)
         let configured = operations.modeState.configured
         let temporary = try asked.temporaryMode(configured: configured, at: clock.now(), by: context.client.name)

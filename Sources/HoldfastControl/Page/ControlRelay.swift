@@ -71,7 +71,11 @@ public struct ControlRelay: Sendable {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (sessions, client) = (SessionDesk(), client)
         let network = ControlNetwork(host: host, port: port, tokens: TokenDesk(ofSessions: { .now() }))
-        let responder = RelayResponder(door: NetworkDoor(network, sessions), forwarding: forwarding)
+        let responder = RelayResponder(
+            door: .network(NetworkDoor(network, sessions)),
+            forwarding: forwarding,
+            logger: logger
+        )
         let application = ControlServer.application(responder, on: .hostname(host, port: port), group, logger) {
             channel in
             let place = network.pageURL(port: channel.localAddress?.port ?? 0)
@@ -90,10 +94,15 @@ public struct ControlRelay: Sendable {
 
 /// Checks a request as the port of a control plane does, and passes it on.
 struct RelayResponder: HTTPResponder {
-    let door: NetworkDoor
+    let door: ControlDoor
     let forwarding: any ControlForwarding
+    let logger: Logger
 
     func respond(to request: Request, context: ControlContext) async throws -> Response {
+        try await checked(request, context).withContent(for: request.method)
+    }
+
+    private func checked(_ request: Request, _ context: ControlContext) async throws -> Response {
         do {
             return try await outcome(of: request, context)
         } catch let problem as ControlProblem {
@@ -104,38 +113,20 @@ struct RelayResponder: HTTPResponder {
     }
 
     private func outcome(of request: Request, _ context: ControlContext) async throws -> Response {
-        let door = ControlDoor.network(door)
-        let path = request.uri.path
-        if request.method == .get, ControlResponder.page.contains(where: { $0.covers(path) }) {
+        var context = context
+        let session = SessionRoute(request)
+        let isOfPage = ControlResponder.page.contains {
+            $0.covers(request.uri.path) && $0.methods.contains(request.method)
+        }
+        if isOfPage || session?.isOpen == true {
             try door.admitWithoutToken(request.head)
-            return try await forward(request, nil)
+        } else {
+            context.client = try await door.admit(request.head, from: context.channel)
         }
-        if path == "/v1/sessions", request.method == .post {
-            try door.admitWithoutToken(request.head)
-            let json = try await content(of: request)
-            let session = try door.beginSession(try SessionRequest(json: json).code, on: context.channel)
-            return try ControlResponder.response(.ok, SessionReport(session))
-        }
-        let client = try await door.admit(request.head, from: context.channel)
-        if path == "/v1/sessions", request.method == .get {
-            let end = door.sessionEnd(presenting: request.headers[values: .authorization])
-            return try ControlResponder.response(.ok, ClientReport(client, until: end))
-        }
-        if path == "/v1/sessions", request.method == .delete {
-            let ended = door.endSession(presenting: request.headers[values: .authorization])
-            return try ControlResponder.response(.ok, SessionEnd(ended: ended))
-        }
-        guard request.method != .get, request.method != .delete else { return try await forward(request, nil) }
-        return try await forward(request, ByteBuffer(bytes: try await content(of: request)))
-    }
-
-    private func content(of request: Request) async throws -> [UInt8] {
-        try BrowserGuard.checkContent(request.head)
-        do {
-            return try await SlowClients.content(of: request, upTo: PurgeRequest.maximumBytes)
-        } catch is NIOTooManyBytesError {
-            throw ControlProblem.tooLarge(PurgeRequest.maximumBytes)
-        }
+        if let session { return try await session.respond(to: request, context, by: door, logger) }
+        guard ![.get, .head, .delete].contains(request.method) else { return try await forward(request, nil) }
+        let content = try await ControlResponder.content(of: request, upTo: PurgeRequest.maximumBytes)
+        return try await forward(request, ByteBuffer(bytes: content))
     }
 
     private func forward(_ request: Request, _ content: ByteBuffer?) async throws -> Response {

@@ -24,7 +24,7 @@ extension ControlResponder {
 
     /// `POST /v1/pins`
     private func setPins(_ request: Request, _ context: ControlContext) async throws -> Response {
-        let content = try await content(of: request, upTo: PurgeRequest.maximumBytes)
+        let content = try await Self.content(of: request, upTo: PurgeRequest.maximumBytes)
         let change = try PinRequest(json: content)
         let result: PinResult
         do {

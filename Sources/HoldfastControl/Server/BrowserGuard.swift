@@ -6,6 +6,8 @@ struct BrowserGuard: Sendable {
     let hosts: AllowedHosts
     /// Whether a page of the control plane itself may use it.
     let permitsOwnOrigin: Bool
+    /// The hosts whose page may have come by `https`, through a proxy that ends TLS.
+    var proxiedHosts = AllowedHosts(only: [])
 
     /// - Throws: ``ControlProblem``
     func check(_ head: HTTPRequest) throws(ControlProblem) {
@@ -32,9 +34,7 @@ struct BrowserGuard: Sendable {
         }
         let origins = head.headerFields[values: .origin]
         guard let origin = origins.first else { return }
-        // The host is allowed, so a page of the same origin came from here.
-        let isOwn = origins.count == 1 && origin.lowercased() == "http://\(host.lowercased())"
-        guard permitsOwnOrigin, isOwn else {
+        guard permitsOwnOrigin, origins.count == 1, isOwn(origin, host) else {
             throw ControlProblem(
                 .foreignOrigin,
                 "'Origin' is '\(ControlProblem.shown(origin))'. No page of a browser may use the control plane. Send the request without it.",
@@ -42,6 +42,15 @@ struct BrowserGuard: Sendable {
                 value: origin
             )
         }
+    }
+
+    /// Whether a page came from here. Its host is one that is allowed.
+    ///
+    /// A page of the other scheme gains nothing: the token is in the storage of its own origin, and
+    /// there is no cookie.
+    private func isOwn(_ origin: String, _ host: String) -> Bool {
+        let (origin, host) = (origin.lowercased(), host.lowercased())
+        return origin == "http://\(host)" || (origin == "https://\(host)" && proxiedHosts.contains(host))
     }
 
     /// Checks the content type of a request that changes something: pages can send the types of

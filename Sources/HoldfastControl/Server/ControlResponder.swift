@@ -49,6 +49,10 @@ struct ControlResponder: HTTPResponder {
             return own.count == parts.count && zip(own, parts).allSatisfy { $0 == "{id}" ? !$1.isEmpty : $0 == $1 }
         }
 
+        /// The methods of requests that are for the operation. A file that needs no token may be
+        /// asked for by its head alone.
+        var methods: [HTTPRequest.Method] { isOpen && method == .get ? [.get, .head] : [method] }
+
         /// Lets a client in whose scope is not too small.
         func admit(_ client: ControlClient) throws(ControlProblem) {
             if client.scope >= scope { return }
@@ -88,21 +92,22 @@ struct ControlResponder: HTTPResponder {
             response.headers[.connection] = "close"
             SlowClients.close(context.channel)
         }
-        return response
+        return response.withContent(for: request.method)
     }
 
     private func outcome(of request: Request, _ context: ControlContext) async throws -> Response {
         do {
             var context = context
             let here = served.filter { $0.covers(request.uri.path) }
-            if here.first(where: { $0.method == request.method })?.isOpen == true {
+            let operation = here.first { $0.methods.contains(request.method) }
+            if operation?.isOpen == true {
                 try door.admitWithoutToken(request.head)
             } else {
                 context.client = try await door.admit(request.head, from: context.channel)
             }
             guard !here.isEmpty else { throw notFound(request.uri.path) }
-            guard let operation = here.first(where: { $0.method == request.method }) else {
-                return methodNotAllowed(request, allowed: here.map(\.method.rawValue))
+            guard let operation else {
+                return methodNotAllowed(request, allowed: here.flatMap(\.methods).map(\.rawValue))
             }
             try operation.admit(context.client)
             return try await operation.perform(self, request, context)
@@ -127,7 +132,7 @@ struct ControlResponder: HTTPResponder {
     /// The content of a request that changes something.
     ///
     /// - Throws: ``ControlProblem``
-    func content(of request: Request, upTo limit: Int = maximumContent) async throws -> [UInt8] {
+    static func content(of request: Request, upTo limit: Int = maximumContent) async throws -> [UInt8] {
         try BrowserGuard.checkContent(request.head)
         // A client that asks for a dry run in the query must not purge.
         try QueryMembers.none(in: request)
@@ -139,7 +144,7 @@ struct ControlResponder: HTTPResponder {
     }
 
     private func purge(_ request: Request, _ context: ControlContext) async throws -> Response {
-        let json = try await content(of: request, upTo: PurgeRequest.maximumBytes)
+        let json = try await Self.content(of: request, upTo: PurgeRequest.maximumBytes)
         let key = try IdempotencyKey(request.head.values(of: "idempotency-key"), of: json)
         let purge = try PurgeRequest(json: json)
         let (desk, client) = (desk, context.client.name)
@@ -237,6 +242,11 @@ struct ControlResponder: HTTPResponder {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return encoder
     }
+}
+
+extension Response {
+    /// The response to a request with a method: `HEAD` gets no content. RFC 9110 §9.3.2
+    func withContent(for method: HTTPRequest.Method) -> Response { method == .head ? createHeadResponse() : self }
 }
 
 extension Request {

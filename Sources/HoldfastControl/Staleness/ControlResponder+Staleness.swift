@@ -25,7 +25,7 @@ extension ControlResponder {
 
     /// `PUT /v1/staleness`
     private func setStaleness(_ request: Request, _ context: ControlContext) async throws -> Response {
-        let content = try await content(of: request)
+        let content = try await Self.content(of: request)
         let asked = try StalenessRequest(json: content)
         let temporary = try asked.temporaryStaleness(at: clock.now(), by: context.client.name)
         try await change(operations.stalenessState) { try await operations.begin(temporary) }
