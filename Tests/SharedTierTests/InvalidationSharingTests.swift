@@ -127,6 +127,41 @@ import Testing
         }
     }
 
+    /// The process may have been busy for the length of a time-out.
+    @Test func oneTimeOutEndsNoContact() async throws {
+        let engine = engine()
+        let nodes = try (0..<2).map { try Node($0, engine) }
+        let key = try key("/purged")
+        try await run(nodes) {
+            for node in nodes { try await node.wait { $0.sharing.status.state == .following } }
+            for node in nodes { try await node.put(key) }
+            nodes[1].link.loseReplies(1)
+            try await nodes[1].wait { $0.sharing.status.counts.failures == 1 }
+            try await nodes[0].purge(.key(key))
+            try await nodes[1].wait { $0.isMarked(key) == true }
+            #expect(nodes[1].sharing.status.counts.connections == 1)
+            #expect(nodes[1].sharing.status.counts.gaps == 1, "that of the first contact")
+        }
+    }
+
+    @Test func twoTimeOutsInARowEndAContact() async throws {
+        var allowance = TimeOutAllowance()
+        let errors = [SharedLogError.unreachable, .timedOut, .timedOut]
+        #expect(errors.map { allowance.passes($0) } == [false, true, false])
+        allowance.renew()
+        let isRenewed = allowance.passes(SharedLogError.timedOut)
+        #expect(isRenewed)
+        let node = try Node(0, engine())
+        try await run([node]) {
+            try await node.wait { $0.sharing.status.state == .following }
+            node.link.loseReplies(.max)
+            try await node.wait { $0.sharing.status.state == .cutOff }
+            node.link.loseReplies(0)
+            try await node.wait { $0.sharing.status.state == .following }
+            #expect(node.sharing.status.counts.connections > 1)
+        }
+    }
+
     @Test func aPurgeOfACutOffNodeWaits() async throws {
         let engine = engine()
         let nodes = try (0..<2).map { try Node($0, engine) }

@@ -42,7 +42,7 @@ extension InvalidationSharing {
     private func stay(publishing additions: AsyncStream<Void>) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.follow() }
-            group.addTask { for await _ in additions { try await self.publish() } }
+            group.addTask { for await _ in additions { try await self.publishPatiently() } }
             group.addTask { try await self.beat() }
             let end = await group.nextResult()
             group.cancelAll()
@@ -53,22 +53,56 @@ extension InvalidationSharing {
     }
 
     private func follow() async throws {
+        var allowance = TimeOutAllowance()
         while !Task.isCancelled {
-            let count = try await read(wait: Self.beat)
+            let count: Int
+            do {
+                count = try await read(wait: Self.beat)
+                allowance.renew()
+            } catch {
+                try note(error, &allowance)
+                continue
+            }
             // Entries that come meanwhile are put in force together. A full batch is not waited
             // for: the node is behind.
             if count > 0, count < Self.batch { try await pause(Self.readingPause) }
         }
     }
 
+    /// Publishes what waits. An entry that may be there already is not added again.
+    private func publishPatiently() async throws {
+        var allowance = TimeOutAllowance()
+        while true {
+            do {
+                try await publish()
+                return
+            } catch {
+                try note(error, &allowance)
+            }
+        }
+    }
+
     private func beat() async throws {
+        var allowance = TimeOutAllowance()
         var beats = 0
         while !Task.isCancelled {
-            try await confirm()
-            if beats % 10 == 9 { try await measureTime() }
-            if beats % 60 == 59 { try await trim() }
+            do {
+                try await confirm()
+                if beats % 10 == 9 { try await measureTime() }
+                if beats % 60 == 59 { try await trim() }
+                allowance.renew()
+            } catch {
+                // The contact is not extended.
+                try note(error, &allowance)
+            }
             beats += 1
             try await pause(Self.beat)
         }
+    }
+
+    /// - Throws: the error, unless it is one that may pass. It is counted in any case.
+    private func note(_ error: any Error, _ allowance: inout TimeOutAllowance) throws {
+        guard allowance.passes(error) else { throw error }
+        status.countFailure("\(error)")
     }
 }

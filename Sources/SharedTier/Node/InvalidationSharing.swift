@@ -81,6 +81,7 @@ package actor InvalidationSharing {
     /// Joins the log, and begins an epoch if the server has none of its own.
     package func connect() async throws {
         status.enter(.connecting)
+        status.countConnection()
         purges?.follow(false)
         if follower == nil {
             let place = try await log.join(settings.namespace.text, at: wall.now())

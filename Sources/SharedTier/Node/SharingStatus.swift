@@ -36,6 +36,8 @@ package final class SharingStatus: Sendable {
         package var unreadable = 0
         /// How often the engine could not be used.
         package var failures = 0
+        /// How often the node began to follow anew.
+        package var connections = 0
     }
 
     private struct Content {
@@ -77,6 +79,8 @@ package final class SharingStatus: Sendable {
             if state == .following { $0.problem = nil }
         }
     }
+
+    func countConnection() { content.withLock { $0.counts.connections += 1 } }
 
     func setWaiting(_ count: Int) { content.withLock { $0.waiting = count } }
 
