@@ -10,8 +10,8 @@ struct Check: AsyncParsableCommand {
         abstract: "Checks a configuration file, and shows all its effective settings.",
         discussion: """
             Findings are written to standard error, one line each, and the exit status is 1. The files of certificates ('listen[].tls') are read too: the order of the chain, \
-            whether the key belongs to it, its expiry, and whether the hosts of routes are among its names. What does not keep clients from connecting is a line that \
-            begins with 'warning:', and does not change the exit status: an expiry within 14 days, a key for RSA, a key that all users may read. The secrets and files of 'shared' are read as well. A valid file is shown with the \
+            whether the key belongs to it, its expiry, and whether the hosts of routes are among its names; and those of 'origins'. What does not keep clients from connecting is a line that \
+            begins with 'warning:', and does not change the exit status: an expiry within 14 days, a key for RSA, a key that all users may read, an origin whose certificate is not verified. The secrets and files of 'shared' are read as well. A valid file is shown with the \
             effective value of each setting, defaults included, and with the responses that its routes cannot serve offline, because a directive \
             forbids it that no rule lifts: must-revalidate, proxy-revalidate, no-cache, s-maxage. With '--store' the stored responses are counted; the store is \
             opened read-only. The exit status is then 0; it is 1 when the store cannot be read, and 64 when the command line is wrong. Nothing is sent anywhere.
@@ -79,7 +79,8 @@ struct Check: AsyncParsableCommand {
         // A configuration without routes is for the library.
         let gateway = configuration.routes.isEmpty ? nil : try GatewayConfiguration(configuration)
         let routes = gateway?.routes.routes ?? []
-        let warnings = try gateway.map { try examineCertificates($0, configuration) } ?? []
+        var warnings = try gateway.map { try examineCertificates($0, configuration) } ?? []
+        warnings += try examineOrigins(configuration)
         try FleetMember.check(configuration, environment: ProcessInfo.processInfo.environment)
         var offline = OfflineResponses(routes, configuration.rules)
         if let store {
@@ -118,6 +119,29 @@ struct Check: AsyncParsableCommand {
         let errors = findings(true)
         guard errors.isEmpty else { throw ConfigurationError(errors) }
         return findings(false)
+    }
+
+    /// - Returns: what keeps no request from an origin: expiries, and protection that is taken away.
+    /// - Throws: `ConfigurationError` with what does.
+    private func examineOrigins(_ configuration: Configuration) throws -> [ConfigurationError.Finding] {
+        var (errors, warnings): ([ConfigurationError.Finding], [ConfigurationError.Finding]) = ([], [])
+        for origin in configuration.resolvedOrigins {
+            func finding(_ message: String) -> ConfigurationError.Finding {
+                .init(
+                    file: configuration.file,
+                    line: origin.line,
+                    subject: "origin '\(origin.url)'",
+                    setting: nil,
+                    message: message
+                )
+            }
+            for found in CertificateFinding.findings(of: [origin], at: SystemWallClock().now()) {
+                if found.isError { errors.append(finding(found.message)) } else { warnings.append(finding(found.message)) }
+            }
+            warnings += origin.warnings.map(finding)
+        }
+        guard errors.isEmpty else { throw ConfigurationError(errors) }
+        return warnings
     }
 
     private func count(_ folder: String, _ offline: inout OfflineResponses) async throws {

@@ -14,10 +14,14 @@ package final class OriginReport: Sendable {
         /// Whether the connection was kept from an earlier request; `nil` if no head came.
         package var isReused: Bool?
 
-        package init(status: Int?, duration: Duration, isReused: Bool?) {
+        /// The server that was asked, if the origin has settings of its own.
+        package var server: String?
+
+        package init(status: Int?, duration: Duration, isReused: Bool?, server: String? = nil) {
             self.status = status
             self.duration = duration
             self.isReused = isReused
+            self.server = server
         }
     }
 

@@ -75,6 +75,7 @@ extension Configuration {
             report("breaker.first-probe", "It is more than \(other("breaker.longest-pause")).")
         }
         findings += controlContradictions()
+        findings += originContradictions()
         // Without its address, nothing can be said about the other settings of 'shared'.
         if !refused.contains("shared.url") { findings += sharedContradictions() }
         let lookup = RouteLookup(routes)

@@ -259,6 +259,11 @@ public struct Configuration: Sendable {
     /// `timeouts.client`, `timeouts.send`, `timeouts.receive`: how long a transfer may make no
     /// progress.
     public var stallTimeouts = StallTimeouts()
+    /// `timeouts.connect`, `timeouts.first-byte`, `timeouts.idle`: for every origin without limits
+    /// of its own.
+    public var originTimeouts = OriginTimeouts()
+    /// `origins`, in the order of the file.
+    public var origins: [Origin] = []
     /// `store`
     public var store = Store()
     /// `shared`

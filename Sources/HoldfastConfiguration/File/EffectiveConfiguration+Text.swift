@@ -7,6 +7,10 @@ extension EffectiveConfiguration: CustomStringConvertible {
             lines += ["", "Routes: the first one whose host and path match is used."]
             for route in routes { lines += Self.part(route, nothing: "any host and path") }
         }
+        if let origins {
+            lines += ["", "Origins with settings of their own:"]
+            for origin in origins { lines += Self.part(origin, nothing: nil) }
+        }
         if !rules.isEmpty {
             lines += ["", "Rules: \(precedence)"]
             for rule in rules { lines += Self.part(rule, nothing: "everything") }
@@ -14,9 +18,13 @@ extension EffectiveConfiguration: CustomStringConvertible {
         return lines.joined(separator: "\n")
     }
 
-    private static func part(_ part: Part, nothing: String) -> [String] {
+    private static func part(_ part: Part, nothing: String?) -> [String] {
         var lines = ["", "  \(part.name)" + (part.line.map { " (line \($0))" } ?? "")]
-        lines += part.conditions.isEmpty ? ["    for \(nothing)"] : rows(part.conditions, indent: "    ")
+        if !part.conditions.isEmpty {
+            lines += rows(part.conditions, indent: "    ")
+        } else if let nothing {
+            lines.append("    for \(nothing)")
+        }
         return lines + rows(part.settings, indent: "    ")
     }
 

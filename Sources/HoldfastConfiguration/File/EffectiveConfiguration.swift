@@ -39,6 +39,8 @@ public struct EffectiveConfiguration: Sendable, Hashable, Codable {
     public var settings: [Setting]
     /// The routes in the order in which they are tried.
     public var routes: [Part]
+    /// The origins that have settings of their own; `nil` if none has.
+    public var origins: [Part]?
     /// A sentence on which rule takes precedence.
     public var precedence: String
     /// The rules in their order.
@@ -63,6 +65,7 @@ extension Configuration {
             version: Self.version,
             settings: settings,
             routes: routes.enumerated().map { $1.effective(number: $0 + 1) },
+            origins: origins.isEmpty ? nil : origins.map { $0.effective(self) },
             precedence:
                 "Of the rules that match a request, the first one that has a setting decides it, each setting by itself; "
                 + "then a route's mode and tags, then the settings above, then the response itself.",

@@ -61,6 +61,7 @@ struct FileReader {
             switch entry.key {
             case "version": break
             case "routes": readRoutes(entry)
+            case "origins": readOrigins(entry)
             case "rules": readRules(entry)
             default: readTop(entry)
             }
@@ -74,7 +75,7 @@ struct FileReader {
         }
         guard let group = TopSetting.groups[entry.key] else {
             let known =
-                ["version", "routes", "rules"] + TopSetting.groups.keys
+                ["version", "routes", "origins", "rules"] + TopSetting.groups.keys
                 + TopSetting.all.map(\.name).filter { !$0.contains(".") }
             return report(entry.line, nil, nil, Readers.unknown(entry, of: known.sorted()).message)
         }
@@ -154,6 +155,52 @@ extension FileReader {
             // A route that could not be read would only cause further findings.
             if findings.count == before { configuration.routes.append(route) }
         }
+    }
+
+    private mutating func readOrigins(_ entry: FileValue.Entry) {
+        guard
+            let entries = recordingRefusal(
+                entry.line,
+                nil,
+                "origins",
+                { () throws(Refusal) in
+                    let entries = try entry.value.entries("origins and their settings")
+                    let limit = Configuration.originLimit
+                    guard entries.count <= limit else {
+                        throw Refusal("There are \(entries.count) origins. The limit is \(limit).")
+                    }
+                    return entries
+                }
+            )
+        else { return }
+        for inner in entries { readOrigin(inner) }
+    }
+
+    private mutating func readOrigin(_ entry: FileValue.Entry) {
+        let before = findings.count
+        let known = configuration.origins
+        let url = recordingRefusal(entry.line, nil, "origins") { () throws(Refusal) in
+            let url = try OriginReader.url(entry)
+            guard !known.contains(where: { $0.url == url }) else {
+                throw Refusal("'\(url)' stands there twice.")
+            }
+            return url
+        }
+        guard let url else { return }
+        var origin = Configuration.Origin(url: url)
+        origin.line = entry.line
+        let subject = "origin '\(url)'"
+        let settings = recordingRefusal(entry.line, subject) { () throws(Refusal) in
+            try entry.value.entries("settings (\(OriginReader.keys.joined(separator: ", ")))")
+        }
+        for setting in settings ?? [] {
+            let name = OriginReader.keys.contains(setting.key) ? setting.key : nil
+            _ = recordingRefusal(setting.line, subject, name) { () throws(Refusal) in
+                try OriginReader.read(setting, &origin)
+            }
+        }
+        // An origin that could not be read would only cause further findings.
+        if findings.count == before { configuration.origins.append(origin) }
     }
 
     private mutating func readRules(_ entry: FileValue.Entry) {

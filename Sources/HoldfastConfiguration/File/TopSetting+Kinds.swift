@@ -75,6 +75,21 @@ extension TopSetting {
         )
     }
 
+    /// A time limit on connections to origins.
+    static func time(
+        _ name: String,
+        _ path: any WritableKeyPath<Configuration, Duration?> & Sendable,
+        default standard: Duration
+    ) -> TopSetting {
+        TopSetting(
+            name,
+            read: { (value, configuration) throws(Refusal) in
+                configuration[keyPath: path] = try OriginReader.time(value)
+            },
+            written: { Quantity.written($0[keyPath: path] ?? standard) }
+        )
+    }
+
     static func duration(
         _ name: String,
         _ path: any WritableKeyPath<Configuration, Duration> & Sendable,

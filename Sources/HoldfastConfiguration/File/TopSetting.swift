@@ -187,6 +187,9 @@ struct TopSetting: Sendable {
             },
             written: { Quantity.written($0.drainTimeout ?? .seconds(10)) }
         ),
+        time("timeouts.connect", \.originTimeouts.connect, default: .seconds(10)),
+        time("timeouts.first-byte", \.originTimeouts.firstByte, default: .seconds(60)),
+        time("timeouts.idle", \.originTimeouts.idle, default: .seconds(30)),
         stall("timeouts.client", \.stallTimeouts.client),
         stall("timeouts.send", \.stallTimeouts.send),
         stall("timeouts.receive", \.stallTimeouts.receive),

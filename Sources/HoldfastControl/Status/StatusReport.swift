@@ -47,6 +47,8 @@ public struct StatusReport: Sendable, Hashable, Codable {
         public var loadedAt: String
         /// The last reload; `nil` if there was none.
         public var lastReload: Reload?
+        /// Sentences about settings that take protection away; `nil` if there are none.
+        public var warnings: [String]?
     }
 
     /// Sentences for people: `Serving. https://a.example has been unreachable for 12 min.`
@@ -114,7 +116,8 @@ public struct StatusReport: Sendable, Hashable, Codable {
         configuration = Configuration(
             file: settings.file,
             loadedAt: EndTime.text(settings.loadedAt),
-            lastReload: settings.lastReload.map(Reload.init)
+            lastReload: settings.lastReload.map(Reload.init),
+            warnings: settings.warnings.isEmpty ? nil : settings.warnings
         )
         self.shared = shared
         summary =

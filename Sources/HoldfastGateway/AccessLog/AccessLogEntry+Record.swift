@@ -50,6 +50,7 @@ extension AccessLogEntry {
         if let facts = record.facts, facts.ending == nil || facts.ending == .hit { return }
         origin = record.origin
         let report = record.originReport?.facts
+        originServer = report?.server
         originStatus = report?.status
         originDuration = report?.duration.timeAmount
         isOriginReused = report?.isReused

@@ -35,6 +35,8 @@ struct AccessLogEntry: Sendable, Hashable {
     var isStored: Bool?
     var notStored: String?
     var origin: String?
+    /// The server that was asked, if the origin has settings of its own.
+    var originServer: String?
     var originStatus: Int?
     var originDuration: TimeAmount?
     var isOriginReused: Bool?

@@ -175,6 +175,7 @@ struct AccessLogFormat {
         bytes.writeMember("cache.stored", entry.isStored)
         bytes.writeMember("cache.not_stored", entry.notStored, limit: Limit.word)
         bytes.writeMember("origin", entry.origin, limit: Limit.short)
+        bytes.writeMember("origin.server", entry.originServer, limit: Limit.short)
         bytes.writeMember("origin.status_code", entry.originStatus.map(Int64.init))
         bytes.writeMember("origin.duration", entry.originDuration)
         bytes.writeMember("origin.reused", entry.isOriginReused)

@@ -57,8 +57,8 @@ extension GatewayConfiguration {
 }
 
 extension OriginTransport.Configuration {
-    /// Reads the transport's settings from a configuration file: `timeouts.send` and
-    /// `timeouts.receive`.
+    /// Reads the transport's settings from a configuration file: `origins`, and of `timeouts` those
+    /// of origins.
     ///
     /// - Parameter routes: the routes of the gateway.
     public init(_ configuration: HoldfastConfiguration.Configuration, routes: GatewayRoutes) {
@@ -66,6 +66,11 @@ extension OriginTransport.Configuration {
         self.routes = routes
         if let duration = configuration.stallTimeouts.send { sendTimeout = duration }
         if let duration = configuration.stallTimeouts.receive { readTimeout = duration }
+        origins = configuration.resolvedOrigins
+        let timeouts = configuration.originTimeouts
+        if let duration = timeouts.connect { (connectTimeout, limitsConnecting) = (duration, true) }
+        if let duration = timeouts.firstByte { firstByteTimeout = duration }
+        if let duration = timeouts.idle { idleTimeout = duration }
     }
 }
 

@@ -22,6 +22,8 @@ final class OriginCall: TransportCall {
         /// the request is sent once more if that is safe.
         var isOnKept = false
         var upload: Task<Void, Never>?
+        /// Whether a connection took the request.
+        var isSent = false
     }
 
     private let transport: OriginTransport
@@ -84,6 +86,7 @@ final class OriginCall: TransportCall {
         } catch {
             return retryOrFail(error)
         }
+        state.withLock { $0.isSent = true }
         guard let body = message.body else { return }
         // The content has a task of its own, because an origin may respond before it has read all
         // of it.
@@ -114,7 +117,7 @@ final class OriginCall: TransportCall {
         }
         guard let completion, let connection else { return }
         message.note(response.status, isReused: isReused)
-        transport.telemetry.record(.success(response.status), of: message)
+        if !message.isCheck { transport.telemetry.record(.success(response.status), of: message) }
         switch response {
         case .relayed(let response):
             completion(.success(.relayed(response)))
@@ -148,9 +151,12 @@ final class OriginCall: TransportCall {
     private func fail(_ error: any Error) {
         guard let completion = state.withLock({ $0.completion.take() }) else { return }
         if !(error is CancellationError) { message.note(nil, isReused: nil) }
-        transport.telemetry.record(.failure(error), of: message)
+        if !message.isCheck { transport.telemetry.record(.failure(error), of: message) }
         completion(.failure(error))
     }
+
+    /// Whether no connection took the request, so that none of its content was read.
+    var isUnsent: Bool { state.withLock { !$0.isSent } }
 
     private var isCancelled: Bool { state.withLock { $0.isCancelled } }
 

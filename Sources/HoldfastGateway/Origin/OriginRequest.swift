@@ -9,19 +9,60 @@ struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
     /// The host; an IPv6 address is in brackets.
     var host: String
     var port: UInt16
+    /// Where it is reached; `nil`: by the address of its name.
+    var address: Address?
+    /// The number of the files for TLS with it. With others, its connections are others.
+    var revision: UInt32 = 0
 
-    var description: String { "\(isSecure ? "https" : "http")://\(host):\(port)" }
+    /// A host and a port to connect to.
+    struct Address: Hashable, Sendable, CustomStringConvertible {
+        var host: String
+        var port: UInt16
 
-    var connectHost: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
+        init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
+
+        /// - Parameter text: `HOST:PORT`, as the configuration has read it.
+        /// - Returns: `nil` if it has no port.
+        init?(_ text: String) {
+            guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+                return nil
+            }
+            self.init(host: String(text[..<colon]), port: port)
+        }
+
+        var description: String { "\(host):\(port)" }
+    }
+
+    var description: String {
+        "\(isSecure ? "https" : "http")://\(host):\(port)" + (address.map { " at \($0)" } ?? "")
+    }
+
+    /// The endpoint as a URL names it, wherever it is reached.
+    var named: OriginEndpoint { OriginEndpoint(isSecure: isSecure, host: host, port: port) }
+
+    /// The host, without the brackets of an IPv6 address.
+    var plainHost: String { Self.plain(host) }
+
+    var connectHost: String { Self.plain(address?.host ?? host) }
+
+    var connectPort: UInt16 { address?.port ?? port }
 
     /// The name for TLS. RFC 6066 §3 allows no addresses there; then the certificate must name the
     /// address.
-    var serverName: String? { (try? SocketAddress(ipAddress: connectHost, port: 0)) == nil ? host : nil }
+    var serverName: String? { (try? SocketAddress(ipAddress: plainHost, port: 0)) == nil ? host : nil }
+
+    private static func plain(_ host: String) -> String {
+        host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+    }
 }
 
 /// A request as it is sent.
 struct OriginRequest: Sendable {
     let endpoint: OriginEndpoint
+    /// The server with settings of its own; `nil` if it has none.
+    let server: OriginServer?
+    /// The limits on its connection; `nil` for those of all origins.
+    let times: OriginTimes?
     let method: HTTPRequest.Method
     /// The request line and the fields.
     let head: ByteBuffer
@@ -40,42 +81,63 @@ struct OriginRequest: Sendable {
     let mayBeRelayed: Bool
     /// See `TransportRequest`.
     let report: OriginReport?
+    /// The start of the first attempt, if other servers were tried before.
+    private let since: NIODeadline?
+    /// Whether it is a health check, which is not counted among the requests to origins.
+    var isCheck = false
 
     /// The longest content that is read into memory before it is sent, so that it can be sent
     /// again; in bytes.
     private static let repeatableLimit: Int64 = 64 << 10
 
-    /// This is not an initialiser, because an initialiser would copy the request.
+    /// The endpoint of a request's origin.
     ///
     /// - Throws: `TransportError` (`invalidRequest`).
-    static func make(_ request: TransportRequest, routes: RoutesInUse.Shared?) throws -> OriginRequest {
-        guard let target = request.target ?? TargetURI(request: request.head), let path = request.head.path,
-            let authority = request.head.authority
-        else {
+    static func endpoint(of request: TransportRequest, routes: RoutesInUse.Shared?) throws -> OriginEndpoint {
+        guard let target = request.target ?? TargetURI(request: request.head), request.head.path != nil,
+            request.head.authority != nil
+        else { throw missingTarget }
+        guard let routes else {
+            return OriginEndpoint(isSecure: target.scheme == "https", host: target.host, port: target.port)
+        }
+        guard let endpoint = routes.routes.endpoint(for: target) else {
             throw TransportError(
                 code: .invalidRequest,
-                message:
-                    "A request without an http or https target cannot be sent. Give it a scheme, an authority and a path."
+                message: "No route leads to '\(target.scheme)://\(target.authority)'; nothing was sent there."
             )
         }
-        let endpoint: OriginEndpoint
-        if let routes {
-            guard let chosen = routes.routes.endpoint(for: target) else {
-                throw TransportError(
-                    code: .invalidRequest,
-                    message: "No route leads to '\(target.scheme)://\(target.authority)'; nothing was sent there."
-                )
-            }
-            endpoint = chosen
-        } else {
-            endpoint = OriginEndpoint(isSecure: target.scheme == "https", host: target.host, port: target.port)
-        }
+        return endpoint
+    }
+
+    private static var missingTarget: TransportError {
+        TransportError(
+            code: .invalidRequest,
+            message:
+                "A request without an http or https target cannot be sent. Give it a scheme, an authority and a path."
+        )
+    }
+
+    /// This is not an initialiser, because an initialiser would copy the request.
+    ///
+    /// - Parameters:
+    ///   - server: a server of that origin; `nil` if it has no settings.
+    ///   - times: the limits, if there is no server.
+    ///   - since: see ``since``.
+    /// - Throws: `TransportError` (`invalidRequest`).
+    static func make(
+        _ request: TransportRequest,
+        to endpoint: OriginEndpoint,
+        _ server: OriginServer? = nil,
+        times: OriginTimes? = nil,
+        since: NIODeadline? = nil
+    ) throws -> OriginRequest {
+        guard let path = request.head.path, let authority = request.head.authority else { throw missingTarget }
         let method = request.head.method
         let length = request.body?.length
         let hasContent = request.body != nil
         let head = ByteBuffer.head { bytes in
-            bytes.writeRequestLine(method, path)
-            bytes.writeField("Host", authority)
+            bytes.writeRequestLine(method, server?.path(for: path) ?? path)
+            bytes.writeField("Host", server?.authority ?? authority)
             bytes.writeFields(request.head.headerFields) { name in
                 switch name.utf8.count {
                 case 4: name != "host"
@@ -97,7 +159,9 @@ struct OriginRequest: Sendable {
         }
         let content = length == 0 ? nil : request.body
         return OriginRequest(
-            endpoint: endpoint,
+            endpoint: server?.endpoint ?? endpoint,
+            server: server,
+            times: server?.times ?? times,
             method: method,
             head: head,
             body: content,
@@ -105,7 +169,8 @@ struct OriginRequest: Sendable {
             headTime: request.headTimeout?.timeAmount,
             start: .now(),
             mayBeRelayed: request.mayBeRelayed && method == .get && !hasContent,
-            report: request.originReport
+            report: request.originReport,
+            since: since
         )
     }
 
@@ -126,8 +191,8 @@ struct OriginRequest: Sendable {
     ///   - isReused: whether the connection was kept from an earlier request.
     func note(_ status: Int?, isReused: Bool?) {
         guard let report else { return }
-        let duration = Duration.nanoseconds((NIODeadline.now() - start).nanoseconds)
-        report.note(OriginReport.Facts(status: status, duration: duration, isReused: isReused))
+        let duration = Duration.nanoseconds((NIODeadline.now() - (since ?? start)).nanoseconds)
+        report.note(OriginReport.Facts(status: status, duration: duration, isReused: isReused, server: server?.name))
     }
 
     /// The time by which the connection must be open.
@@ -144,9 +209,12 @@ extension HTTPRequest.Method {
     }
 
     /// RFC 9110 §9.2.2; QUERY by RFC 10008
-    fileprivate var isIdempotent: Bool {
+    fileprivate var isIdempotent: Bool { isReading || rawValue == "PUT" || rawValue == "DELETE" }
+
+    /// Whether it is safe: RFC 9110 §9.2.1; QUERY by RFC 10008
+    var isReading: Bool {
         switch rawValue {
-        case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY": true
+        case "GET", "HEAD", "OPTIONS", "TRACE", "QUERY": true
         default: false
         }
     }

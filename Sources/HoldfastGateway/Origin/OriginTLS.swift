@@ -53,12 +53,61 @@ extension OriginTransport {
         }
     }
 
-    /// Loads the trusted certificates if one of these routes needs them. Call it before
-    /// ``reconfigure(routes:)``, so that a change that cannot work is rejected.
+    /// A file of an origin's settings of TLS cannot be used.
+    public struct FileFailure: Error, CustomStringConvertible {
+        /// The origin.
+        public let origin: String
+        /// A sentence that says what failed, and the next step.
+        public let description: String
+    }
+
+    /// Reads the files of the origins, and loads the trusted certificates if one of these routes
+    /// needs them. Call it before ``reconfigure(routes:origins:)``, so that a change that cannot
+    /// work is rejected.
     ///
-    /// - Throws: ``TrustFailure``
-    public func prepare(for routes: GatewayRoutes) throws(TrustFailure) {
-        guard let route = routes.routes.first(where: { $0.endpoint.isSecure }) else { return }
-        _ = try tls.context(for: route.endpoint)
+    /// - Parameter configuration: holds the origins' settings and the time limits; `nil`: those in
+    ///   use stay.
+    /// - Throws: ``TrustFailure``, ``FileFailure``
+    @discardableResult
+    public func prepare(for routes: GatewayRoutes, _ configuration: Configuration? = nil) throws -> GatewayOrigins {
+        let known = routesInUse.withLock { $0.origins }
+        let origins = try configuration.map { try Self.read($0, since: known) } ?? known
+        try tls.prepare(for: routes, origins)
+        return origins
+    }
+
+    static func read(_ configuration: Configuration, since known: GatewayOrigins?) throws -> GatewayOrigins {
+        try GatewayOrigins(configuration, since: known)
+    }
+
+    /// Reads the files of origins again. Those that cannot be used change nothing, and an error is
+    /// logged. If the files hold something else, new connections use it, and those before take no
+    /// further request.
+    ///
+    /// It reads files, so do not call it on an event loop.
+    public func reloadCertificates(_ selection: CertificateSelection = .all) {
+        for security in routesInUse.withLock({ $0.origins }).securities.values {
+            guard let reading = security.reload(selection) else { continue }
+            CertificateDesk.log(reading, logger)
+        }
+    }
+}
+
+extension OriginTLS {
+    /// Loads the trusted certificates if the origin of one of these routes, or a mirror, needs
+    /// them.
+    ///
+    /// - Throws: ``OriginTransport/TrustFailure``
+    func prepare(for routes: GatewayRoutes, _ origins: GatewayOrigins) throws(OriginTransport.TrustFailure) {
+        for route in routes.routes {
+            let endpoints: [OriginEndpoint] =
+                if let site = origins.site(of: route.endpoint) {
+                    site.servers.filter { $0.security == nil }.map(\.endpoint)
+                } else { [route.endpoint] }
+            if let endpoint = endpoints.first(where: \.isSecure) {
+                _ = try context(for: endpoint.named)
+                return
+            }
+        }
     }
 }

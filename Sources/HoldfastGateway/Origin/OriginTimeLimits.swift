@@ -7,10 +7,7 @@ import NIOCore
 struct OriginTimeLimits {
     private let eventLoop: any EventLoop
     private let deadline = Deadline()
-    private let send: TimeAmount
-    private let firstByte: TimeAmount
-    private let read: TimeAmount
-    private let idle: TimeAmount
+    private var times: OriginTimes
     /// The time in which an origin that announced the close of the connection must close it.
     private let closing: TimeAmount
     /// See ``OriginRequest/headTime``.
@@ -23,17 +20,16 @@ struct OriginTimeLimits {
 
     init(_ configuration: OriginTransport.Configuration, on eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
-        send = configuration.sendTimeout.timeAmount
-        firstByte = configuration.firstByteTimeout.timeAmount
-        read = configuration.readTimeout.timeAmount
-        idle = configuration.idleTimeout.timeAmount
-        closing = min(idle, configuration.closingTimeout.timeAmount)
+        times = OriginTimes(configuration)
+        closing = configuration.closingTimeout.timeAmount
     }
 
     func whenPassed(_ action: @escaping () -> Void) { deadline.whenPassed(action) }
 
     /// Prepares the limits of an exchange. None runs yet.
     mutating func prepare(for request: OriginRequest) {
+        // They may have changed since the connection was opened.
+        if let times = request.times { self.times = times }
         headTime = request.headTime
         earlyHeadEnd = request.body == nil ? request.connectEnd : nil
         headEnd = nil
@@ -41,24 +37,24 @@ struct OriginTimeLimits {
 
     mutating func begin(_ running: OriginWait.Running) {
         switch running {
-        case .taking: set(send)
+        case .taking: set(times.send)
         case .head:
             headEnd = earlyHeadEnd ?? headTime.map { .now() + $0 }
             repeatHeadLimit()
-        case .content: set(read)
+        case .content: set(times.read)
         }
     }
 
     /// Gives the origin the time to the first byte once more, within the time for the head.
     func repeatHeadLimit() {
-        deadline.set(min(.now() + firstByte, headEnd ?? .distantFuture), on: eventLoop)
+        deadline.set(min(.now() + times.firstByte, headEnd ?? .distantFuture), on: eventLoop)
     }
 
     /// Begins the time in which a kept connection must get its next request.
-    func beginIdle() { set(idle) }
+    func beginIdle() { set(times.idle) }
 
     /// Begins the time in which the origin must close the connection.
-    func beginClosing() { set(closing) }
+    func beginClosing() { set(min(times.idle, closing)) }
 
     func stop() { deadline.stop() }
 

@@ -9,18 +9,28 @@ struct RoutesInUse: Sendable {
     /// parts.
     final class Shared: Sendable {
         let routes: GatewayRoutes
+        let origins: GatewayOrigins
 
-        init(_ routes: GatewayRoutes) { self.routes = routes }
+        init(_ routes: GatewayRoutes, _ origins: GatewayOrigins) {
+            self.routes = routes
+            self.origins = origins
+        }
     }
 
     private var current: Shared?
     private var previous: Shared?
+    /// The current settings of origins.
+    private(set) var origins: GatewayOrigins
 
-    init(_ routes: GatewayRoutes?) { current = routes.map(Shared.init) }
+    init(_ routes: GatewayRoutes?, _ origins: GatewayOrigins) {
+        current = routes.map { Shared($0, origins) }
+        self.origins = origins
+    }
 
-    mutating func change(to routes: GatewayRoutes) {
+    mutating func change(to routes: GatewayRoutes, _ origins: GatewayOrigins?) {
         previous = current
-        current = Shared(routes)
+        if let origins { self.origins = origins }
+        current = Shared(routes, self.origins)
     }
 
     /// The routes that lead to a request's target: the current ones if they do, else the previous
@@ -37,10 +47,15 @@ struct RoutesInUse: Sendable {
 extension OriginTransport {
     /// Replaces the routes of a transport that was created with routes.
     ///
-    /// Call ``prepare(for:)`` before: it says if an https origin cannot be reached. Requests under
+    /// Call ``prepare(for:_:)`` before: it says if an https origin cannot be reached. Requests under
     /// way still reach the origins of the previous routes.
-    public func reconfigure(routes: GatewayRoutes) {
-        routesInUse.withLock { $0.change(to: routes) }
-        telemetry.configure(routes)
+    ///
+    /// - Parameter origins: the result of ``prepare(for:_:)``; `nil`: the settings in use stay.
+    public func reconfigure(routes: GatewayRoutes, origins: GatewayOrigins? = nil) {
+        let origins = routesInUse.withLock { state in
+            state.change(to: routes, origins)
+            return state.origins
+        }
+        telemetry.configure(routes, origins)
     }
 }

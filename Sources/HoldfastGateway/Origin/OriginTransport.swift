@@ -1,6 +1,7 @@
 public import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+public import HoldfastConfiguration
 public import HoldfastMetrics
 public import HoldfastTracing
 public import Logging
@@ -23,10 +24,16 @@ public final class OriginTransport: Transport {
         /// The routes whose origins requests may go to, and no others. With one origin every
         /// request goes there, whatever its authority. `nil`: requests go to their own authority.
         public var routes: GatewayRoutes?
+        /// The origins that have settings of their own, with paths at which their files can be
+        /// read. They apply to the origins of ``routes``.
+        public var origins: [HoldfastConfiguration.Configuration.Origin] = []
         /// The limits of responses. See ``MessageLimits``.
         public var messageLimits = MessageLimits()
-        /// The time to open a connection. 10 s
+        /// The time to open a connection, TLS included. 10 s
         public var connectTimeout = Duration.seconds(10)
+        /// Whether ``connectTimeout`` is also for origins with several servers. Otherwise a
+        /// connection to one of them may take 2 s, because another one can be tried.
+        public var limitsConnecting = false
         /// The time for the origin to read more of a request's content. 60 s
         public var sendTimeout = Duration.seconds(60)
         /// The time from the last byte sent to the first byte of a response. 60 s
@@ -66,7 +73,7 @@ public final class OriginTransport: Transport {
     ///   - group: the event loops over which connections are distributed.
     ///   - tracer: makes a span for each request of a recorded trace; `nil`: none.
     /// - Throws: ``TrustFailure`` if a route's origin is an https one, and the trusted certificates
-    ///   cannot be loaded.
+    ///   cannot be loaded; ``FileFailure`` for a file of ``Configuration/origins``.
     public init(
         configuration: Configuration = Configuration(),
         group: any EventLoopGroup,
@@ -77,11 +84,12 @@ public final class OriginTransport: Transport {
         self.configuration = configuration
         self.group = group
         self.logger = logger
-        self.routesInUse = Mutex(RoutesInUse(configuration.routes))
+        let origins = try Self.read(configuration, since: nil)
+        self.routesInUse = Mutex(RoutesInUse(configuration.routes, origins))
         self.pool = OriginPool(limit: configuration.maximumIdleConnections)
-        telemetry = OriginTelemetry(pool, configuration.routes)
+        telemetry = OriginTelemetry(pool, configuration.routes, origins)
         tls = OriginTLS(trustRootsFile: configuration.trustRootsFile)
-        if let routes = configuration.routes { try prepare(for: routes) }
+        if let routes = configuration.routes { try tls.prepare(for: routes, origins) }
     }
 
     /// Closes the kept connections, and keeps no more. Exchanges under way continue.
@@ -103,12 +111,28 @@ public final class OriginTransport: Transport {
         let routes = routesInUse.withLock { $0.routes(for: request.head) }
         let (request, span) = traced(request)
         defer { span?.end() }
-        var message = try OriginRequest.make(request, routes: routes)
+        let endpoint = try OriginRequest.endpoint(of: request, routes: routes)
+        let site = routes?.origins.site(of: endpoint)
+        var message = try OriginRequest.make(request, to: endpoint, site?.servers[0], times: routes?.origins.times)
         try await message.collectContent()
+        if let site, site.hasSeveral {
+            var request = request
+            request.body = message.body
+            let call = FailoverCall(self, request, endpoint, site, message.failover(among: site))
+            return try await Self.result(of: call, span) { call.begin($0) }
+        }
         let call = OriginCall(self, message, onInterim: request.onInformational)
-        return try await withTaskCancellationHandler {
+        return try await Self.result(of: call, span) { call.begin($0) }
+    }
+
+    private static func result(
+        of call: any TransportCall,
+        _ span: RecordedSpan?,
+        begin: (@escaping OriginCall.Completion) -> Void
+    ) async throws -> TransportResponse {
+        try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                call.begin { result in
+                begin { result in
                     span?.take(result)
                     continuation.resume(with: result.map { $0.parsed })
                 }
@@ -116,47 +140,6 @@ public final class OriginTransport: Transport {
         } onCancel: {
             call.cancel()
         }
-    }
-
-    /// Opens a connection for a first exchange; fails with ``OriginFailure``.
-    func connect(to message: OriginRequest, on eventLoop: any EventLoop) -> EventLoopFuture<OriginConnection> {
-        let endpoint = message.endpoint
-        let (configuration, pool) = (configuration, pool)
-        let context: NIOSSLContext?
-        do throws(TrustFailure) {
-            context = endpoint.isSecure ? try tls.context(for: endpoint) : nil
-        } catch {
-            let error = TransportError(code: .tls, message: "\(error)", cause: error)
-            return eventLoop.makeFailedFuture(OriginFailure(error: error, isBeforeResponse: true))
-        }
-        return ClientBootstrap(group: eventLoop)
-            .connectTimeout(min(configuration.connectTimeout.timeAmount, message.timeToConnect))
-            .channelOption(.autoRead, value: false)
-            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    if let context {
-                        try channel.pipeline.syncOperations.addHandler(
-                            NIOSSLClientHandler(context: context, serverHostname: endpoint.serverName)
-                        )
-                    }
-                    let handler = OriginConnectionHandler(
-                        endpoint: endpoint,
-                        configuration: configuration,
-                        pool: pool,
-                        eventLoop: channel.eventLoop
-                    )
-                    try channel.pipeline.syncOperations.addHandler(handler)
-                }
-            }
-            .connect(host: endpoint.connectHost, port: Int(endpoint.port))
-            .flatMapThrowing { channel in
-                let handler = try channel.pipeline.syncOperations.handler(type: OriginConnectionHandler.self)
-                return handler.connection ?? OriginConnection(handler: handler, channel: channel)
-            }
-            .flatMapErrorThrowing { error in
-                throw OriginFailure(error: TransportError(connecting: endpoint, error), isBeforeResponse: true)
-            }
     }
 }
 
@@ -169,8 +152,37 @@ extension OriginTransport {
         let (request, span) = traced(request)
         let routes = routesInUse.withLock { $0.routes(for: request.head) }
         guard request.body == nil, let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop,
-            let message = try? OriginRequest.make(request, routes: routes)
+            let endpoint = try? OriginRequest.endpoint(of: request, routes: routes)
         else { return nil }
+        var completion = completion
+        if let span {
+            completion = { [completion] result in
+                span.take(result)
+                span.end()
+                completion(result)
+            }
+        }
+        if let site = routes?.origins.site(of: endpoint), site.hasSeveral {
+            let asked = Failover.Request(isSafe: request.head.method.isReading, isRepeatable: true)
+            guard asked.isSafe else { return nil }
+            let call = FailoverCall(self, request, endpoint, site, site.failover(of: asked, at: .now()))
+            call.begin(on: eventLoop, completion)
+            return call
+        }
+        return begin(request, to: endpoint, routes, on: eventLoop, completion)
+    }
+
+    private func begin(
+        _ request: TransportRequest,
+        to endpoint: OriginEndpoint,
+        _ routes: RoutesInUse.Shared?,
+        on eventLoop: any EventLoop,
+        _ completion: @escaping TransportCallbacks.Completion
+    ) -> (any TransportCall)? {
+        let server = routes?.origins.site(of: endpoint)?.servers[0]
+        guard let message = try? OriginRequest.make(request, to: endpoint, server, times: routes?.origins.times) else {
+            return nil
+        }
         let kept: OriginConnection?
         switch pool.takeOwn(message.endpoint, of: eventLoop) {
         case .connection(let connection): kept = connection
@@ -178,22 +190,14 @@ extension OriginTransport {
         case .none: kept = nil
         }
         let call = OriginCall(self, message, onInterim: request.onInformational)
-        guard let span else {
-            call.begin(on: eventLoop, kept, completion)
-            return call
-        }
-        call.begin(on: eventLoop, kept) { result in
-            span.take(result)
-            span.end()
-            completion(result)
-        }
+        call.begin(on: eventLoop, kept, completion)
         return call
     }
 }
 
 extension OriginRequest {
-    fileprivate var timeToConnect: TimeAmount {
-        connectEnd.map { max($0 - .now(), .milliseconds(1)) } ?? .nanoseconds(.max)
+    fileprivate func failover(among site: OriginSite) -> Failover {
+        site.failover(of: Failover.Request(isSafe: method.isReading, isRepeatable: isRepeatable), at: .now())
     }
 }
 

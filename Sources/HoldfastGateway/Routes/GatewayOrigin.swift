@@ -40,3 +40,7 @@ public struct GatewayOrigin: Sendable, Hashable {
         pathPrefix = PathPrefix(target.path).text
     }
 }
+
+extension GatewayOrigin {
+    var endpoint: OriginEndpoint { OriginEndpoint(isSecure: scheme == "https", host: host, port: port) }
+}

@@ -126,7 +126,5 @@ public struct GatewayRoute: Sendable, Hashable {
         return target.host == origin.host && target.port == origin.port
     }
 
-    var endpoint: OriginEndpoint {
-        OriginEndpoint(isSecure: origin.scheme == "https", host: origin.host, port: origin.port)
-    }
+    var endpoint: OriginEndpoint { origin.endpoint }
 }

@@ -28,11 +28,11 @@ final class CertificateDesk: MetricsCollector {
         var logged: Set<String> = []
         for reading in listeners.withLock({ $0 }).flatMap({ $0.reload(selection) }) {
             guard logged.insert("\(reading.certificate ?? "") \(reading.file)").inserted else { continue }
-            log(reading)
+            Self.log(reading, logger)
         }
     }
 
-    private func log(_ reading: ListenerTLS.Reading) {
+    static func log(_ reading: ListenerTLS.Reading, _ logger: Logger) {
         var metadata: Logger.Metadata = ["tls.file": "\(reading.file)"]
         if let certificate = reading.certificate { metadata["tls.certificate"] = "\(certificate)" }
         if let refusal = reading.refusal {

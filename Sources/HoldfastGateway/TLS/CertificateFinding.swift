@@ -1,5 +1,5 @@
 public import HTTPCacheSemantics
-import HoldfastConfiguration
+public import HoldfastConfiguration
 import NIOSSL
 
 /// A fault of a certificate of a listener, for `holdfast check`. It holds nothing of a key.
@@ -29,6 +29,15 @@ public struct CertificateFinding: Sendable, Hashable, CustomStringConvertible {
         for listener in listeners {
             if let tls = listener.tls { examination.examine(tls, of: listener, routes) }
         }
+        return examination.findings
+    }
+
+    /// Examines the files of origins.
+    ///
+    /// - Parameter origins: with paths at which their files can be read.
+    public static func findings(of origins: [Configuration.Origin], at now: Timestamp) -> [CertificateFinding] {
+        var examination = Examination(now: now.milliseconds / 1000)
+        for origin in origins { examination.examine(origin) }
         return examination.findings
     }
 }
@@ -76,27 +85,62 @@ private struct Examination {
         }
     }
 
+    mutating func examine(_ origin: Configuration.Origin) {
+        if let roots = origin.tls.roots {
+            do throws(CertificateRefusal) {
+                let found = try CertificatePair.certificates(in: CertificateFile(roots))
+                let expired = found.count { Int64($0.notValidAfter) <= now }
+                if expired > 0 {
+                    add(
+                        false,
+                        nil,
+                        "Of the trusted certificates in '\(roots)', \(expired) of \(found.count) have expired. Origins that need them are rejected."
+                    )
+                }
+            } catch {
+                add(true, nil, "\(error) It has the certificates that are trusted ('ca').")
+            }
+        }
+        guard let certificate = origin.tls.certificate, let key = origin.tls.key else { return }
+        let files = Configuration.TLS.Certificate(name: origin.url, chain: certificate, key: key)
+        do throws(CertificateRefusal) {
+            let pair = try CertificatePair(files)
+            examineTimes(pair, files)
+            examineOrder(pair, files)
+            examineRights(pair, files)
+        } catch {
+            add(true, nil, "\(error)")
+        }
+    }
+
     private mutating func examine(_ pair: CertificatePair, _ files: Configuration.TLS.Certificate) {
-        let leaf = pair.chain[0]
-        if pair.expiry <= now {
-            add(true, pair.name, "'\(files.chain)' has expired \(Self.days(now - pair.expiry)) ago. Renew it.")
-        } else if pair.expiry < now + CertificateFinding.noticeOfExpiry {
-            add(false, pair.name, "'\(files.chain)' expires in \(Self.days(pair.expiry - now)). Renew it.")
-        }
-        if Int64(leaf.notValidBefore) > now {
-            add(true, pair.name, "'\(files.chain)' is not valid yet. Check the clock of this machine.")
-        }
+        examineTimes(pair, files)
         examineChain(pair, files)
         if pair.names.isEmpty {
             add(false, pair.name, "'\(files.chain)' names no host (subjectAltName), so clients reject it.")
         }
-        if leaf.hasRSAKey {
+        if pair.chain[0].hasRSAKey {
             add(
                 false,
                 pair.name,
                 "'\(files.key)' is a key for RSA. A processor signs for 0.6 ms (2048 bits) to 4 ms (4096) in each handshake, and with ECDSA (P-256) for 0.02 ms: prefer that."
             )
         }
+        examineRights(pair, files)
+    }
+
+    private mutating func examineTimes(_ pair: CertificatePair, _ files: Configuration.TLS.Certificate) {
+        if pair.expiry <= now {
+            add(true, pair.name, "'\(files.chain)' has expired \(Self.days(now - pair.expiry)) ago. Renew it.")
+        } else if pair.expiry < now + CertificateFinding.noticeOfExpiry {
+            add(false, pair.name, "'\(files.chain)' expires in \(Self.days(pair.expiry - now)). Renew it.")
+        }
+        if Int64(pair.chain[0].notValidBefore) > now {
+            add(true, pair.name, "'\(files.chain)' is not valid yet. Check the clock of this machine.")
+        }
+    }
+
+    private mutating func examineRights(_ pair: CertificatePair, _ files: Configuration.TLS.Certificate) {
         if let key = try? CertificateFile(files.key), key.isReadableByOthers {
             add(
                 false,
@@ -106,7 +150,7 @@ private struct Examination {
         }
     }
 
-    private mutating func examineChain(_ pair: CertificatePair, _ files: Configuration.TLS.Certificate) {
+    private mutating func examineOrder(_ pair: CertificatePair, _ files: Configuration.TLS.Certificate) {
         let names = pair.chain.map { (try? $0.toDERBytes()).flatMap { CertificateNames($0) } }
         for (index, both) in zip(names, names.dropFirst()).enumerated() {
             guard let issued = both.0, let issuer = both.1, !issued.issuer.elementsEqual(issuer.subject) else {
@@ -118,7 +162,12 @@ private struct Examination {
                 "In '\(files.chain)', certificate \(index + 2) has not issued certificate \(index + 1). The order is: the server's, then each one's issuer."
             )
         }
-        if names.count == 1, names[0]?.isSelfSigned == false {
+    }
+
+    private mutating func examineChain(_ pair: CertificatePair, _ files: Configuration.TLS.Certificate) {
+        examineOrder(pair, files)
+        let names = (try? pair.chain[0].toDERBytes()).flatMap { CertificateNames($0) }
+        if pair.chain.count == 1, names?.isSelfSigned == false {
             add(
                 false,
                 pair.name,

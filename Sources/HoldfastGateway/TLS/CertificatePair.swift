@@ -88,6 +88,14 @@ struct CertificatePair: Sendable {
     }
 }
 
+extension CertificatePair {
+    /// Makes a client present it.
+    func present(in configuration: inout TLSConfiguration) {
+        configuration.certificateChain = chain.map { .certificate($0) }
+        configuration.privateKey = .privateKey(signingKey)
+    }
+}
+
 extension NIOSSLCertificate {
     /// The names of hosts for which it is valid, in lower case. RFC 9525 takes no others.
     var dnsNames: [String] {

@@ -25,6 +25,8 @@ final class OriginTelemetry: MetricsCollector {
     }
 
     private struct State {
+        /// The origins with settings of their own.
+        var sites: [OriginSite] = []
         /// The labels `origin` of the origins that have one.
         var names: [OriginEndpoint: String] = [:]
         /// In the order in which they came.
@@ -72,6 +74,9 @@ final class OriginTelemetry: MetricsCollector {
     /// without their origin.
     static let limit = 512
 
+    /// The most origins and mirrors with labels of their own.
+    static let nameLimit = 2 * OriginLabels.limit
+
     /// The values of the label `origin`.
     let labels = OriginLabels(configured: [])
     private let pool: OriginPool
@@ -79,17 +84,22 @@ final class OriginTelemetry: MetricsCollector {
 
     /// - Parameter routes: the routes whose origins are named; without them all origins are
     ///   `other`, because clients choose them.
-    init(_ pool: OriginPool, _ routes: GatewayRoutes?) {
+    init(_ pool: OriginPool, _ routes: GatewayRoutes?, _ origins: GatewayOrigins) {
         self.pool = pool
-        if let routes { configure(routes) }
+        if let routes { configure(routes, origins) }
     }
 
-    /// Names the origins of these routes too.
-    func configure(_ routes: GatewayRoutes) {
+    /// Names the origins of these routes too, and their mirrors.
+    func configure(_ routes: GatewayRoutes, _ origins: GatewayOrigins) {
         labels.configure(routes.originNames, aliases: routes.originAliases, standard: routes.onlyOriginName)
         state.withLock { state in
             for route in routes.routes where labels.label(of: route.origin.name) != OriginLabels.other {
                 state.names[route.endpoint] = route.origin.name
+            }
+            state.sites = origins.sorted
+            let mirrors = state.sites.flatMap(\.plan.mirrors)
+            for mirror in mirrors where state.names[mirror.endpoint] == nil && state.names.count < Self.nameLimit {
+                state.names[mirror.endpoint] = mirror.name
             }
         }
     }
@@ -99,7 +109,8 @@ final class OriginTelemetry: MetricsCollector {
     /// - Parameter result: the status, or the error instead of a response.
     func record(_ result: Result<Int, any Error>, of request: OriginRequest, at now: NIODeadline = .now()) {
         let seconds = max(0, (now - request.start).seconds)
-        var labels = Labels(origin: request.endpoint, method: RequestLabels.number(of: request.method), status: 0)
+        let endpoint = request.endpoint.named
+        var labels = Labels(origin: endpoint, method: RequestLabels.number(of: request.method), status: 0)
         switch result {
         case .success(let status): labels.status = status
         case .failure(let error as TransportError): labels.error = error.code.label
@@ -107,7 +118,7 @@ final class OriginTelemetry: MetricsCollector {
         }
         state.withLock { [labels] state in
             var labels = labels
-            if state.names[request.endpoint] == nil { labels.origin = nil }
+            if state.names[endpoint] == nil { labels.origin = nil }
             state.series[state.number(of: labels)].durations.add(seconds)
         }
     }
@@ -115,14 +126,14 @@ final class OriginTelemetry: MetricsCollector {
     func families() async -> [MetricFamily] {
         let state = state.withLock { $0 }
         let durations = state.series.map { MetricSeries($0.labels.metricLabels, $0.durations.value) }
-        return [MetricFamily(Self.duration, durations), connections(state.names)]
+        return [MetricFamily(Self.duration, durations), connections(state.names)] + OriginSite.families(state.sites)
     }
 
     private func connections(_ names: [OriginEndpoint: String]) -> MetricFamily {
         var counts: [String: OriginPool.Count] = [:]
         for name in names.values { counts[name] = OriginPool.Count() }
         for (endpoint, count) in pool.counts {
-            counts[names[endpoint] ?? OriginLabels.other, default: OriginPool.Count()].add(count)
+            counts[names[endpoint.named] ?? OriginLabels.other, default: OriginPool.Count()].add(count)
         }
         let series = counts.sorted { $0.key < $1.key }.flatMap { name, count in
             [("active", count.open - count.idle), ("idle", count.idle)].map {
@@ -152,7 +163,7 @@ extension OriginTelemetry.Labels {
             ("http_request_method", RequestLabels.methods[method]),
             ("http_response_status_code", isClass ? "\(status / 100)xx" : status == 0 ? "" : "\(status)"),
             ("error_type", error ?? ""),
-            ("server_address", origin?.connectHost ?? OriginLabels.other),
+            ("server_address", origin?.plainHost ?? OriginLabels.other),
             ("server_port", origin.map { "\($0.port)" } ?? ""),
         ]
         // A label without a value is the same as none.

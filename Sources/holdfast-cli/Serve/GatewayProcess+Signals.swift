@@ -59,6 +59,7 @@ extension GatewayProcess {
         supervision.manager.notify(.reloading)
         accessLog.reopen()
         server.reloadCertificates()
+        transport.reloadCertificates()
         _ = await configuration.reload(by: "SIGHUP")
         supervision.manager.notify(.ready)
     }

@@ -239,7 +239,8 @@ struct GatewayProcess: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await obey(signals, ending: services) }
             tasks.addTask { await supervision.run() }
-            tasks.addTask { await CertificateWatch(server).run() }
+            tasks.addTask { await CertificateWatch(server, transport).run() }
+            tasks.addTask { await OriginHealthChecks(transport).run() }
             if let member { tasks.addTask { await member.run() } }
             defer { tasks.cancelAll() }
             try await services.run()

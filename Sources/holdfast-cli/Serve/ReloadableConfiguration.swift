@@ -45,13 +45,18 @@ actor ReloadableConfiguration: ConfigurationOperations {
         self.parts = parts
         self.clock = clock
         self.logger = logger
+        var status = ConfigurationStatus(file: named.file, loadedAt: clock.now())
+        status.warnings = settings.file.warnings
         current = Mutex(
-            InForce(
-                effective: settings.effective(named, start: settings),
-                settings: settings,
-                status: ConfigurationStatus(file: named.file, loadedAt: clock.now())
-            )
+            InForce(effective: settings.effective(named, start: settings), settings: settings, status: status)
         )
+        Self.log(settings.file.warnings, logger)
+    }
+
+    private static func log(_ warnings: [String], _ logger: Logger) {
+        for warning in warnings {
+            logger.warning("A setting takes protection away", metadata: ["configuration.warning": "\(warning)"])
+        }
     }
 
     nonisolated var configuration: any Encodable & Sendable { current.withLock { $0.effective } }
@@ -86,9 +91,11 @@ actor ReloadableConfiguration: ConfigurationOperations {
             return finish(ReloadReport(.noFile, at: clock.now(), by: client))
         }
         let read: ServeSettings
+        let origins: GatewayOrigins
         do {
             read = try ServeSettings(named)
-            try parts.transport.prepare(for: read.gateway.routes)
+            let routes = read.gateway.routes
+            origins = try parts.transport.prepare(for: routes, OriginTransport.Configuration(read.file, routes: routes))
         } catch {
             return reject(error, by: client)
         }
@@ -107,19 +114,21 @@ actor ReloadableConfiguration: ConfigurationOperations {
                 ]
             )
         }
-        apply(read, by: client)
+        apply(read, origins, by: client)
+        Self.log(read.file.warnings, logger)
         current.withLock { current in
             current.effective = effective
             current.settings = read
             current.status.loadedAt = report.at
+            current.status.warnings = read.file.warnings
         }
         return finish(report)
     }
 
-    private func apply(_ read: ServeSettings, by client: String) {
+    private func apply(_ read: ServeSettings, _ origins: GatewayOrigins, by client: String) {
         // In this order: the transport must know an origin before a request is routed to it, and a
         // request on a new route must meet the new rules.
-        parts.transport.reconfigure(routes: read.gateway.routes)
+        parts.transport.reconfigure(routes: read.gateway.routes, origins: origins)
         parts.engine.reconfigure(options: read.file.options, rules: read.rules)
         parts.modes.configure(read.mode)
         parts.server.reconfigure(read.gateway)

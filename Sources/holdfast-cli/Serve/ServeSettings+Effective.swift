@@ -57,6 +57,7 @@ extension EffectiveConfiguration {
         for setting in settings where old[setting.name] != setting.value {
             changes.append(.init(setting: setting.name, from: old[setting.name] ?? nil, to: setting.value))
         }
+        changes += Self.changes("origin", before.origins ?? [], origins ?? [])
         changes += Self.changes("route", before.routes, routes) + Self.changes("rule", before.rules, rules)
         return Array(changes.prefix(Self.changeLimit))
     }

@@ -64,6 +64,8 @@ public struct ConfigurationStatus: Sendable, Hashable {
     public var lastReload: ReloadReport?
     /// The number of reloads with each outcome.
     public var reloads: [ReloadReport.Outcome: Int] = [:]
+    /// Sentences about settings in force that take protection away.
+    public var warnings: [String] = []
 
     /// A status.
     public init(file: String?, loadedAt: Timestamp, lastReload: ReloadReport? = nil) {

@@ -1,0 +1,123 @@
+import HTTPCacheSemantics
+
+extension Configuration {
+    /// The settings of `origins` that contradict each other, or have no effect.
+    func originContradictions() -> [ConfigurationError.Finding] {
+        var findings: [ConfigurationError.Finding] = []
+        let routed = Set(routes.compactMap { (try? TargetURI($0.origin)).map(Self.name) })
+        let mirrors = Set(origins.flatMap(\.mirrors).compactMap { (try? TargetURI($0)).map(Self.name) })
+        for origin in origins {
+            func report(_ setting: String?, _ message: String) {
+                findings.append(
+                    .init(file: file, line: origin.line, subject: "origin '\(origin.url)'", setting: setting, message: message)
+                )
+            }
+            // Without routes, the command line names the origin.
+            if !routes.isEmpty, !routed.contains(origin.url), !mirrors.contains(origin.url) {
+                report(nil, "No route leads to it, and it is no mirror. Name it as a route's 'origin', or leave it out.")
+            }
+            origin.check(report)
+        }
+        return findings
+    }
+
+    private static func name(_ target: TargetURI) -> String { "\(target.scheme)://\(target.authority)" }
+}
+
+extension Configuration.Origin {
+    fileprivate func check(_ report: (_ setting: String?, _ message: String) -> Void) {
+        checkTLS(report)
+        if isInsecure, warnings.isEmpty {
+            report("insecure", "It has no effect: nothing here is without protection. Leave it out.")
+        }
+        if !isInsecure, !tls.isVerified {
+            report(
+                "verify",
+                "Without verification anyone on the way can read and change what passes. Name the certificate's issuer with 'ca', "
+                    + "or write 'insecure: true' beside it."
+            )
+        }
+        if !isInsecure, let mirror = unprotectedMirrors.first {
+            report(
+                "mirrors",
+                "'\(mirror)' has no TLS, and the origin has: anyone on the way could change what is stored for it. "
+                    + "Name an https URL, or write 'insecure: true' beside it."
+            )
+        }
+        if mirrors.contains(url) { report("mirrors", "'\(url)' is the origin itself. Leave it out.") }
+    }
+
+    private func checkTLS(_ report: (_ setting: String?, _ message: String) -> Void) {
+        if !url.hasPrefix("https:"), tls.isSet {
+            return report(nil, "Its settings of TLS have no effect: it is an http origin. Write 'https', or leave them out.")
+        }
+        switch (tls.certificate, tls.key) {
+        case (_?, nil): report("certificate", "It needs 'key': the PEM file with its private key.")
+        case (nil, _?): report("key", "It needs 'certificate': the PEM file with its certificate.")
+        case (nil, nil), (_?, _?): break
+        }
+        if !tls.isVerified, tls.roots != nil {
+            report("ca", "It has no effect beside 'verify: false'. Leave one of them out.")
+        }
+        if !addresses.isEmpty, tls.isVerified, tls.serverName == nil, url.hasPrefix("https:"),
+            let target = try? TargetURI(url), OriginReader.isAddress(target.host)
+        {
+            report(
+                "addresses",
+                "The certificate cannot be checked: the origin is named by an address. Name the host in it with 'server-name'."
+            )
+        }
+    }
+}
+
+extension Configuration.Origin {
+    /// The settings that a file has, for people and programs.
+    func effective(_ inherited: Configuration) -> EffectiveConfiguration.Part {
+        func setting(_ name: String, _ value: String?, isSet: Bool? = nil) -> EffectiveConfiguration.Setting {
+            EffectiveConfiguration.Setting(name: name, value: value, isDefault: !(isSet ?? (value != nil)), line: nil)
+        }
+        var settings: [EffectiveConfiguration.Setting] = []
+        if url.hasPrefix("https:") {
+            settings += [
+                setting("ca", tls.roots ?? "(the system's)", isSet: tls.roots != nil),
+                setting("certificate", tls.certificate), setting("key", tls.key),
+                setting("server-name", tls.serverName),
+                setting("verify", "\(tls.isVerified)", isSet: !tls.isVerified),
+                setting("insecure", "\(isInsecure)", isSet: isInsecure),
+            ]
+        }
+        settings += [
+            setting("addresses", addresses.isEmpty ? nil : Writers.list(addresses)),
+            setting("mirrors", mirrors.isEmpty ? nil : Writers.list(mirrors)),
+            setting("health", health?.text ?? "off", isSet: health != nil),
+        ]
+        let times: [(String, Duration?, Duration)] = [
+            ("connect", timeouts.connect, inherited.connectTime(of: self)),
+            ("first-byte", timeouts.firstByte, inherited.originTimeouts.firstByte ?? .seconds(60)),
+            ("send", timeouts.send, inherited.stallTimeouts.send ?? .seconds(60)),
+            ("receive", timeouts.receive, inherited.stallTimeouts.receive ?? .seconds(60)),
+            ("idle", timeouts.idle, inherited.originTimeouts.idle ?? .seconds(30)),
+        ]
+        settings += times.map { setting("timeouts.\($0)", Quantity.written($1 ?? $2), isSet: $1 != nil) }
+        return EffectiveConfiguration.Part(name: url, line: line, conditions: [], settings: settings)
+    }
+
+    /// Whether there is another server to go to.
+    package var hasSeveralServers: Bool { max(1, addresses.count) + mirrors.count > 1 }
+}
+
+extension Configuration {
+    /// The time to open a connection to a server of an origin. It is short by default where another
+    /// server can be tried.
+    package func connectTime(of origin: Origin) -> Duration {
+        origin.timeouts.connect ?? originTimeouts.connect ?? (origin.hasSeveralServers ? .seconds(2) : .seconds(10))
+    }
+}
+
+extension Configuration.Origin.HealthCheck {
+    fileprivate var text: String {
+        let statuses =
+            expected.count == 1 ? "\(expected.lowerBound)" : "\(expected.lowerBound)-\(expected.upperBound)"
+        return "{path: \(path), interval: \(Quantity.written(interval)), timeout: \(Quantity.written(timeout)), expect: \(statuses)}"
+    }
+}

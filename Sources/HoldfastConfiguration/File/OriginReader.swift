@@ -1,0 +1,184 @@
+import HTTPCacheSemantics
+
+/// Reads a member of `origins`. Each refusal names its own line.
+enum OriginReader {
+    static let keys = [
+        "ca", "certificate", "key", "server-name", "verify", "insecure", "addresses", "mirrors", "health", "timeouts",
+    ]
+    private static let timeoutKeys = ["connect", "first-byte", "send", "receive", "idle"]
+    private static let healthKeys = ["path", "interval", "timeout", "expect"]
+
+    /// Reads the name of an origin, and writes it as metrics and logs have it.
+    static func url(_ entry: FileValue.Entry) throws(Refusal) -> String {
+        guard let target = try? TargetURI(entry.key), target.query == nil, !entry.key.contains("#") else {
+            throw Refusal("\(shown(entry.key)) is not an origin such as 'https://api.example.com'.", line: entry.line)
+        }
+        guard target.path == "/" else {
+            throw Refusal(
+                "\(shown(entry.key)) has a path. An origin has none: write '\(target.scheme)://\(target.authority)'.",
+                line: entry.line
+            )
+        }
+        return "\(target.scheme)://\(target.authority)"
+    }
+
+    static func read(_ entry: FileValue.Entry, _ origin: inout Configuration.Origin) throws(Refusal) {
+        let value = entry.value
+        switch entry.key {
+        case "ca": origin.tls.roots = try file(value)
+        case "certificate": origin.tls.certificate = try file(value)
+        case "key": origin.tls.key = try file(value)
+        case "server-name": origin.tls.serverName = try serverName(value)
+        case "verify": origin.tls.isVerified = try value.flag()
+        case "insecure": origin.isInsecure = try value.flag()
+        case "addresses": origin.addresses = try addresses(value)
+        case "mirrors": origin.mirrors = try mirrors(value)
+        case "health": origin.health = value.isOff ? nil : try health(value)
+        case "timeouts": origin.timeouts = try timeouts(value)
+        default: throw Readers.unknown(entry, of: keys)
+        }
+    }
+
+    private static func file(_ value: FileValue) throws(Refusal) -> String {
+        try value.text("the path of a PEM file")
+    }
+
+    private static func serverName(_ value: FileValue) throws(Refusal) -> String {
+        let name = try value.text("a host such as 'api.example.com'")
+        guard let target = try? TargetURI("https://\(name)/"), !name.hasPort else {
+            throw Refusal("\(value.shown) is not a host such as 'api.example.com'.", line: value.line)
+        }
+        guard !isAddress(target.host) else {
+            throw Refusal(
+                "\(value.shown) is an address. TLS sends names alone; leave it out if the certificate names the address.",
+                line: value.line
+            )
+        }
+        return target.host
+    }
+
+    /// Whether a host is an IP address.
+    static func isAddress(_ host: String) -> Bool {
+        host.hasPrefix("[") || AddressRange(host) != nil && host != "unix"
+    }
+
+    private static func addresses(_ value: FileValue) throws(Refusal) -> [String] {
+        try servers(value, "'HOST:PORT'", "addresses") { (item) throws(Refusal) in
+            let text = try item.text("'HOST:PORT'")
+            guard text.hasPort, !text.hasSuffix(":"), let target = try? TargetURI("http://\(text)/"), !text.contains("/"), !text.contains("@")
+            else {
+                throw Refusal("\(item.shown) is not a host and port such as '10.0.0.7:443'.", line: item.line)
+            }
+            return "\(target.host):\(target.port)"
+        }
+    }
+
+    private static func mirrors(_ value: FileValue) throws(Refusal) -> [String] {
+        try servers(value, "a URL", "mirrors") { (item) throws(Refusal) in
+            let text = try item.text("a URL such as 'https://mirror.example.com'")
+            guard let target = try? TargetURI(text), target.query == nil, !text.contains("#") else {
+                throw Refusal(
+                    "\(item.shown) is not a mirror such as 'https://mirror.example.com': an http or https URL without query and fragment.",
+                    line: item.line
+                )
+            }
+            return "\(target.scheme)://\(target.authority)\(PathPrefix(target.path).text)"
+        }
+    }
+
+    private static func servers(
+        _ value: FileValue,
+        _ expected: String,
+        _ kind: String,
+        _ read: (FileValue) throws(Refusal) -> String
+    ) throws(Refusal) -> [String] {
+        let items = try value.list(of: expected)
+        let limit = Configuration.Origin.serverLimit
+        guard items.count <= limit else {
+            throw Refusal("There are \(items.count) \(kind). The limit is \(limit).", line: value.line)
+        }
+        var result: [String] = []
+        for item in items {
+            let text = try read(item)
+            guard !result.contains(text) else { throw Refusal("'\(text)' stands there twice.", line: item.line) }
+            result.append(text)
+        }
+        return result
+    }
+
+    private static func timeouts(_ value: FileValue) throws(Refusal) -> Configuration.OriginTimeouts {
+        var timeouts = Configuration.OriginTimeouts()
+        for entry in try value.entries("times (\(timeoutKeys.joined(separator: ", ")))") {
+            switch entry.key {
+            case "connect": timeouts.connect = try time(entry.value)
+            case "first-byte": timeouts.firstByte = try time(entry.value)
+            case "send": timeouts.send = try time(entry.value)
+            case "receive": timeouts.receive = try time(entry.value)
+            case "idle": timeouts.idle = try time(entry.value)
+            default: throw Readers.unknown(entry, of: timeoutKeys)
+            }
+        }
+        return timeouts
+    }
+
+    /// Reads a time limit, which is more than nothing.
+    static func time(_ value: FileValue) throws(Refusal) -> Duration {
+        let time = try Readers.duration(value)
+        guard time > .zero else { throw Refusal("A timeout must be more than 0 s.", line: value.line) }
+        return time
+    }
+
+    private static func health(_ value: FileValue) throws(Refusal) -> Configuration.Origin.HealthCheck {
+        var check = Configuration.Origin.HealthCheck(path: "")
+        var timeout: Duration?
+        for entry in try value.entries("'{path: /healthz}', or 'off'") {
+            switch entry.key {
+            case "path": check.path = try checkedPath(entry.value)
+            case "interval": check.interval = try interval(entry.value)
+            case "timeout": timeout = try time(entry.value)
+            case "expect": check.expected = try statuses(entry.value)
+            default: throw Readers.unknown(entry, of: healthKeys)
+            }
+        }
+        guard !check.path.isEmpty else {
+            throw Refusal("A health check needs 'path': the path that is asked for, such as '/healthz'.", line: value.line)
+        }
+        check.timeout = timeout ?? min(check.timeout, check.interval)
+        guard check.timeout <= check.interval else {
+            throw Refusal("'timeout' is longer than 'interval', so that checks would overtake each other.", line: value.line)
+        }
+        return check
+    }
+
+    private static func checkedPath(_ value: FileValue) throws(Refusal) -> String {
+        let path = try value.text("a path such as '/healthz'")
+        guard path.hasPrefix("/"), path.utf8.count <= 1024,
+            path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") })
+        else {
+            throw Refusal(
+                "\(value.shown) is not a path such as '/healthz'. It begins with a slash, and has at most 1024 bytes of ASCII without spaces.",
+                line: value.line
+            )
+        }
+        return path
+    }
+
+    private static func interval(_ value: FileValue) throws(Refusal) -> Duration {
+        let interval = try time(value)
+        guard interval >= .milliseconds(100), interval <= .seconds(86_400) else {
+            throw Refusal("\(value.shown) is not between 100 ms and 1 d.", line: value.line)
+        }
+        return interval
+    }
+
+    private static func statuses(_ value: FileValue) throws(Refusal) -> ClosedRange<Int> {
+        let text = try value.text("statuses such as '200-399'")
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+        guard (1...2).contains(parts.count), let first = parts[0], let last = parts[parts.count - 1],
+            200 <= first, first <= last, last <= 599
+        else {
+            throw Refusal("\(value.shown) is not a status or a range such as '200-399', of 200 to 599.", line: value.line)
+        }
+        return first...last
+    }
+}

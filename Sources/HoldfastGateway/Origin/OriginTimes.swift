@@ -1,0 +1,30 @@
+import HoldfastConfiguration
+import NIOCore
+
+/// The time limits on the connections to one server. See ``OriginTransport/Configuration``.
+struct OriginTimes: Sendable, Hashable {
+    /// To open a connection, TLS included.
+    var connect: TimeAmount
+    var send: TimeAmount
+    var firstByte: TimeAmount
+    var read: TimeAmount
+    /// Without a request.
+    var idle: TimeAmount
+
+    init(_ configuration: OriginTransport.Configuration) {
+        connect = configuration.connectTimeout.timeAmount
+        send = configuration.sendTimeout.timeAmount
+        firstByte = configuration.firstByteTimeout.timeAmount
+        read = configuration.readTimeout.timeAmount
+        idle = configuration.idleTimeout.timeAmount
+    }
+
+    /// Takes the limits that a configuration sets.
+    mutating func take(_ timeouts: Configuration.OriginTimeouts) {
+        if let time = timeouts.connect { connect = time.timeAmount }
+        if let time = timeouts.send { send = time.timeAmount }
+        if let time = timeouts.firstByte { firstByte = time.timeAmount }
+        if let time = timeouts.receive { read = time.timeAmount }
+        if let time = timeouts.idle { idle = time.timeAmount }
+    }
+}

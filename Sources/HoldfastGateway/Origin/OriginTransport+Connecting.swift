@@ -1,0 +1,81 @@
+import HTTPCache
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Opening connections.
+extension OriginTransport {
+    /// Opens a connection for a first exchange; fails with ``OriginFailure``. With TLS, its
+    /// handshake is completed.
+    func connect(to message: OriginRequest, on eventLoop: any EventLoop) -> EventLoopFuture<OriginConnection> {
+        let endpoint = message.endpoint
+        let (configuration, pool) = (configuration, pool)
+        let context: NIOSSLContext?
+        do {
+            context = endpoint.isSecure ? try message.server?.security?.context ?? tls.context(for: endpoint) : nil
+        } catch {
+            let error = TransportError(code: .tls, message: "\(error)", cause: error)
+            return eventLoop.makeFailedFuture(OriginFailure(error: error, isBeforeResponse: true))
+        }
+        let serverName = message.server?.serverName ?? endpoint.serverName
+        let time = min(message.times?.connect ?? configuration.connectTimeout.timeAmount, message.timeToConnect)
+        let handshake = context.map { _ in eventLoop.makePromise(of: Void.self) }
+        let connected = ClientBootstrap(group: eventLoop)
+            .connectTimeout(time)
+            .channelOption(.autoRead, value: false)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let context, let handshake {
+                        try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: serverName))
+                        try pipeline.addHandler(HandshakeWait(handshake))
+                    }
+                    let handler = OriginConnectionHandler(
+                        endpoint: endpoint,
+                        configuration: configuration,
+                        pool: pool,
+                        eventLoop: channel.eventLoop
+                    )
+                    try pipeline.addHandler(handler)
+                }
+            }
+            .connect(host: endpoint.connectHost, port: Int(endpoint.connectPort))
+        return Self.secured(connected, handshake?.futureResult, within: time)
+            .flatMapThrowing { channel in
+                let handler = try channel.pipeline.syncOperations.handler(type: OriginConnectionHandler.self)
+                return handler.connection ?? OriginConnection(handler: handler, channel: channel)
+            }
+            .flatMapErrorThrowing { error in
+                throw OriginFailure(error: TransportError(connecting: endpoint, error), isBeforeResponse: true)
+            }
+    }
+
+    /// Waits for the handshake.
+    ///
+    /// - Parameter time: the time for both, from now.
+    private static func secured(
+        _ connected: EventLoopFuture<any Channel>,
+        _ handshake: EventLoopFuture<Void>?,
+        within time: TimeAmount
+    ) -> EventLoopFuture<any Channel> {
+        guard let handshake else { return connected }
+        let end = NIODeadline.now() + time
+        return connected.flatMap { channel in
+            let limit = channel.eventLoop.assumeIsolated().scheduleTask(deadline: end) {
+                channel.pipeline.fireErrorCaught(ChannelError.connectTimeout(time))
+            }
+            handshake.whenComplete { result in
+                limit.cancel()
+                if case .failure = result { channel.close(promise: nil) }
+            }
+            return handshake.map { channel }
+        }
+    }
+}
+
+extension OriginRequest {
+    fileprivate var timeToConnect: TimeAmount {
+        connectEnd.map { max($0 - .now(), .milliseconds(1)) } ?? .nanoseconds(.max)
+    }
+}

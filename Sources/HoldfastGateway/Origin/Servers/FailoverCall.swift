@@ -1,0 +1,134 @@
+import HTTPCache
+import HTTPTypes
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// One request to an origin with several servers: it performs what ``Failover`` decides, with an
+/// ``OriginCall`` for each attempt.
+///
+/// Everything happens on one event loop after another; only ``cancel()`` may be called from
+/// anywhere.
+final class FailoverCall: TransportCall {
+    private struct State {
+        var failover: Failover
+        /// `nil` once the result has been handed over.
+        var completion: OriginCall.Completion?
+        var call: OriginCall?
+        var isCancelled = false
+    }
+
+    private let transport: OriginTransport
+    private let request: TransportRequest
+    private let endpoint: OriginEndpoint
+    private let site: OriginSite
+    /// When the time for the whole request is over; `nil` if it has no limit.
+    private let end: NIODeadline?
+    private let start = NIODeadline.now()
+    private let state: Mutex<State>
+
+    /// - Parameter request: with its content in memory if it is short.
+    init(
+        _ transport: OriginTransport,
+        _ request: TransportRequest,
+        _ endpoint: OriginEndpoint,
+        _ site: OriginSite,
+        _ failover: Failover
+    ) {
+        self.transport = transport
+        self.request = request
+        self.endpoint = endpoint
+        self.site = site
+        end = request.headTimeout.map { .now() + $0.timeAmount }
+        state = Mutex(State(failover: failover))
+    }
+
+    /// Starts the request from any thread. `completion` is called once, on an event loop.
+    func begin(_ completion: @escaping OriginCall.Completion) { begin(anywhereOr: nil, completion) }
+
+    /// Starts the request on the calling event loop, and calls `completion` there, once.
+    func begin(on eventLoop: any EventLoop, _ completion: @escaping OriginCall.Completion) {
+        begin(anywhereOr: eventLoop, completion)
+    }
+
+    private func begin(anywhereOr eventLoop: (any EventLoop)?, _ completion: @escaping OriginCall.Completion) {
+        let first = state.withLock { state in
+            state.completion = completion
+            return state.failover.take { site.begin($0, at: start) }
+        }
+        guard let first else { return }
+        attempt(first, on: eventLoop)
+    }
+
+    /// - Parameter eventLoop: the loop on which it must happen; `nil`: any.
+    private func attempt(_ attempt: Failover.Attempt, on eventLoop: (any EventLoop)?) {
+        let begun = NIODeadline.now()
+        var request = request
+        if let end {
+            let share = max(end - begun, .milliseconds(1)).nanoseconds / Int64(attempt.shares)
+            request.headTimeout = .nanoseconds(share)
+        }
+        let message: OriginRequest
+        do {
+            message = try OriginRequest.make(request, to: endpoint, site.servers[attempt.server], since: start)
+        } catch {
+            return complete(.failure(error))
+        }
+        let call = OriginCall(transport, message, onInterim: request.onInformational)
+        let isCancelled = state.withLock { state in
+            state.call = call
+            return state.isCancelled
+        }
+        guard !isCancelled else { return complete(.failure(CancellationError())) }
+        let completion: OriginCall.Completion = { self.finish($0, attempt.server, call, begun, on: eventLoop) }
+        guard let eventLoop else { return call.begin(completion) }
+        var kept: OriginConnection?
+        if case .connection(let own) = transport.pool.takeOwn(message.endpoint, of: eventLoop) { kept = own }
+        call.begin(on: eventLoop, kept, completion)
+    }
+
+    private func finish(
+        _ result: Result<CallbackResponse, any Error>,
+        _ number: Int,
+        _ call: OriginCall,
+        _ begun: NIODeadline,
+        on eventLoop: (any EventLoop)?
+    ) {
+        let outcome: Failover.Outcome
+        switch result {
+        case .success(.response(let response)): outcome = .response(status: response.head.status.code)
+        case .success(.relayed(let response)): outcome = .response(status: response.status)
+        case .failure(let error as TransportError): outcome = .failure(error.code, isUnsent: call.isUnsent)
+        case .failure: return complete(result)
+        }
+        site.note(outcome, of: number, begun: begun, transport.logger)
+        let isTimeOver = end.map { $0 <= .now() } ?? false
+        let next = state.withLock { state -> Failover.Attempt? in
+            guard !state.isCancelled else { return nil }
+            return state.failover.next(after: outcome, isTimeOver: isTimeOver) { site.begin($0, at: .now()) }
+        }
+        guard let next else { return complete(result) }
+        transport.logger.debug(
+            "Trying another server of an origin",
+            metadata: ["origin": "\(site.name)", "origin.server": "\(site.servers[next.server].name)"]
+        )
+        attempt(next, on: eventLoop)
+    }
+
+    private func complete(_ result: Result<CallbackResponse, any Error>) {
+        state.withLock { state -> OriginCall.Completion? in
+            state.call = nil
+            return state.completion.take()
+        }?(result)
+    }
+
+    /// Ends the attempt under way, and makes no other.
+    func cancel() {
+        let call = state.withLock { state in
+            state.isCancelled = true
+            return state.call
+        }
+        call?.cancel()
+    }
+}

@@ -1,0 +1,128 @@
+import HTTPCache
+import HTTPTypes
+import HoldfastConfiguration
+import NIOCore
+public import ServiceLifecycle
+import Synchronization
+
+/// Asks the servers of origins from time to time whether they are in order, where the configuration
+/// has `health`. A server that is not is set aside, and one that is comes back.
+///
+/// Its requests go past the cache, each on a connection of its own. A reload changes what is asked
+/// within a second.
+public struct OriginHealthChecks: Service {
+    private let transport: OriginTransport
+    private let clock: any Clock<Duration>
+
+    /// - Parameter clock: the clock of the time between checks.
+    public init(_ transport: OriginTransport, clock: any Clock<Duration> = ContinuousClock()) {
+        self.transport = transport
+        self.clock = clock
+    }
+
+    /// The longest time between two looks at the configuration.
+    private static let longestPause = Duration.seconds(1)
+
+    /// Runs until its task is cancelled, or its service group shuts down.
+    public func run() async {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { checks in
+                var schedule = CheckSchedule()
+                var now = Duration.zero
+                while !Task.isCancelled {
+                    let (due, pause) = schedule.next(transport.sites, at: now) { .random(in: 0..<1) }
+                    for server in due { checks.addTask { await transport.check(server.site, server.number) } }
+                    let pausing = min(pause ?? Self.longestPause, Self.longestPause)
+                    guard (try? await clock.sleep(for: pausing)) != nil else { break }
+                    now += pausing
+                }
+                checks.cancelAll()
+            }
+        }
+    }
+
+}
+
+/// When each server of the origins with `health` is asked next, as a value.
+struct CheckSchedule {
+    /// A server to ask.
+    struct Server {
+        let site: OriginSite
+        let number: Int
+    }
+
+    private struct Key: Hashable {
+        let site: ObjectIdentifier
+        let number: Int
+    }
+
+    private var due: [Key: Duration] = [:]
+
+    /// The servers to ask now, and the time until the next one is due; `nil` if none will be.
+    ///
+    /// - Parameters:
+    ///   - now: a time that does not go back.
+    ///   - share: a random number below 1. Gateways that start together ask at different times.
+    mutating func next(
+        _ sites: [OriginSite],
+        at now: Duration,
+        _ share: () -> Double
+    ) -> (servers: [Server], pause: Duration?) {
+        var (servers, known): ([Server], [Key: Duration]) = ([], [:])
+        for site in sites {
+            guard let check = site.plan.settings.health else { continue }
+            for number in site.servers.indices {
+                let key = Key(site: ObjectIdentifier(site), number: number)
+                // The first one comes at once: a server may be down from the start.
+                let time = due[key] ?? now
+                if time <= now { servers.append(Server(site: site, number: number)) }
+                known[key] = time <= now ? now + check.interval * (0.9 + share() / 5) : time
+            }
+        }
+        due = known
+        return (servers, known.values.min().map { max($0 - now, .milliseconds(1)) })
+    }
+}
+
+extension OriginTransport {
+    /// The origins with settings of their own.
+    var sites: [OriginSite] { routesInUse.withLock { $0.origins }.sorted }
+
+    /// Asks one server, and sets it aside or takes it back.
+    func check(_ site: OriginSite, _ number: Int) async {
+        guard let check = site.plan.settings.health else { return }
+        let server = site.servers[number]
+        var request = TransportRequest(
+            head: HTTPRequest(
+                method: .get,
+                scheme: server.endpoint.isSecure ? "https" : "http",
+                authority: site.authority,
+                path: check.path,
+                headerFields: [.userAgent: "holdfast", .accept: "*/*"]
+            )
+        )
+        request.headTimeout = check.timeout
+        guard var message = try? OriginRequest.make(request, to: server.endpoint, server) else { return }
+        message.isCheck = true
+        let call = OriginCall(self, message, onInterim: nil)
+        let status: Int? = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let eventLoop = group.next()
+                // A kept connection would not show whether a new one can be opened.
+                eventLoop.execute {
+                    call.begin(on: eventLoop, nil) { result in
+                        guard case .success(.response(let response)) = result else {
+                            return continuation.resume(returning: nil)
+                        }
+                        continuation.resume(returning: response.head.status.code)
+                    }
+                }
+            }
+        } onCancel: {
+            call.cancel()
+        }
+        // A check that was ended shows nothing.
+        guard !Task.isCancelled else { return }
+        site.noteCheck(of: number, isGood: status.map { check.expected.contains($0) } ?? false, logger)
+    }
+}

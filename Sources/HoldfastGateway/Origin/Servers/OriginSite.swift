@@ -1,0 +1,154 @@
+import HTTPCache
+import HoldfastConfiguration
+import Logging
+import NIOCore
+import Synchronization
+
+/// An origin that has settings of its own: its servers, and how they stand.
+final class OriginSite: Sendable {
+    /// The settings that decide everything about it. With the same ones, a reload keeps it.
+    struct Plan: Hashable {
+        let settings: Configuration.Origin
+        let mirrors: [GatewayOrigin]
+        /// The settings of each mirror, if it has some.
+        let ofMirrors: [Configuration.Origin?]
+        /// Those of origins without settings.
+        let times: OriginTimes
+        /// Whether `timeouts.connect` of the top level is set.
+        let limitsConnecting: Bool
+    }
+
+    /// How requests to a server ended, for metrics.
+    struct Counts {
+        var responses = 0
+        /// The failures, by their reasons.
+        var failures: [FailureReason: Int] = [:]
+        var goodChecks = 0
+        var failedChecks = 0
+    }
+
+    private struct State {
+        var standing = ServerStanding()
+        var counts = Counts()
+    }
+
+    let plan: Plan
+    let name: String
+    /// The `Host` of its own servers.
+    let authority: String
+    /// The origin's own, then its mirrors; at least one.
+    let servers: [OriginServer]
+    let firstMirror: Int
+    private let states: Mutex<[State]>
+
+    /// - Parameter security: TLS towards an origin, by its URL; `nil` for the common one.
+    init(_ plan: Plan, _ endpoint: OriginEndpoint, _ security: (_ url: String) -> OriginSecurity?) {
+        self.plan = plan
+        let settings = plan.settings
+        name = settings.url
+        authority = String(settings.url.drop { $0 != ":" }.dropFirst(3))
+        var times = plan.times
+        if settings.hasSeveralServers, !plan.limitsConnecting { times.connect = Self.shortConnect }
+        times.take(settings.timeouts)
+        let own = security(settings.url)
+        let addresses: [OriginEndpoint.Address?] =
+            settings.addresses.isEmpty ? [nil] : settings.addresses.map { OriginEndpoint.Address($0) }
+        firstMirror = addresses.count
+        servers =
+            addresses.map { OriginServer(of: endpoint, named: settings.url, at: $0, settings, own, times) }
+            + zip(plan.mirrors, plan.ofMirrors).map { mirror, settings in
+                var times = times
+                if let settings { times.take(settings.timeouts) }
+                return OriginServer(mirror: mirror, settings, security(mirror.name), times)
+            }
+        states = Mutex(Array(repeating: State(), count: servers.count))
+    }
+
+    /// The time to open a connection where another server can be tried, unless the configuration
+    /// names one.
+    private static let shortConnect = TimeAmount.seconds(2)
+
+    var hasSeveral: Bool { servers.count > 1 }
+
+    func failover(of request: Failover.Request, at now: NIODeadline) -> Failover {
+        let availabilities = states.withLock { $0.map { $0.standing.availability(at: now) } }
+        return Failover(availabilities, firstMirror: firstMirror, request)
+    }
+
+    /// See ``ServerStanding/begin(at:)``.
+    func begin(_ server: Int, at now: NIODeadline) -> Bool {
+        states.withLock { $0[server].standing.begin(at: now) }
+    }
+
+    /// Records how a request to a server ended.
+    func note(_ outcome: Failover.Outcome, of server: Int, begun: NIODeadline, _ logger: Logger) {
+        guard let reason = FailureReason(outcome) else {
+            guard case .response = outcome else { return }
+            let isBack = states.withLock { states in
+                states[server].counts.responses += 1
+                return states[server].standing.succeed()
+            }
+            if isBack { log(isAside: false, server, nil, logger) }
+            return
+        }
+        let isSetAside = states.withLock { states in
+            states[server].counts.failures[reason, default: 0] += 1
+            return states[server].standing.fail(begun: begun, at: .now())
+        }
+        if isSetAside { log(isAside: true, server, reason.rawValue, logger) }
+    }
+
+    /// Records the result of a health check.
+    func noteCheck(of server: Int, isGood: Bool, _ logger: Logger) {
+        let change = states.withLock { states in
+            if isGood { states[server].counts.goodChecks += 1 } else { states[server].counts.failedChecks += 1 }
+            return states[server].standing.check(isGood: isGood)
+        }
+        if let change { log(isAside: change, server, change ? "check" : nil, logger) }
+    }
+
+    private func log(isAside: Bool, _ server: Int, _ reason: String?, _ logger: Logger) {
+        guard hasSeveral || plan.settings.health != nil else { return }
+        var metadata: Logger.Metadata = ["origin": "\(name)", "origin.server": "\(servers[server].name)"]
+        if let reason { metadata["origin.reason"] = "\(reason)" }
+        if isAside {
+            logger.notice("Server of an origin is set aside", metadata: metadata)
+        } else {
+            logger.notice("Server of an origin responds again", metadata: metadata)
+        }
+    }
+
+    /// For each server whether it is set aside, and its counts.
+    var report: [(server: OriginServer, isAside: Bool, counts: Counts)] {
+        zip(servers, states.withLock { $0 }).map { ($0, $1.standing.isAside, $1.counts) }
+    }
+}
+
+/// Why a server is set aside: a label of metrics.
+enum FailureReason: String, Sendable, CaseIterable {
+    /// No connection came about.
+    case connect
+    /// TLS failed, or the certificate is not valid.
+    case tls
+    /// The connection closed before the response.
+    case closed
+    /// The response did not come in time.
+    case timeout
+    /// 502, 503 or 504.
+    case status
+    /// The response is not valid HTTP.
+    case malformed
+
+    /// - Returns: `nil` if the server is not to blame.
+    init?(_ outcome: Failover.Outcome) {
+        guard Failover.isFault(outcome) else { return nil }
+        switch outcome {
+        case .response: self = .status
+        case .failure(.tls, _): self = .tls
+        case .failure(.connectionClosed, _): self = .closed
+        case .failure(.timeout, _): self = .timeout
+        case .failure(.protocolViolation, _): self = .malformed
+        case .failure: self = .connect
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import HTTPCache
+import NIOCore
+import Testing
+
+@testable import HoldfastGateway
+
+/// The value that decides which server of an origin is asked next.
+@Suite("Failover between the servers of an origin") struct FailoverTests {
+    private static let get = Failover.Request(isSafe: true, isRepeatable: true)
+    private static let put = Failover.Request(isSafe: false, isRepeatable: true)
+    private static let post = Failover.Request(isSafe: false, isRepeatable: false)
+
+    private static func aside(_ seconds: Int64) -> ServerStanding.Availability {
+        .aside(until: .uptimeNanoseconds(UInt64(seconds) * 1_000_000_000))
+    }
+
+    /// Which outcomes let a request go on, for each kind of request.
+    struct Row: Sendable, CustomTestStringConvertible {
+        var outcome: Failover.Outcome
+        var get: Bool
+        var put: Bool
+        var post: Bool
+        var testDescription: String { "\(outcome)" }
+    }
+
+    private static let faults: [TransportError.Code] = [
+        .nameResolution, .connect, .connectTimeout, .timeout, .connectionClosed, .tls, .protocolViolation,
+    ]
+    private static let own: [TransportError.Code] = [.outOfDescriptors, .overloaded, .cancelled, .invalidRequest, .other]
+
+    static let rows: [Row] =
+        faults.map { Row(outcome: .failure($0, isUnsent: false), get: true, put: true, post: false) }
+        + faults.map { Row(outcome: .failure($0, isUnsent: true), get: true, put: true, post: true) }
+        + own.flatMap { code in
+            [true, false].map { Row(outcome: .failure(code, isUnsent: $0), get: false, put: false, post: false) }
+        }
+        + [502, 503, 504].map { Row(outcome: .response(status: $0), get: true, put: true, post: false) }
+        + [200, 206, 301, 304, 404, 416, 429, 500, 501, 505].map {
+            Row(outcome: .response(status: $0), get: false, put: false, post: false)
+        }
+
+    /// Mutants: 503 is passed on to the client; a POST that a server may have is sent to another.
+    @Test(arguments: rows) func outcomeDecidesWhetherAnotherServerIsTried(_ row: Row) {
+        for (request, goesOn) in [(Self.get, row.get), (Self.put, row.put), (Self.post, row.post)] {
+            var failover = Failover([.available, .available], firstMirror: 2, request)
+            #expect(failover.take()?.server == 0)
+            let next = failover.next(after: row.outcome, isTimeOver: false)
+            #expect(next?.server == (goesOn ? 1 : nil), "\(request)")
+            guard goesOn else { continue }
+            #expect(failover.next(after: row.outcome, isTimeOver: false) == nil, "the last one's outcome is the client's")
+        }
+    }
+
+    @Test func noServerIsTriedWhenTheTimeIsOver() {
+        var failover = Failover([.available, .available], firstMirror: 2, Self.get)
+        _ = failover.take()
+        #expect(failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: true) == nil)
+    }
+
+    /// Mutant: a mirror gets changes too.
+    @Test func mirrorsGetNoChanges() {
+        for request in [Self.put, Self.post] {
+            var failover = Failover([.available, .available, .available], firstMirror: 2, request)
+            #expect(failover.take()?.server == 0)
+            #expect(failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: false)?.server == 1)
+            #expect(failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: false) == nil)
+        }
+    }
+
+    @Test func serversAreTriedInOrderAndThoseSetAsideLast() {
+        var failover = Failover([Self.aside(9), .available, Self.aside(5), .available], firstMirror: 1, Self.get)
+        var tried: [Failover.Attempt] = []
+        var next = failover.take()
+        while let attempt = next {
+            tried.append(attempt)
+            next = failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: false)
+        }
+        #expect(tried.map(\.server) == [1, 3, 2, 0])
+        // The time is shared with servers that are worth it.
+        #expect(tried.map(\.shares) == [2, 1, 2, 1])
+    }
+
+    /// Mutant: a response is thrown away for a server that is likely to be dead.
+    @Test func responseIsNotGivenUpForAServerThatIsSetAside() {
+        var failover = Failover([Self.aside(9), .available], firstMirror: 1, Self.get)
+        #expect(failover.take()?.server == 1)
+        #expect(failover.next(after: .response(status: 503), isTimeOver: false) == nil)
+        failover = Failover([Self.aside(9), .available], firstMirror: 1, Self.get)
+        _ = failover.take()
+        #expect(failover.next(after: .failure(.timeout, isUnsent: false), isTimeOver: false)?.server == 0)
+    }
+
+    @Test func serverThatAnotherRequestClaimedComesAfterTheOthers() {
+        var failover = Failover([.available, .available], firstMirror: 1, Self.get)
+        #expect(failover.take { $0 != 0 }?.server == 1)
+        #expect(failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: false)?.server == 0)
+        // If every server is claimed, one is asked anyway.
+        failover = Failover([.available, .available], firstMirror: 1, Self.get)
+        #expect(failover.take { _ in false }?.server == 0)
+    }
+}
+
+@Suite("Standing of a server of an origin") struct ServerStandingTests {
+    private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+    private static func at(_ seconds: Int64) -> NIODeadline { start + .seconds(seconds) }
+
+    /// Mutant: the pause stays that of the first failure.
+    @Test func pauseDoublesUpToItsLimit() {
+        var standing = ServerStanding()
+        var now = Self.start
+        var pauses: [Int64] = []
+        for _ in 0..<40 {
+            #expect(standing.begin(at: now))
+            _ = standing.fail(begun: now, at: now)
+            guard case .aside(let until) = standing.availability(at: now) else {
+                Issue.record("It is not set aside.")
+                return
+            }
+            pauses.append((until - now).nanoseconds / 1_000_000_000)
+            now = until
+        }
+        #expect(pauses.prefix(8) == [1, 2, 4, 8, 16, 32, 60, 60] && pauses.last == 60)
+    }
+
+    /// Thirty requests that were under way when the server died say it once.
+    /// Mutant: each of them doubles the pause.
+    @Test func failuresOfRequestsBegunBeforeCountOnce() {
+        var standing = ServerStanding()
+        #expect(standing.fail(begun: Self.at(0), at: Self.at(1)))
+        for _ in 0..<30 { #expect(!standing.fail(begun: Self.at(0), at: Self.at(1))) }
+        #expect(standing.availability(at: Self.at(1)) == .aside(until: Self.at(2)))
+    }
+
+    /// Mutant: all requests go there when the pause is over.
+    @Test func oneRequestFindsOutWhetherItIsBack() {
+        var standing = ServerStanding()
+        _ = standing.fail(begun: Self.at(0), at: Self.at(0))
+        #expect(!standing.begin(at: Self.at(0)))
+        #expect(standing.availability(at: Self.at(1)) == .available)
+        #expect(standing.begin(at: Self.at(1)))
+        #expect(!standing.begin(at: Self.at(1)) && standing.isAside)
+        #expect(standing.succeed() && !standing.isAside)
+        #expect(standing.begin(at: Self.at(1)) && standing.begin(at: Self.at(1)))
+        #expect(!standing.succeed())
+    }
+
+    @Test func failedCheckSetsAsideUntilTheNextGoodOne() {
+        var standing = ServerStanding()
+        #expect(standing.check(isGood: true) == nil)
+        #expect(standing.check(isGood: false) == true)
+        #expect(standing.check(isGood: false) == nil)
+        #expect(standing.availability(at: Self.at(9999)) == .aside(until: .distantFuture))
+        // A request that got through is no check.
+        #expect(!standing.succeed() && standing.isAside)
+        #expect(standing.check(isGood: true) == false && !standing.isAside)
+        // A good check ends the pause after a failure.
+        _ = standing.fail(begun: Self.at(0), at: Self.at(0))
+        #expect(standing.check(isGood: true) == false && standing.begin(at: Self.at(0)))
+    }
+}

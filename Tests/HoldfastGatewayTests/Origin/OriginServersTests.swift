@@ -1,0 +1,262 @@
+import HTTPCache
+import HoldfastConfiguration
+import HoldfastGateway
+import HoldfastTesting
+import NIOSSL
+import Synchronization
+import Testing
+
+/// Origins with several servers, on real sockets.
+@Suite("Servers of an origin", .timeLimit(.minutes(20))) struct OriginServersTests {
+    /// The faults of a first server.
+    enum Fault: String, CaseIterable, Sendable {
+        case refuses, isDeaf, isSilent, hangsUp, hasAWrongCertificate, neverShakesHands, responds503, responds502,
+            respondsNonsense, isSlow
+    }
+
+    private static let fresh = "Cache-Control: max-age=60\r\n"
+    /// A limit that passes in a test. No claim depends on how long it is.
+    private static let short = Duration.milliseconds(200)
+
+    /// Runs a server with a fault.
+    private func withServer(
+        _ fault: Fault,
+        _ body: (_ url: String, RawOrigin?) async throws -> Void
+    ) async throws {
+        func run(tls: NIOSSLContext? = nil, _ step: RawOrigin.Step) async throws {
+            try await RawOrigin.with(tls: tls, respond: { _ in step }) { try await body($0.url, $0) }
+        }
+        switch fault {
+        case .refuses: try await body("http://127.0.0.1:1", nil)
+        case .isDeaf:
+            let listener = try DeafListener()
+            try await body("http://127.0.0.1:\(listener.port)", nil)
+            withExtendedLifetime(listener) {}
+        case .isSilent: try await run(.silence)
+        case .hangsUp: try await run(.hangUp)
+        // The common roots of the gateway do not have it.
+        case .hasAWrongCertificate: try await run(tls: TestCertificate.serverContext(), .ok("wrong"))
+        case .neverShakesHands:
+            try await RawOrigin.with(respond: { _ in .silence }) {
+                try await body("https://\($0.authority)", $0)
+            }
+        case .responds503:
+            try await run(.response("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"))
+        case .responds502:
+            // Content that does not end is not waited for.
+            try await run(.response("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 1000000\r\n\r\nbroken"))
+        case .respondsNonsense: try await run(.response("220 mail.example ESMTP\r\n\r\n"))
+        case .isSlow:
+            try await run(
+                .stream { writer in
+                    try await Task.sleep(for: .seconds(60))
+                    try await writer.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nslow")
+                }
+            )
+        }
+    }
+
+    private static func settings(_ url: String, mirrors: [String]) -> [Configuration.Origin] {
+        var origin = Configuration.Origin(url: url)
+        origin.mirrors = mirrors
+        (origin.timeouts.connect, origin.timeouts.firstByte) = (short, short)
+        // The mirror may take longer.
+        return [origin] + mirrors.map { mirror in
+            var patient = Configuration.Origin(url: mirror)
+            (patient.timeouts.connect, patient.timeouts.firstByte) = (.seconds(600), .seconds(600))
+            return patient
+        }
+    }
+
+    private func metrics(_ gateway: RunningGateway, _ name: String) async -> [String: String] {
+        let family = await gateway.transport.metrics.families().first { $0.description.name == name }
+        var result: [String: String] = [:]
+        for series in family?.series ?? [] {
+            let labels = series.labels.all.map { "\($0.name)=\($0.value)" }.joined(separator: " ")
+            result[labels] = "\(series.value)"
+        }
+        return result
+    }
+
+    /// Mutants: a response with 503 is the client's; a server that failed is asked first again.
+    @Test("Thirty clients at once get the mirror's response, whatever the first server does", arguments: Fault.allCases)
+    func mirrorTakesOver(_ fault: Fault) async throws {
+        try await RawOrigin.with(respond: { .ok("from \($0.target)", fields: Self.fresh) }) { mirror in
+            try await withServer(fault) { url, first in
+                try await RunningGateway.with(
+                    origin: url,
+                    configureTransport: { $0.origins = Self.settings(url, mirrors: [mirror.url]) }
+                ) { gateway in
+                    try await withThrowingTaskGroup(of: (Int, RawResponse).self) { group in
+                        for number in 0..<30 {
+                            group.addTask { (number, try await gateway.get("/\(number)")) }
+                        }
+                        for try await (number, response) in group {
+                            #expect(response.status == 200 && response.text == "from /\(number)", "\(response)")
+                        }
+                    }
+                    #expect(mirror.requests.count == 30)
+                    // A mirror gets its own name.
+                    #expect(mirror.requests.allSatisfy { $0.values("host") == [mirror.authority] })
+                    // What is stored belongs to the origin: a hit, without a request.
+                    let hit = try await gateway.get("/7")
+                    #expect(hit.text == "from /7" && hit["Cache-Status"]?.contains("hit") == true, "\(hit)")
+                    #expect(mirror.requests.count == 30)
+                    let up = await metrics(gateway, "holdfast_origin_server_up")
+                    #expect(up.count == 2 && up["origin=\(url) server=\(url)"]?.contains("0") == true, "\(up)")
+                    #expect(up["origin=\(url) server=\(mirror.url)"]?.contains("1") == true, "\(up)")
+                    let reasons = await metrics(gateway, "holdfast_origin_server_failures_total")
+                    #expect(reasons.count == 1 && reasons.keys.first?.hasSuffix("reason=\(fault.reason)") == true, "\(reasons)")
+                }
+            }
+        }
+    }
+
+    @Test("Without a mirror the client gets the first server's response or failure", arguments: [Fault.responds503, .refuses])
+    func lastOutcomeIsTheClients(_ fault: Fault) async throws {
+        try await withServer(fault) { url, _ in
+            try await withServer(fault) { other, _ in
+                try await RunningGateway.with(
+                    origin: url,
+                    configureTransport: { $0.origins = Self.settings(url, mirrors: [other.replacing("127.0.0.1:1", with: "127.0.0.1:2")]) }
+                ) { gateway in
+                    let response = try await gateway.get("/a")
+                    #expect(response.status == (fault == .responds503 ? 503 : 504), "\(response)")
+                    if fault == .responds503 { #expect(response.text == "busy") }
+                }
+            }
+        }
+    }
+
+    /// Mutant: the breaker hears of a failure for which a mirror made up.
+    @Test("With all servers gone a stored response is served and says so") func storedResponseIsServedAtLast() async throws {
+        try await RawOrigin.with(respond: { _ in .ok("v1", fields: "Cache-Control: max-age=1\r\n") }) { mirror in
+            let url = "http://127.0.0.1:1"
+            try await RunningGateway.with(
+                origin: url,
+                configureTransport: { $0.origins = Self.settings(url, mirrors: [mirror.url]) }
+            ) { gateway in
+                #expect(try await gateway.get("/a").text == "v1")
+                gateway.clock.advance(by: .seconds(60))
+                // Still reachable, by its mirror.
+                let again = try await gateway.get("/a")
+                #expect(again["Cache-Status"]?.contains("fwd=stale") == true, "\(again)")
+                #expect(mirror.requests.count == 2)
+                await mirror.stop()
+                gateway.clock.advance(by: .seconds(60))
+                let stale = try await gateway.get("/a")
+                #expect(stale.status == 200 && stale.text == "v1", "\(stale)")
+                #expect(stale["Cache-Status"]?.contains("detail=offline") == true, "\(stale["Cache-Status"] ?? "")")
+                #expect(try await gateway.get("/missing").status == 504)
+            }
+        }
+    }
+
+    @Test("Addresses get the origin's name, a mirror its own and its path") func addressesKeepTheName() async throws {
+        try await RawOrigin.with(respond: { .ok($0.target) }) { server in
+            try await RawOrigin.with(respond: { .ok($0.target) }) { mirror in
+                let url = "http://origin.example"
+                var origin = Configuration.Origin(url: url)
+                origin.addresses = ["127.0.0.1:1", server.authority]
+                origin.mirrors = [mirror.url + "/pub"]
+                try await RunningGateway.with(origin: url + "/base", configureTransport: { $0.origins = [origin] }) { gateway in
+                    #expect(try await gateway.get("/a?b=c").text == "/base/a?b=c")
+                    #expect(server.requests.map { $0.values("host") } == [["origin.example"]])
+                    await server.stop()
+                    #expect(try await gateway.get("/d?e").text == "/pub/base/d?e")
+                    #expect(mirror.requests.map { $0.values("host") } == [[mirror.authority]])
+                }
+            }
+        }
+    }
+
+    /// Mutants: a POST that a server may have is sent again; a mirror gets changes.
+    @Test("A change goes to another address only if no server has it, and to no mirror") func changesAreNotRepeated() async throws {
+        try await RawOrigin.with([.hangUp], respond: { .ok("got \($0.contentText)") }) { server in
+            try await RawOrigin.with(respond: { _ in .ok("mirror") }) { mirror in
+                let url = "http://origin.example"
+                var origin = Configuration.Origin(url: url)
+                (origin.addresses, origin.mirrors) = (["127.0.0.1:1", server.authority], [mirror.url])
+                try await RunningGateway.with(origin: url, configureTransport: { $0.origins = [origin] }) { gateway in
+                    func post(_ content: String) async throws -> RawResponse {
+                        try await gateway.send(
+                            "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: \(content.utf8.count)\r\n\r\n\(content)"
+                        )
+                    }
+                    let lost = try await post("one")
+                    #expect(lost.status == 502, "the server may have it: \(lost)")
+                    #expect(server.requests.count == 1)
+                    #expect(try await post("two").text == "got two")
+                    // Longer than what is kept in memory for another attempt.
+                    let long = String(repeating: "x", count: 200_000)
+                    #expect(try await post(long).text == "got \(long)")
+                    await server.stop()
+                    #expect(try await post("three").status == 504)
+                    #expect(mirror.requests.isEmpty)
+                }
+            }
+        }
+    }
+
+    /// Mutant: each server has the whole time.
+    @Test("The servers share the hard timeout") func timeIsShared() async throws {
+        try await RawOrigin.with(respond: { _ in .silence }) { silent in
+            try await RawOrigin.with(respond: { _ in .ok("mirror") }) { mirror in
+                var origin = Configuration.Origin(url: silent.url)
+                origin.mirrors = [mirror.url]
+                origin.timeouts.firstByte = .seconds(3600)
+                try await withEnoughTime(from: .seconds(1)) { time in
+                    var options = EngineOptions.patient
+                    options.hardTimeout = time
+                    return try await RunningGateway.with(
+                        origin: silent.url,
+                        options: options,
+                        configureTransport: { $0.origins = [origin] }
+                    ) { gateway in try await gateway.get("/a").text == "mirror" }
+                }
+            }
+        }
+    }
+
+    @Test("A reload with the same settings keeps how the servers stand; with others connections are new")
+    func reloadKeepsStandings() async throws {
+        try await RawOrigin.with(respond: { _ in .ok("mirror") }) { mirror in
+            let url = "http://127.0.0.1:1"
+            var settings = Self.settings(url, mirrors: [mirror.url])
+            try await RunningGateway.with(origin: url, configureTransport: { $0.origins = settings }) { gateway in
+                #expect(try await gateway.get("/a").text == "mirror")
+                let failures = "holdfast_origin_server_failures_total"
+                let before = await metrics(gateway, failures)
+                #expect(before.count == 1)
+                func reload() throws {
+                    var configuration = OriginTransport.Configuration.patient
+                    let routes = GatewayRoutes(origin: try GatewayOrigin(url))
+                    (configuration.routes, configuration.origins) = (routes, settings)
+                    let origins = try gateway.transport.prepare(for: routes, configuration)
+                    gateway.transport.reconfigure(routes: routes, origins: origins)
+                }
+                settings[0].line = 7
+                try reload()
+                #expect(await metrics(gateway, failures) == before)
+                settings[0].timeouts.idle = .seconds(5)
+                try reload()
+                #expect(await metrics(gateway, failures).isEmpty)
+                #expect(try await gateway.get("/b").text == "mirror")
+            }
+        }
+    }
+}
+
+extension OriginServersTests.Fault {
+    /// The label of metrics.
+    fileprivate var reason: String {
+        switch self {
+        case .refuses, .isDeaf, .neverShakesHands: "connect"
+        case .isSilent, .isSlow: "timeout"
+        case .hangsUp: "closed"
+        case .hasAWrongCertificate: "tls"
+        case .responds503, .responds502: "status"
+        case .respondsNonsense: "malformed"
+        }
+    }
+}
