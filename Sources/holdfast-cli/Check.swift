@@ -121,8 +121,9 @@ struct Check: AsyncParsableCommand {
         return findings(false)
     }
 
-    /// - Returns: what keeps no request from an origin: expiries, and protection that is taken away.
-    /// - Throws: `ConfigurationError` with what does.
+    /// - Returns: findings that keep no request from an origin: expiries, and protection that is
+    ///   taken away.
+    /// - Throws: `ConfigurationError` with those that do.
     private func examineOrigins(_ configuration: Configuration) throws -> [ConfigurationError.Finding] {
         var (errors, warnings): ([ConfigurationError.Finding], [ConfigurationError.Finding]) = ([], [])
         for origin in configuration.resolvedOrigins {
@@ -136,7 +137,11 @@ struct Check: AsyncParsableCommand {
                 )
             }
             for found in CertificateFinding.findings(of: [origin], at: SystemWallClock().now()) {
-                if found.isError { errors.append(finding(found.message)) } else { warnings.append(finding(found.message)) }
+                if found.isError {
+                    errors.append(finding(found.message))
+                } else {
+                    warnings.append(finding(found.message))
+                }
             }
             warnings += origin.warnings.map(finding)
         }

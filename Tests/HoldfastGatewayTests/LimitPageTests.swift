@@ -18,6 +18,8 @@ struct LimitPageTests {
         let counted: [String: Int] = [
             "listeners": GatewayListener.limit, "connections": configuration.maximumConnections,
             "certificates of a listener": HoldfastConfiguration.Configuration.TLS.certificateLimit,
+            "origins with settings of their own": HoldfastConfiguration.Configuration.originLimit,
+            "addresses of an origin, and its mirrors": HoldfastConfiguration.Configuration.Origin.serverLimit,
             "request line": configuration.messageLimits.startLine,
             "field lines": configuration.messageLimits.fieldBlock,
             "number of field lines": configuration.messageLimits.fieldCount,

@@ -9,12 +9,21 @@ extension Configuration {
         for origin in origins {
             func report(_ setting: String?, _ message: String) {
                 findings.append(
-                    .init(file: file, line: origin.line, subject: "origin '\(origin.url)'", setting: setting, message: message)
+                    .init(
+                        file: file,
+                        line: origin.line,
+                        subject: "origin '\(origin.url)'",
+                        setting: setting,
+                        message: message
+                    )
                 )
             }
             // Without routes, the command line names the origin.
             if !routes.isEmpty, !routed.contains(origin.url), !mirrors.contains(origin.url) {
-                report(nil, "No route leads to it, and it is no mirror. Name it as a route's 'origin', or leave it out.")
+                report(
+                    nil,
+                    "No route leads to it, and it is no mirror. Name it as a route's 'origin', or leave it out."
+                )
             }
             origin.check(report)
         }
@@ -49,7 +58,10 @@ extension Configuration.Origin {
 
     private func checkTLS(_ report: (_ setting: String?, _ message: String) -> Void) {
         if !url.hasPrefix("https:"), tls.isSet {
-            return report(nil, "Its settings of TLS have no effect: it is an http origin. Write 'https', or leave them out.")
+            return report(
+                nil,
+                "Its settings of TLS have no effect: it is an http origin. Write 'https', or leave them out."
+            )
         }
         switch (tls.certificate, tls.key) {
         case (_?, nil): report("certificate", "It needs 'key': the PEM file with its private key.")
@@ -118,6 +130,7 @@ extension Configuration.Origin.HealthCheck {
     fileprivate var text: String {
         let statuses =
             expected.count == 1 ? "\(expected.lowerBound)" : "\(expected.lowerBound)-\(expected.upperBound)"
-        return "{path: \(path), interval: \(Quantity.written(interval)), timeout: \(Quantity.written(timeout)), expect: \(statuses)}"
+        return
+            "{path: \(path), interval: \(Quantity.written(interval)), timeout: \(Quantity.written(timeout)), expect: \(statuses)}"
     }
 }

@@ -65,7 +65,8 @@ enum OriginReader {
     private static func addresses(_ value: FileValue) throws(Refusal) -> [String] {
         try servers(value, "'HOST:PORT'", "addresses") { (item) throws(Refusal) in
             let text = try item.text("'HOST:PORT'")
-            guard text.hasPort, !text.hasSuffix(":"), let target = try? TargetURI("http://\(text)/"), !text.contains("/"), !text.contains("@")
+            guard text.hasPort, !text.hasSuffix(":"), let target = try? TargetURI("http://\(text)/"),
+                !text.contains("/"), !text.contains("@")
             else {
                 throw Refusal("\(item.shown) is not a host and port such as '10.0.0.7:443'.", line: item.line)
             }
@@ -141,11 +142,17 @@ enum OriginReader {
             }
         }
         guard !check.path.isEmpty else {
-            throw Refusal("A health check needs 'path': the path that is asked for, such as '/healthz'.", line: value.line)
+            throw Refusal(
+                "A health check needs 'path': the path that is asked for, such as '/healthz'.",
+                line: value.line
+            )
         }
         check.timeout = timeout ?? min(check.timeout, check.interval)
         guard check.timeout <= check.interval else {
-            throw Refusal("'timeout' is longer than 'interval', so that checks would overtake each other.", line: value.line)
+            throw Refusal(
+                "'timeout' is longer than 'interval', so that checks would overtake each other.",
+                line: value.line
+            )
         }
         return check
     }
@@ -177,7 +184,10 @@ enum OriginReader {
         guard (1...2).contains(parts.count), let first = parts[0], let last = parts[parts.count - 1],
             200 <= first, first <= last, last <= 599
         else {
-            throw Refusal("\(value.shown) is not a status or a range such as '200-399', of 200 to 599.", line: value.line)
+            throw Refusal(
+                "\(value.shown) is not a status or a range such as '200-399', of 200 to 599.",
+                line: value.line
+            )
         }
         return first...last
     }

@@ -47,8 +47,8 @@ struct RoutesInUse: Sendable {
 extension OriginTransport {
     /// Replaces the routes of a transport that was created with routes.
     ///
-    /// Call ``prepare(for:_:)`` before: it says if an https origin cannot be reached. Requests under
-    /// way still reach the origins of the previous routes.
+    /// Call ``prepare(for:_:)`` before: it says if an https origin cannot be reached. Requests
+    /// under way still reach the origins of the previous routes.
     ///
     /// - Parameter origins: the result of ``prepare(for:_:)``; `nil`: the settings in use stay.
     public func reconfigure(routes: GatewayRoutes, origins: GatewayOrigins? = nil) {

@@ -84,19 +84,19 @@ final class OriginTelemetry: MetricsCollector {
 
     /// - Parameter routes: the routes whose origins are named; without them all origins are
     ///   `other`, because clients choose them.
-    init(_ pool: OriginPool, _ routes: GatewayRoutes?, _ origins: GatewayOrigins) {
+    init(_ pool: OriginPool, _ routes: GatewayRoutes?, _ origins: GatewayOrigins? = nil) {
         self.pool = pool
         if let routes { configure(routes, origins) }
     }
 
     /// Names the origins of these routes too, and their mirrors.
-    func configure(_ routes: GatewayRoutes, _ origins: GatewayOrigins) {
+    func configure(_ routes: GatewayRoutes, _ origins: GatewayOrigins?) {
         labels.configure(routes.originNames, aliases: routes.originAliases, standard: routes.onlyOriginName)
         state.withLock { state in
             for route in routes.routes where labels.label(of: route.origin.name) != OriginLabels.other {
                 state.names[route.endpoint] = route.origin.name
             }
-            state.sites = origins.sorted
+            state.sites = origins?.sorted ?? []
             let mirrors = state.sites.flatMap(\.plan.mirrors)
             for mirror in mirrors where state.names[mirror.endpoint] == nil && state.names.count < Self.nameLimit {
                 state.names[mirror.endpoint] = mirror.name

@@ -26,7 +26,9 @@ import Testing
     private static let faults: [TransportError.Code] = [
         .nameResolution, .connect, .connectTimeout, .timeout, .connectionClosed, .tls, .protocolViolation,
     ]
-    private static let own: [TransportError.Code] = [.outOfDescriptors, .overloaded, .cancelled, .invalidRequest, .other]
+    private static let own: [TransportError.Code] = [
+        .outOfDescriptors, .overloaded, .cancelled, .invalidRequest, .other,
+    ]
 
     static let rows: [Row] =
         faults.map { Row(outcome: .failure($0, isUnsent: false), get: true, put: true, post: false) }
@@ -43,38 +45,34 @@ import Testing
     @Test(arguments: rows) func outcomeDecidesWhetherAnotherServerIsTried(_ row: Row) {
         for (request, goesOn) in [(Self.get, row.get), (Self.put, row.put), (Self.post, row.post)] {
             var failover = Failover([.available, .available], firstMirror: 2, request)
-            #expect(failover.take()?.server == 0)
+            let first = failover.take()
             let next = failover.next(after: row.outcome, isTimeOver: false)
-            #expect(next?.server == (goesOn ? 1 : nil), "\(request)")
+            #expect(first?.server == 0 && next?.server == (goesOn ? 1 : nil), "\(request)")
             guard goesOn else { continue }
-            #expect(failover.next(after: row.outcome, isTimeOver: false) == nil, "the last one's outcome is the client's")
+            let last = failover.next(after: row.outcome, isTimeOver: false)
+            #expect(last == nil, "the last one's outcome is the client's")
         }
     }
 
     @Test func noServerIsTriedWhenTheTimeIsOver() {
         var failover = Failover([.available, .available], firstMirror: 2, Self.get)
         _ = failover.take()
-        #expect(failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: true) == nil)
+        let next = failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: true)
+        #expect(next == nil)
     }
 
     /// Mutant: a mirror gets changes too.
     @Test func mirrorsGetNoChanges() {
         for request in [Self.put, Self.post] {
             var failover = Failover([.available, .available, .available], firstMirror: 2, request)
-            #expect(failover.take()?.server == 0)
-            #expect(failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: false)?.server == 1)
-            #expect(failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: false) == nil)
+            let tried = order(&failover, after: .failure(.connect, isUnsent: true)).map(\.server)
+            #expect(tried == [0, 1])
         }
     }
 
     @Test func serversAreTriedInOrderAndThoseSetAsideLast() {
         var failover = Failover([Self.aside(9), .available, Self.aside(5), .available], firstMirror: 1, Self.get)
-        var tried: [Failover.Attempt] = []
-        var next = failover.take()
-        while let attempt = next {
-            tried.append(attempt)
-            next = failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: false)
-        }
+        let tried = order(&failover, after: .failure(.connect, isUnsent: true))
         #expect(tried.map(\.server) == [1, 3, 2, 0])
         // The time is shared with servers that are worth it.
         #expect(tried.map(\.shares) == [2, 1, 2, 1])
@@ -83,20 +81,33 @@ import Testing
     /// Mutant: a response is thrown away for a server that is likely to be dead.
     @Test func responseIsNotGivenUpForAServerThatIsSetAside() {
         var failover = Failover([Self.aside(9), .available], firstMirror: 1, Self.get)
-        #expect(failover.take()?.server == 1)
-        #expect(failover.next(after: .response(status: 503), isTimeOver: false) == nil)
+        let alone = order(&failover, after: .response(status: 503)).map(\.server)
+        #expect(alone == [1])
         failover = Failover([Self.aside(9), .available], firstMirror: 1, Self.get)
-        _ = failover.take()
-        #expect(failover.next(after: .failure(.timeout, isUnsent: false), isTimeOver: false)?.server == 0)
+        let both = order(&failover, after: .failure(.timeout, isUnsent: false)).map(\.server)
+        #expect(both == [1, 0])
+    }
+
+    /// The servers that are tried if all attempts end in the same way.
+    private func order(_ failover: inout Failover, after outcome: Failover.Outcome) -> [Failover.Attempt] {
+        var tried: [Failover.Attempt] = []
+        var next = failover.take()
+        while let attempt = next {
+            tried.append(attempt)
+            next = failover.next(after: outcome, isTimeOver: false)
+        }
+        return tried
     }
 
     @Test func serverThatAnotherRequestClaimedComesAfterTheOthers() {
         var failover = Failover([.available, .available], firstMirror: 1, Self.get)
-        #expect(failover.take { $0 != 0 }?.server == 1)
-        #expect(failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: false)?.server == 0)
+        let first = failover.take { $0 != 0 }
+        let next = failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: false)
+        #expect(first?.server == 1 && next?.server == 0)
         // If every server is claimed, one is asked anyway.
         failover = Failover([.available, .available], firstMirror: 1, Self.get)
-        #expect(failover.take { _ in false }?.server == 0)
+        let claimed = failover.take { _ in false }
+        #expect(claimed?.server == 0)
     }
 }
 
@@ -110,7 +121,8 @@ import Testing
         var now = Self.start
         var pauses: [Int64] = []
         for _ in 0..<40 {
-            #expect(standing.begin(at: now))
+            let isClaimed = standing.begin(at: now)
+            #expect(isClaimed)
             _ = standing.fail(begun: now, at: now)
             guard case .aside(let until) = standing.availability(at: now) else {
                 Issue.record("It is not set aside.")
@@ -126,8 +138,8 @@ import Testing
     /// Mutant: each of them doubles the pause.
     @Test func failuresOfRequestsBegunBeforeCountOnce() {
         var standing = ServerStanding()
-        #expect(standing.fail(begun: Self.at(0), at: Self.at(1)))
-        for _ in 0..<30 { #expect(!standing.fail(begun: Self.at(0), at: Self.at(1))) }
+        let changes = (0..<30).map { _ in standing.fail(begun: Self.at(0), at: Self.at(1)) }
+        #expect(changes == [true] + Array(repeating: false, count: 29))
         #expect(standing.availability(at: Self.at(1)) == .aside(until: Self.at(2)))
     }
 
@@ -135,26 +147,27 @@ import Testing
     @Test func oneRequestFindsOutWhetherItIsBack() {
         var standing = ServerStanding()
         _ = standing.fail(begun: Self.at(0), at: Self.at(0))
-        #expect(!standing.begin(at: Self.at(0)))
-        #expect(standing.availability(at: Self.at(1)) == .available)
-        #expect(standing.begin(at: Self.at(1)))
-        #expect(!standing.begin(at: Self.at(1)) && standing.isAside)
-        #expect(standing.succeed() && !standing.isAside)
-        #expect(standing.begin(at: Self.at(1)) && standing.begin(at: Self.at(1)))
-        #expect(!standing.succeed())
+        let claims = [0, 1, 1].map { standing.begin(at: Self.at($0)) }
+        #expect(claims == [false, true, false] && standing.isAside)
+        let changes = [standing.succeed(), standing.succeed()]
+        #expect(changes == [true, false] && !standing.isAside)
+        let free = [1, 1].map { standing.begin(at: Self.at($0)) }
+        #expect(free == [true, true])
     }
 
     @Test func failedCheckSetsAsideUntilTheNextGoodOne() {
         var standing = ServerStanding()
-        #expect(standing.check(isGood: true) == nil)
-        #expect(standing.check(isGood: false) == true)
-        #expect(standing.check(isGood: false) == nil)
+        let changes = [true, false, false].map { standing.check(isGood: $0) }
+        #expect(changes == [nil, true, nil])
         #expect(standing.availability(at: Self.at(9999)) == .aside(until: .distantFuture))
         // A request that got through is no check.
-        #expect(!standing.succeed() && standing.isAside)
-        #expect(standing.check(isGood: true) == false && !standing.isAside)
+        let isBack = standing.succeed()
+        #expect(!isBack && standing.isAside)
+        let change = standing.check(isGood: true)
+        #expect(change == false && !standing.isAside)
         // A good check ends the pause after a failure.
         _ = standing.fail(begun: Self.at(0), at: Self.at(0))
-        #expect(standing.check(isGood: true) == false && standing.begin(at: Self.at(0)))
+        let end = standing.check(isGood: true)
+        #expect(end == false && standing.availability(at: Self.at(0)) == .available)
     }
 }

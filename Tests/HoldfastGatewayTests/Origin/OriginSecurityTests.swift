@@ -7,7 +7,9 @@ import Testing
 /// TLS towards origins that have settings of it, on real sockets.
 @Suite("TLS settings of origins", .timeLimit(.minutes(20))) struct OriginSecurityTests {
     /// A server that demands certificates of clients.
-    private static func server(_ folder: CertificateFolder, _ name: String, demanding client: String? = nil) throws -> NIOSSLContext {
+    private static func server(_ folder: CertificateFolder, _ name: String, demanding client: String? = nil) throws
+        -> NIOSSLContext
+    {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: [.certificate(try folder.certificate(name))],
             privateKey: .privateKey(try NIOSSLPrivateKey(file: folder.file("\(name).key"), format: .pem))
@@ -29,7 +31,9 @@ import Testing
         var result = Configuration.Origin(url: "https://\(name)")
         result.addresses = [origin.authority]
         result.tls.roots = ca.map { folder.file("\($0).pem") }
-        if let client { (result.tls.certificate, result.tls.key) = (folder.file("\(client).pem"), folder.file("\(client).key")) }
+        if let client {
+            (result.tls.certificate, result.tls.key) = (folder.file("\(client).pem"), folder.file("\(client).key"))
+        }
         return result
     }
 
@@ -49,7 +53,8 @@ import Testing
             try folder.make("other", "DNS:origin.example")
             try folder.make("rsa", "DNS:gateway.example", rsa: true)
             let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { .ok($0.target) }
-            try await RawOrigin.with(tls: Self.server(folder, "server", demanding: "client"), respond: respond) { origin in
+            try await RawOrigin.with(tls: Self.server(folder, "server", demanding: "client"), respond: respond) {
+                origin in
                 try await with(Self.settings(origin, folder, client: "client")) { gateway in
                     try await withThrowingTaskGroup(of: RawResponse.self) { group in
                         for number in 0..<30 { group.addTask { try await gateway.get("/\(number)") } }
@@ -73,7 +78,8 @@ import Testing
             }
             try await RawOrigin.with(tls: Self.server(folder, "server", demanding: "rsa"), respond: respond) { origin in
                 try await with(Self.settings(origin, folder, client: "rsa")) { gateway in
-                    #expect(try await gateway.get("/a").text == "/a")
+                    let replyOne = try await gateway.get("/a")
+                    #expect(replyOne.text == "/a")
                 }
             }
         }
@@ -87,11 +93,17 @@ import Testing
             try await RawOrigin.with(tls: Self.server(folder, "server"), respond: { _ in .ok("a") }) { origin in
                 var settings = Self.settings(origin, folder)
                 settings.tls.serverName = "other.example"
-                try await with(settings) { #expect(try await $0.get("/a").text == "a") }
+                try await with(settings) { gateway in
+                    let response = try await gateway.get("/a")
+                    #expect(response.text == "a")
+                }
                 #expect(origin.requests.last?.values("host") == ["origin.example"])
                 settings.tls = .init()
                 settings.tls.isVerified = false
-                try await with(settings) { #expect(try await $0.get("/a").text == "a") }
+                try await with(settings) { gateway in
+                    let response = try await gateway.get("/a")
+                    #expect(response.text == "a")
+                }
             }
         }
     }
@@ -105,20 +117,25 @@ import Testing
             try folder.write(folder.text("other.pem"), to: "ca.pem")
             try await RawOrigin.with(tls: Self.server(folder, "server"), respond: { .ok($0.target) }) { origin in
                 try await with(Self.settings(origin, folder, ca: "ca")) { gateway in
-                    #expect(try await gateway.get("/a").status >= 502)
+                    let replyOne = try await gateway.get("/a")
+                    #expect(replyOne.status >= 502)
                     try folder.write(folder.text("server.pem"), to: "ca.pem")
                     gateway.transport.reloadCertificates(.changed)
-                    #expect(try await gateway.get("/b").text == "/b")
+                    let replyTwo = try await gateway.get("/b")
+                    #expect(replyTwo.text == "/b")
                     let count = origin.connectionCount
                     // The same bytes change nothing.
                     gateway.transport.reloadCertificates(.all)
-                    #expect(try await gateway.get("/c").text == "/c" && origin.connectionCount == count)
+                    let replyThree = try await gateway.get("/c")
+                    #expect(replyThree.text == "/c" && origin.connectionCount == count)
                     try folder.write("nothing", to: "ca.pem")
                     gateway.transport.reloadCertificates(.changed)
-                    #expect(try await gateway.get("/d").text == "/d" && origin.connectionCount == count)
+                    let replyFour = try await gateway.get("/d")
+                    #expect(replyFour.text == "/d" && origin.connectionCount == count)
                     try folder.write(folder.text("other.pem"), to: "ca.pem")
                     gateway.transport.reloadCertificates(.changed)
-                    #expect(try await gateway.get("/e").status >= 502)
+                    let replyFive = try await gateway.get("/e")
+                    #expect(replyFive.status >= 502)
                     #expect(origin.requests.last?.target == "/d")
                 }
             }
@@ -136,7 +153,11 @@ import Testing
             let failure = await #expect(throws: OriginTransport.FileFailure.self) {
                 try await with(settings) { _ in }
             }
-            #expect(failure?.description.hasPrefix("Origin 'https://a.example': '\(folder.file("two.key"))' holds another key") == true)
+            #expect(
+                failure?.description.hasPrefix(
+                    "Origin 'https://a.example': '\(folder.file("two.key"))' holds another key"
+                ) == true
+            )
             try await with(Configuration.Origin(url: "https://a.example")) { gateway in
                 var configuration = OriginTransport.Configuration()
                 settings.tls.roots = folder.file("missing.pem")

@@ -189,6 +189,6 @@ extension OriginRequest {
         let head = HTTPRequest(method: method, scheme: "http", authority: "a.example", path: "/")
         var request = TransportRequest(head: head, body: body)
         request.mayBeRelayed = mayBeRelayed
-        return try make(request, routes: nil)
+        return try make(request, to: endpoint(of: request, routes: nil))
     }
 }

@@ -26,12 +26,13 @@ final class DeafListener: Sendable {
         let listener = makeSocket()
         let any = try SocketAddress(ipAddress: "127.0.0.1", port: 0)
         any.withSockAddr { _ = bind(listener, $0, socklen_t($1)) }
-        var place = sockaddr_in()
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &place) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(listener, $0, &size) }
+        var place = [UInt8](repeating: 0, count: 128)
+        var size = socklen_t(place.count)
+        place.withUnsafeMutableBytes {
+            _ = getsockname(listener, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
         }
-        port = Int(UInt16(bigEndian: place.sin_port))
+        // Behind the family, in the order of the network.
+        port = Int(place[2]) << 8 | Int(place[3])
         listen(listener, 0)
         let own = try SocketAddress(ipAddress: "127.0.0.1", port: port)
         var waiting: [CInt] = []

@@ -12,7 +12,7 @@ public struct GatewayOrigins: Sendable {
     private(set) var securities: [String: OriginSecurity] = [:]
 
     /// - Parameters:
-    ///   - previous: those in use. What has not changed is taken from there.
+    ///   - previous: those in use. Unchanged ones are taken from there.
     /// - Throws: ``OriginTransport/FileFailure`` or ``GatewayOrigin/Refusal``
     init(_ configuration: OriginTransport.Configuration, since previous: GatewayOrigins? = nil) throws {
         times = OriginTimes(configuration)

@@ -13,7 +13,7 @@ final class OriginSecurity: Sendable {
         var isRejected = false
     }
 
-    /// What the files held.
+    /// The content of the files.
     private struct Files {
         var bytes: [[UInt8]]
         var roots: [NIOSSLCertificate]?

@@ -1,0 +1,174 @@
+import Testing
+
+@testable import HoldfastConfiguration
+
+@Suite("Settings of origins") struct OriginSettingsTests {
+    private static let routed = "version: 1\nroutes: [{origin: https://a.example/base}]\norigins:\n"
+
+    private static func origin(_ settings: String, _ url: String = "https://a.example") throws -> Configuration.Origin {
+        try Configuration(yaml: "version: 1\norigins: {\"\(url)\": \(settings)}").origins[0]
+    }
+
+    @Test func everySettingIsRead() throws {
+        let yaml =
+            Self.routed + """
+                  https://A.example:443/:
+                    ca: ca.pem
+                    certificate: c.pem
+                    key: /k/c.key
+                    server-name: Other.example
+                    addresses: [10.0.0.7:443, "[::1]:8443"]
+                    mirrors: [https://m.example/pub/, "https://n.example:8443"]
+                    health: {path: /healthz, interval: 5 s, timeout: 1 s, expect: 200}
+                    timeouts: {connect: 1 s, first-byte: 2 s, send: 3 s, receive: 4 s, idle: 5 s}
+                """
+        var configuration = try Configuration(yaml: yaml)
+        let origin = try #require(configuration.origins.first)
+        #expect(origin.url == "https://a.example" && origin.line == 4)
+        #expect(origin.tls.serverName == "other.example" && origin.tls.isVerified && !origin.isInsecure)
+        #expect(origin.addresses == ["10.0.0.7:443", "[::1]:8443"])
+        #expect(origin.mirrors == ["https://m.example/pub", "https://n.example:8443"])
+        #expect(origin.health?.path == "/healthz" && origin.health?.expected == 200...200)
+        #expect(origin.health?.interval == .seconds(5) && origin.health?.timeout == .seconds(1))
+        let times = origin.timeouts
+        let all = [times.connect, times.firstByte, times.send, times.receive, times.idle]
+        #expect(all == (1...5).map { Duration.seconds($0) })
+        configuration.file = "/etc/holdfast/holdfast.yaml"
+        let resolved = configuration.resolvedOrigins[0].tls
+        #expect(resolved.roots == "/etc/holdfast/ca.pem" && resolved.certificate == "/etc/holdfast/c.pem")
+        #expect(resolved.key == "/k/c.key")
+        // The text that is shown can be read again.
+        let shown = try #require(configuration.effective.origins?.first)
+        var text = Self.routed + "  \(shown.name):\n"
+        for setting in shown.settings where !setting.isDefault && !setting.name.contains(".") {
+            text += "    \(setting.name): \(try #require(setting.value))\n"
+        }
+        var again = try #require(try Configuration(yaml: text).origins.first)
+        (again.line, again.timeouts) = (origin.line, origin.timeouts)
+        #expect(again == origin)
+        #expect(shown.settings.first { $0.name == "timeouts.connect" }?.value == "1 s")
+    }
+
+    @Test func defaultsAreSafe() throws {
+        let origin = try Self.origin("{health: {path: /}}")
+        #expect(origin.tls == .init() && origin.tls.isVerified && origin.warnings.isEmpty)
+        #expect(origin.health?.interval == .seconds(10) && origin.health?.timeout == .seconds(2))
+        #expect(origin.health?.expected == 200...399)
+        #expect(try Self.origin("{health: {path: /, interval: 500 ms}}").health?.timeout == .milliseconds(500))
+        #expect(try Self.origin("{health: off}").health == nil)
+        #expect(try Configuration(yaml: "version: 1").effective.origins == nil)
+    }
+
+    /// A short time where another server can be tried, unless a time is named.
+    @Test func timeToConnectDependsOnTheNumberOfServers() throws {
+        var configuration = Configuration()
+        var origin = Configuration.Origin(url: "https://a.example")
+        #expect(configuration.connectTime(of: origin) == .seconds(10))
+        origin.addresses = ["10.0.0.7:1"]
+        #expect(configuration.connectTime(of: origin) == .seconds(10))
+        origin.mirrors = ["https://m.example"]
+        #expect(configuration.connectTime(of: origin) == .seconds(2))
+        configuration.originTimeouts.connect = .seconds(7)
+        #expect(configuration.connectTime(of: origin) == .seconds(7))
+        origin.timeouts.connect = .seconds(1)
+        #expect(configuration.connectTime(of: origin) == .seconds(1))
+    }
+
+    @Test func protectionIsTakenAwayOnlyWithAWordAndAWarning() throws {
+        let origin = try Self.origin("{verify: false, insecure: true, mirrors: [\"http://m.example\"]}")
+        #expect(origin.warnings.count == 2)
+        #expect(origin.warnings[0].contains("'https://a.example' is not verified"))
+        #expect(origin.warnings[1].contains("'http://m.example' of 'https://a.example' has no TLS"))
+        // An http origin has nothing to lose.
+        #expect(try Self.origin("{mirrors: [\"http://m.example\"]}", "http://a.example").warnings.isEmpty)
+    }
+
+    /// Mutants: 'verify: false' alone is accepted; an http mirror of an https origin is accepted.
+    @Test(
+        arguments: [
+            ("verify: false", "'verify': Without verification anyone on the way can read and change what passes."),
+            ("insecure: true", "'insecure': It has no effect"),
+            ("mirrors: [\"http://m.example\"]", "'mirrors': 'http://m.example' has no TLS, and the origin has"),
+            ("{verify: false, insecure: true, ca: ca.pem}", "'ca': It has no effect beside 'verify: false'."),
+            ("certificate: c.pem", "'certificate': It needs 'key'"), ("key: c.key", "'key': It needs 'certificate'"),
+            ("server-name: 10.0.0.7", "'server-name': '10.0.0.7' is an address."),
+            ("server-name: a:1", "'server-name': 'a:1' is not a host"),
+            ("addresses: [a.example]", "'addresses': 'a.example' is not a host and port such as '10.0.0.7:443'."),
+            ("addresses: [\"a.example:0\"]", "'addresses': 'a.example:0' is not a host and port"),
+            ("addresses: [\"a:1\", \"a:1\"]", "'addresses': 'a:1' stands there twice."),
+            (
+                "addresses: [\"a:1\", \"a:2\", \"a:3\", \"a:4\", \"a:5\", \"a:6\", \"a:7\", \"a:8\", \"a:9\"]",
+                "There are 9 addresses. The limit is 8."
+            ),
+            ("mirrors: [m.example]", "'mirrors': 'm.example' is not a mirror such as"),
+            ("mirrors: [\"https://m.example/?q\"]", "without query and fragment."),
+            ("mirrors: [\"https://a.example/\"]", "'mirrors': 'https://a.example' is the origin itself."),
+            ("health: {interval: 1 s}", "'health': A health check needs 'path'"),
+            ("health: {path: x}", "'health': 'x' is not a path such as '/healthz'."),
+            ("health: {path: /, interval: 1 ms}", "'health': '1 ms' is not between 100 ms and 1 d."),
+            ("health: {path: /, interval: 1 s, timeout: 2 s}", "'timeout' is longer than 'interval'"),
+            ("health: {path: /, expect: 199-300}", "is not a status or a range such as '200-399'"),
+            ("health: {path: /, expect: 300-200}", "is not a status or a range such as '200-399'"),
+            ("health: {paths: /}", "Did you mean 'path'?"),
+            ("timeouts: {connect: 0 s}", "'timeouts': A timeout must be more than 0 s."),
+            ("timeouts: {hard: 1 s}", "'hard' is not known."), ("cas: x", "Did you mean 'ca'?"),
+        ] as [(String, String)]
+    )
+    func findingSaysWhatAndWhere(_ settings: String, _ message: String) {
+        let block = settings.hasPrefix("{") ? settings : "{\(settings)}"
+        let found = findings(Self.routed + "  https://a.example: \(block)", file: "h.yaml")
+        #expect(found.count == 1, "\(found)")
+        #expect(found.first?.contains(message) == true, "\(found)")
+        #expect(found.first?.hasPrefix("h.yaml:4: origin 'https://a.example'") == true, "\(found)")
+    }
+
+    @Test(
+        arguments: [
+            (
+                "https://a.example/base: {}",
+                "'https://a.example/base' has a path. An origin has none: write 'https://a.example'."
+            ),
+            ("https://a.example?q: {}", "is not an origin such as 'https://api.example.com'."),
+            ("a.example: {}", "'a.example' is not an origin"),
+            ("https://b.example: {}", "No route leads to it, and it is no mirror."),
+            ("http://a.example: {ca: x}", "No route leads to it"),
+        ] as [(String, String)]
+    )
+    func nameIsAnOrigin(_ line: String, _ message: String) {
+        let found = findings(Self.routed + "  \(line)")
+        #expect(found.contains { $0.contains(message) }, "\(found)")
+    }
+
+    @Test func originsMayBeMirrorsAndStandThereOnce() {
+        let mirror = Self.routed + "  https://a.example: {mirrors: [https://m.example/pub]}\n"
+        #expect(findings(mirror + "  https://m.example: {ca: m.pem}") == [])
+        #expect(
+            findings(mirror + "  https://A.example:443: {}").first?.contains("'https://a.example' stands there twice.")
+                == true
+        )
+        #expect(
+            findings("version: 1\nroutes: [{origin: http://a.example}]\norigins: {\"http://a.example\": {ca: x}}")
+                .first?.contains("Its settings of TLS have no effect: it is an http origin.") == true
+        )
+        let addressed =
+            "version: 1\nroutes: [{origin: https://10.0.0.7}]\norigins: {\"https://10.0.0.7\": {addresses: [\"10.0.0.8:443\"]"
+        #expect(findings(addressed + "}}").first?.contains("Name the host in it with 'server-name'") == true)
+        #expect(findings(addressed + ", server-name: a.example}}") == [])
+    }
+
+    @Test func numberIsLimited() {
+        let many = (0..<65).map { "  http://a\($0).example: {}\n" }.joined()
+        #expect(
+            findings("version: 1\norigins:\n" + many).contains { $0.contains("There are 65 origins. The limit is 64.") }
+        )
+    }
+
+    @Test func limitsOfAllOriginsAreSettings() throws {
+        let configuration = try Configuration(yaml: "version: 1\ntimeouts: {connect: 1 s, first-byte: 2 s, idle: 3 s}")
+        #expect(configuration.originTimeouts.connect == .seconds(1))
+        #expect(
+            configuration.originTimeouts.firstByte == .seconds(2) && configuration.originTimeouts.idle == .seconds(3)
+        )
+        #expect(findings("version: 1\ntimeouts: {connect: 0 s}").count == 1)
+    }
+}
