@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-switches h2-cases simulate crash soak fleet restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-shared benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash soak fleet restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-shared benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -49,6 +49,9 @@ test-clients: ## Run curl, requests, Node's fetch and pip against the gateway, o
 
 test-page: ## Test the control plane's page in headless Chromium, on a stub and on the gateway
 	@scripts/page
+
+test-upgrades: ## Pass 1,000 WebSockets on over HTTP/1.1 and HTTP/2, and drain them; haproxy's PROXY protocol
+	@scripts/test-upgrades
 
 test-traces: ## Read the recorded spans with the parser of OpenTelemetry, from PyPI
 	@Tests/Tracing/decode

@@ -42,6 +42,7 @@ public final class GatewayServer: Service {
     let connections = ConnectionRegistry()
     private let counted: GatewayMetrics
     let certificates: CertificateDesk
+    let proxyLog: ProxyRefusalLog
     private let accessLog: AccessLog?
     private let state = Mutex(State.initial)
     /// The hot table of each loop.
@@ -76,7 +77,9 @@ public final class GatewayServer: Service {
     ) {
         let labels = RouteLabels()
         certificates = CertificateDesk(logger: logger)
-        counted = GatewayMetrics(labels, engine, certificates)
+        proxyLog = ProxyRefusalLog(logger)
+        let tunnels = TunnelPlaces()
+        counted = GatewayMetrics(labels, engine, certificates, tunnels)
         self.service = GatewayService(
             configuration: configuration,
             engine: engine,
@@ -86,7 +89,8 @@ public final class GatewayServer: Service {
             purging: purging,
             health: HealthDesk(health),
             tracer: tracer,
-            labels: labels
+            labels: labels,
+            tunnels: tunnels
         )
         self.group = group
         self.accessLog = accessLog
@@ -187,6 +191,9 @@ public final class GatewayServer: Service {
     /// Its memory of single requests.
     public var traffic: any TrafficOperations { counted }
 
+    /// The number of open tunnels.
+    var tunnelCount: Int { service.tunnels.count }
+
     /// The number of open connections.
     var connectionCount: Int { connections.count }
 
@@ -240,6 +247,9 @@ public final class GatewayServer: Service {
         /// `nil`: without TLS.
         var tls: ListenerTLS?
         var acceptsHTTP2 = true
+        /// Each connection begins with a header of the PROXY protocol, and refusals are logged
+        /// here; `nil`: without such a header.
+        var proxyLog: ProxyRefusalLog?
     }
 
     /// - Parameters:
@@ -270,41 +280,80 @@ public final class GatewayServer: Service {
                     }
                     let telemetry = loop.telemetry.value
                     telemetry.countConnection()
-                    let client = localName ?? channel.remoteAddress?.ipAddress
-                    if let excess = connections.admit(channel, of: client, service.configuration) {
-                        return try channel.pipeline.syncOperations.addHandler(
-                            BusyHandler(
-                                service: service,
-                                client: client,
-                                excess: excess,
-                                isSecure: kind.tls != nil,
-                                connections: connections,
-                                telemetry: telemetry
-                            )
-                        )
+                    let peer = localName ?? channel.remoteAddress?.ipAddress
+                    let configuration = service.configuration
+                    if kind.tls != nil { try ListenerTLS.limitReads(of: channel) }
+                    if let log = kind.proxyLog, !configuration.isTrusted(peer) {
+                        let handler = ProxyHeaderHandler(
+                            peer,
+                            isTrusted: false,
+                            configuration.timeouts,
+                            telemetry,
+                            log
+                        ) { _ in }
+                        return try channel.pipeline.syncOperations.addHandler(handler)
                     }
-                    guard let tls = kind.tls?.makeHandler() else {
-                        return try channel.pipeline.syncOperations.addHandler(
-                            ConnectionHandler(
-                                service: service,
-                                client: client,
-                                loop: loop,
-                                acceptsHTTP2: kind.acceptsHTTP2
-                            )
-                        )
+                    let excess = connections.admit(channel, of: peer, configuration)
+                    guard excess == nil, let log = kind.proxyLog else {
+                        return try Self.addHandlers(to: channel, of: peer, excess, kind, service, connections, loop)
                     }
-                    let handshake = HandshakeHandler(service.configuration.timeouts, telemetry, service.logger) {
-                        ConnectionHandler(
-                            service: service,
-                            client: client,
-                            loop: loop,
-                            tls: tls,
-                            acceptsHTTP2: kind.acceptsHTTP2
-                        )
+                    let handler = ProxyHeaderHandler(
+                        peer,
+                        isTrusted: true,
+                        configuration.timeouts,
+                        telemetry,
+                        log
+                    ) { client in
+                        let excess = connections.move(channel, to: client, service.configuration)
+                        try Self.addHandlers(to: channel, of: client, excess, kind, service, connections, loop)
                     }
-                    try ListenerTLS.limitReads(of: channel)
-                    try channel.pipeline.syncOperations.addHandlers(tls, handshake)
+                    try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
+    }
+
+    /// Adds the handlers of a connection, on its event loop.
+    ///
+    /// - Parameters:
+    ///   - client: the address of the client.
+    ///   - excess: the reason if the connection is one too many.
+    private static func addHandlers(
+        to channel: any Channel,
+        of client: String?,
+        _ excess: ConnectionRegistry.Excess?,
+        _ kind: ClientKind,
+        _ service: GatewayService,
+        _ connections: ConnectionRegistry,
+        _ loop: ServingLoop
+    ) throws {
+        let pipeline = channel.pipeline.syncOperations
+        let telemetry = loop.telemetry.value
+        if let excess {
+            return try pipeline.addHandler(
+                BusyHandler(
+                    service: service,
+                    client: client,
+                    excess: excess,
+                    isSecure: kind.tls != nil,
+                    connections: connections,
+                    telemetry: telemetry
+                )
+            )
+        }
+        guard let tls = kind.tls?.makeHandler() else {
+            return try pipeline.addHandler(
+                ConnectionHandler(service: service, client: client, loop: loop, acceptsHTTP2: kind.acceptsHTTP2)
+            )
+        }
+        let handshake = HandshakeHandler(service.configuration.timeouts, telemetry, service.logger) {
+            ConnectionHandler(
+                service: service,
+                client: client,
+                loop: loop,
+                tls: tls,
+                acceptsHTTP2: kind.acceptsHTTP2
+            )
+        }
+        try pipeline.addHandlers(tls, handshake)
     }
 }

@@ -19,6 +19,7 @@ final class GatewayService: Sendable {
     let purging: (any ClientPurging)?
     let health: HealthDesk
     let http2Requests = HTTP2RequestCount()
+    let tunnels: TunnelPlaces
     /// `nil`: requests get no spans, and pass with the contexts of their traces as they came.
     let tracer: RequestTracer?
 
@@ -31,8 +32,10 @@ final class GatewayService: Sendable {
         purging: (any ClientPurging)? = nil,
         health: HealthDesk = HealthDesk { .ok },
         tracer: RequestTracer? = nil,
-        labels: RouteLabels = RouteLabels()
+        labels: RouteLabels = RouteLabels(),
+        tunnels: TunnelPlaces = TunnelPlaces()
     ) {
+        self.tunnels = tunnels
         self.current = Mutex(ConfigurationInForce(configuration, instance: instance, labels: labels))
         self.instance = instance
         self.labels = labels
@@ -68,6 +71,9 @@ final class GatewayService: Sendable {
         let inForce = inForce
         // An exchange has its name from beginning to end, whatever is reconfigured meanwhile.
         exchange.record.requestID = inForce.requestID(of: exchange.request, from: exchange.session.client.address)
+        if exchange.request.upgrade != .none {
+            guard case .ignore = upgradeDecision(for: exchange.request, inForce) else { return nil }
+        }
         guard exchange.request.content == .none, !isHealthCheck(exchange.request, inForce),
             let request = try? cacheRequest(for: exchange, inForce, like: &exchange.session.known),
             let prepared = engine.prepare(request), prepared.settingsVersion == version

@@ -43,6 +43,34 @@ import Testing
             "f:3: route 1: tags-from: The list is empty. Name fields with tags (Surrogate-Key, Cache-Tag or xkey), or leave the setting out."
         ),
         (
+            "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: [websocket, H2C]}",
+            "f:3: route 1: upgrades: 'H2C' would carry requests past the gateway. Name a protocol such as 'websocket'."
+        ),
+        (
+            "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: TLS/1.3}",
+            "f:3: route 1: upgrades: 'TLS/1.3' would carry requests past the gateway. Name a protocol such as 'websocket'."
+        ),
+        (
+            "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: [web socket]}",
+            "f:3: route 1: upgrades: 'web socket' is not the name of a protocol: 1 to 64 letters, digits and '-._/'."
+        ),
+        (
+            "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: []}",
+            "f:3: route 1: upgrades: The list is empty. Name protocols such as 'websocket', or leave the setting out."
+        ),
+        (
+            "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: [a, b, c, d, e, f, g, h, i]}",
+            "f:3: route 1: upgrades: There are 9 protocols. The limit is 8."
+        ),
+        (
+            "version: 1\nlimits: {tunnels: 0}",
+            "f:2: limits.tunnels: Expected a whole number from 1 to 1000000, not '0'."
+        ),
+        (
+            "version: 1\nlisten: [{address: 127.0.0.1:1, proxy-protocol: true}]",
+            "f:2: listen: 'proxy-protocol' takes the names of clients from 'clients.trusted' alone, which is empty: no client could connect. Name the addresses of the proxies there."
+        ),
+        (
             "version: 1\nhealth: {path: healthz}",
             "f:2: health.path: 'healthz' is not a path such as '/healthz'. It begins with a slash, and has no query, no space and no byte outside ASCII."
         ),
@@ -166,7 +194,7 @@ import Testing
         ),
         (
             "version: 1\nlimits: 5",
-            "f:2: limits: Expected settings (connections, connections-per-client, request-body, upload-rate, in-flight-per-origin, waiting-per-origin, keyed-content, request-head), not '5'."
+            "f:2: limits: Expected settings (connections, connections-per-client, request-body, upload-rate, in-flight-per-origin, waiting-per-origin, keyed-content, request-head, tunnels), not '5'."
         ),
         ("version: 1\n---\nversion: 1", "f:2: Another document begins here. A file holds one."),
         (

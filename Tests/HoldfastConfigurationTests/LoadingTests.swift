@@ -16,15 +16,15 @@ import Testing
         health: {path: /healthz}
         store: {path: api.store, budget: 10 GiB, memory: 64 MiB, largest-resident-body: 256 KiB, variants-per-key: 32, secure-delete: false, keep-offline-copies: true,
                 quotas: {tags: {images: 1 GiB}, origins: {"https://api.example.com": 2 GiB}, each-origin: 1 GiB}}
-        limits: {connections: 10000, connections-per-client: 100, request-body: 1 GiB, upload-rate: 1 KiB, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB}
+        limits: {connections: 10000, connections-per-client: 100, request-body: 1 GiB, upload-rate: 1 KiB, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB, tunnels: 500}
         drain: {delay: 7 s}
-        timeouts: {drain: 10 s, soft: 2 s, hard: 60 s}
+        timeouts: {drain: 10 s, tunnel: 2 m, soft: 2 s, hard: 60 s}
         breaker: {failures: 3, first-probe: 500 ms, longest-pause: 30 s}
         guard: {empty: true, other-media-type: true, html: true, smallest-json-share: 0.5}
         eager-refresh: 0.8
         failure-throttle: 1 s
         routes:
-          - {name: api, host: api.local, path: /v1, origin: "https://api.example.com/v1", preserve-host: false, mode: preferStored, unknown-fields: pass, tags-from: [Surrogate-Key]}
+          - {name: api, host: api.local, path: /v1, origin: "https://api.example.com/v1", preserve-host: false, mode: preferStored, unknown-fields: pass, tags-from: [Surrogate-Key], upgrades: [WebSocket]}
         rules:
           - name: catalogue
             match: {url: "https://api.example.com/catalogue/**", method: [GET, HEAD, POST]}
@@ -84,6 +84,20 @@ import Testing
         }
     }
 
+    @Test func listenersWithTheProxyProtocol() throws {
+        let listen = "[{address: 127.0.0.1:1, proxy-protocol: true}, {unix: h.sock, mode: 0660, proxy-protocol: true}]"
+        let yaml = "version: 1\nclients: {trusted: [unix, 127.0.0.1]}\nlisten: \(listen)"
+        let configuration = try Configuration(yaml: yaml)
+        let expected: [Configuration.Listener] = [
+            .address("127.0.0.1:1", proxyProtocol: true), .unix(path: "h.sock", mode: 0o660, proxyProtocol: true),
+        ]
+        #expect(configuration.listeners == expected)
+        #expect(configuration.resolvedListeners == expected)
+        #expect(configuration.effective.settings.first { $0.name == "listen" }?.value == listen)
+        let plain = "version: 1\nlisten: [{address: 127.0.0.1:1, proxy-protocol: false}]"
+        #expect(try Configuration(yaml: plain).listeners == [.address("127.0.0.1:1")])
+    }
+
     @Test func pathsOfListenersAreBesideTheFile() {
         var configuration = Configuration()
         configuration.file = "/etc/holdfast/holdfast.yaml"
@@ -114,6 +128,8 @@ import Testing
         #expect(configuration.clients.cacheStatus == .trusted && configuration.store.variantsPerKey == 32)
         #expect(configuration.clients.identifiesRequests == true)
         #expect(configuration.health.path == "/healthz" && configuration.routes[0].tagsFrom == [.surrogateKey])
+        #expect(configuration.routes[0].upgrades == ["websocket"] && configuration.limits.tunnels == 500)
+        #expect(configuration.stallTimeouts.tunnel == .seconds(120))
         #expect(configuration.options.softTimeout == .seconds(2) && configuration.options.eagerRefresh == 0.8)
         #expect(configuration.options.goodDataGuard?.minimumJSONShare == 0.5)
         #expect(configuration.options.goodDataGuard?.refusesHTML == true)

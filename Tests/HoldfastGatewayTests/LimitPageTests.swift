@@ -45,7 +45,11 @@ struct LimitPageTests {
             "content of an HTTP/2 request that waits to be read": HTTP2Session.Settings().streamWindow,
             "patience with a connection of HTTP/2": HTTP2Patience.limit,
             "least frame of content of HTTP/2": HTTP2Stream.leastFrame,
-            "disk": Int(store.budget), "pending writes": store.maximumPendingBytes,
+            "tunnels": configuration.maximumTunnels,
+            "protocols of a route": HoldfastConfiguration.Configuration.Route.upgradeLimit,
+            "line of the PROXY protocol": ProxyHeader.lineLimit,
+            "extensions of the PROXY protocol": ProxyHeader.blockLimit, "disk": Int(store.budget),
+            "pending writes": store.maximumPendingBytes,
         ]
         let stated = StatedLimit.all.compactMap { limit in limit.value.map { (limit.name, $0) } }
         #expect(Dictionary(uniqueKeysWithValues: stated) == counted)

@@ -26,6 +26,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "http1-response", run: responses),
         FuzzTarget(name: "hpack-blocks", run: headerBlocks),
         FuzzTarget(name: "hpack-fields", run: headerFields),
+        FuzzTarget(name: "proxy-header", run: proxyHeader),
         FuzzTarget(name: "configuration", run: configuration),
         FuzzTarget(name: "url-pattern", run: urlPattern),
         FuzzTarget(name: "resp", run: resp),

@@ -169,6 +169,7 @@ extension CacheRequest {
         )
         sending.originReport = originReport
         sending.isProbe = isProbe
+        sending.upgrade = upgrade
         return sending
     }
 }

@@ -11,6 +11,14 @@ extension CacheRequest {
         var reuseWithin: Duration?
         var tags: [String]?
         var leavesTarget: Bool?
+        var upgrade: UpgradeOffer?
+    }
+
+    /// The wish to speak another protocol with the origin, on a connection of its own. Such a
+    /// request is never stored (``CacheRequest/Storage/never``): see ``UpgradeOffer``.
+    package var upgrade: UpgradeOffer? {
+        get { rare?.upgrade }
+        set { setRare(\.upgrade, newValue) }
     }
 
     /// A value of the caller's own that is passed to the transport (``TransportRequest/context``),

@@ -30,6 +30,8 @@ public struct TransportRequest: Sendable {
     package var originReport: OriginReport?
     /// Whether it probes for the return of an origin that counts as unreachable.
     package var isProbe = false
+    /// The wish to speak another protocol; `nil`: none. A transport that cannot switch ignores it.
+    package var upgrade: UpgradeOffer?
     /// Whether the response may be a ``RelayedResponse``, if no cache may store it.
     package var mayBeRelayed = false
     /// A request, by default without a body.

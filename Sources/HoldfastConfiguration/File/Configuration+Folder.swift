@@ -17,10 +17,16 @@ extension Configuration {
     public var resolvedListeners: [Listener] {
         listeners.map { listener in
             switch listener {
-            case .address(let address, let tls, let http2):
-                .address(address, tls: tls?.mapPaths(besideFile), http2: http2)
-            case .unix(let path, let mode, let tls, let http2):
-                .unix(path: besideFile(path), mode: mode, tls: tls?.mapPaths(besideFile), http2: http2)
+            case .address(let address, let tls, let http2, let proxy):
+                .address(address, tls: tls?.mapPaths(besideFile), http2: http2, proxyProtocol: proxy)
+            case .unix(let path, let mode, let tls, let http2, let proxy):
+                .unix(
+                    path: besideFile(path),
+                    mode: mode,
+                    tls: tls?.mapPaths(besideFile),
+                    http2: http2,
+                    proxyProtocol: proxy
+                )
             }
         }
     }

@@ -4,10 +4,12 @@ extension Configuration {
     public enum Listener: Sendable, Hashable {
         /// A host and a port: `HOST:PORT`, an IPv6 address in brackets; and whether its clients may
         /// speak HTTP/2.
-        case address(String, tls: TLS? = nil, http2: Bool = true)
+        ///
+        /// With `proxyProtocol` each connection begins with a header of the PROXY protocol.
+        case address(String, tls: TLS? = nil, http2: Bool = true, proxyProtocol: Bool = false)
         /// A Unix socket: its path, relative to the folder of the configuration file, and its
         /// permissions; and whether its clients may speak HTTP/2.
-        case unix(path: String, mode: UInt16, tls: TLS? = nil, http2: Bool = true)
+        case unix(path: String, mode: UInt16, tls: TLS? = nil, http2: Bool = true, proxyProtocol: Bool = false)
 
         /// The permissions of a Unix socket whose `mode` is not set: its owner and its group may
         /// connect.
@@ -15,11 +17,13 @@ extension Configuration {
 
         /// The value as a file would hold it.
         package var text: String {
-            let more = (tls.map { ", tls: \($0.text)" } ?? "") + (isHTTP2 ? "" : ", http2: false")
+            let more =
+                (tls.map { ", tls: \($0.text)" } ?? "") + (isHTTP2 ? "" : ", http2: false")
+                + (expectsProxyHeader ? ", proxy-protocol: true" : "")
             switch self {
-            case .address(let address, _, _):
+            case .address(let address, _, _, _):
                 return more.isEmpty ? address : "{address: \(Self.quoted(address))\(more)}"
-            case .unix(let path, let mode, _, _):
+            case .unix(let path, let mode, _, _, _):
                 return "{unix: \(path), mode: \(Self.text(mode: mode))\(more)}"
             }
         }
@@ -27,14 +31,21 @@ extension Configuration {
         /// Whether its clients speak TLS.
         package var tls: TLS? {
             switch self {
-            case .address(_, let tls, _), .unix(_, _, let tls, _): tls
+            case .address(_, let tls, _, _), .unix(_, _, let tls, _, _): tls
             }
         }
 
         /// Whether `http2` leaves HTTP/2 on. With TLS, `alpn` decides too.
         package var isHTTP2: Bool {
             switch self {
-            case .address(_, _, let http2), .unix(_, _, _, let http2): http2
+            case .address(_, _, let http2, _), .unix(_, _, _, let http2, _): http2
+            }
+        }
+
+        /// Whether each connection begins with a header of the PROXY protocol.
+        package var expectsProxyHeader: Bool {
+            switch self {
+            case .address(_, _, _, let proxy), .unix(_, _, _, _, let proxy): proxy
             }
         }
 
@@ -57,7 +68,7 @@ extension Configuration {
     /// whole list.
     public var listen: String? {
         get {
-            for case .address(let address, _, _) in listeners { return address }
+            for case .address(let address, _, _, _) in listeners { return address }
             return nil
         }
         set { listeners = newValue.map { [.address($0)] } ?? [] }
@@ -78,7 +89,7 @@ extension TopSetting {
         }
     )
 
-    private static let listenerKeys = ["address", "unix", "mode", "tls", "http2"]
+    private static let listenerKeys = ["address", "unix", "mode", "tls", "http2", "proxy-protocol"]
     private static let listenerForms = "'HOST:PORT', '{address: HOST:PORT}' or '{unix: PATH, mode: 0660}'"
 
     private static func listeners(_ value: FileValue) throws(Refusal) -> [Configuration.Listener] {
@@ -114,8 +125,8 @@ extension TopSetting {
     /// Whether both cannot be listened on. Port 0 is another one each time.
     private static func isSame(_ one: Configuration.Listener, _ other: Configuration.Listener) -> Bool {
         switch (one, other) {
-        case (.address(let one, _, _), .address(let other, _, _)): one == other && !one.hasSuffix(":0")
-        case (.unix(let one, _, _, _), .unix(let other, _, _, _)): one == other
+        case (.address(let one, _, _, _), .address(let other, _, _, _)): one == other && !one.hasSuffix(":0")
+        case (.unix(let one, _, _, _, _), .unix(let other, _, _, _, _)): one == other
         case (.address, .unix), (.unix, .address): false
         }
     }
@@ -127,6 +138,7 @@ extension TopSetting {
         var mode: UInt16?
         var tls: Configuration.TLS?
         var http2: Bool?
+        var proxy = false
         for entry in entries {
             switch entry.key {
             case "address": address = try self.address(entry.value)
@@ -134,6 +146,7 @@ extension TopSetting {
             case "mode": mode = try permissions(entry.value)
             case "tls": tls = try TLSReader.settings(entry.value)
             case "http2": http2 = try entry.value.flag()
+            case "proxy-protocol": proxy = try entry.value.flag()
             default: throw Readers.unknown(entry, of: listenerKeys)
             }
         }
@@ -147,9 +160,15 @@ extension TopSetting {
         switch (address, path) {
         case (let address?, nil):
             guard mode == nil else { throw Refusal("'mode' is for a Unix socket. Leave it out.", line: line) }
-            return .address(address, tls: tls, http2: isHTTP2)
+            return .address(address, tls: tls, http2: isHTTP2, proxyProtocol: proxy)
         case (nil, let path?):
-            return .unix(path: path, mode: mode ?? Configuration.Listener.standardMode, tls: tls, http2: isHTTP2)
+            return .unix(
+                path: path,
+                mode: mode ?? Configuration.Listener.standardMode,
+                tls: tls,
+                http2: isHTTP2,
+                proxyProtocol: proxy
+            )
         default:
             throw Refusal("A listener has either 'address' or 'unix': write \(listenerForms).", line: line)
         }

@@ -74,6 +74,12 @@ extension Configuration {
         if options.breaker.initialBackOff > options.breaker.maximumBackOff {
             report("breaker.first-probe", "It is more than \(other("breaker.longest-pause")).")
         }
+        if clients.trusted.isEmpty, listeners.contains(where: \.expectsProxyHeader) {
+            report(
+                "listen",
+                "'proxy-protocol' takes the names of clients from 'clients.trusted' alone, which is empty: no client could connect. Name the addresses of the proxies there."
+            )
+        }
         findings += controlContradictions()
         findings += originContradictions()
         // Without its address, nothing can be said about the other settings of 'shared'.

@@ -25,8 +25,13 @@ public struct Configuration: Sendable {
         /// `tags-from`: fields by which the origin tags its responses. Clients do not get them. The
         /// `tags-from` of a rule takes precedence.
         public var tagsFrom: [TagField] = []
+        /// `upgrades`: the protocols that clients may speak with the origin in place of HTTP, in
+        /// lower case.
+        public var upgrades: [String] = []
         /// The line on which it begins; `nil` if it comes from no file.
         public var line: Int?
+        /// The most protocols in ``upgrades``.
+        public static let upgradeLimit = 8
         /// Its number in the file, from 1. Routes that could not be read are counted too.
         var number: Int?
 
@@ -97,6 +102,8 @@ public struct Configuration: Sendable {
         public var keyedContent: Int?
         /// `request-head`: the most bytes of a request's head.
         public var requestHead: Int?
+        /// `tunnels`: the most tunnels of other protocols at one time.
+        public var tunnels: Int?
         /// Sets nothing.
         public init() {}
     }
@@ -226,6 +233,8 @@ public struct Configuration: Sendable {
         public var send: Duration?
         /// `timeouts.receive`: for an origin that sends a response's content.
         public var receive: Duration?
+        /// `timeouts.tunnel`: for both sides of a tunnel together.
+        public var tunnel: Duration?
         /// The defaults.
         public init() {}
     }

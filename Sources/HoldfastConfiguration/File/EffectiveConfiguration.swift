@@ -97,6 +97,7 @@ extension Configuration.Route {
                     tagsFrom.isEmpty ? nil : Writers.list(tagsFrom.map(\.rawValue)),
                     standard: tagsFrom.isEmpty
                 ),
+                setting("upgrades", upgrades.isEmpty ? nil : Writers.list(upgrades), standard: upgrades.isEmpty),
             ]
         )
     }

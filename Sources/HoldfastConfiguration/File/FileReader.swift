@@ -111,7 +111,7 @@ struct FileReader {
 
 extension FileReader {
     private static let routeKeys = [
-        "name", "host", "path", "origin", "preserve-host", "mode", "unknown-fields", "tags-from",
+        "name", "host", "path", "origin", "preserve-host", "mode", "unknown-fields", "tags-from", "upgrades",
     ]
 
     private mutating func readRoutes(_ entry: FileValue.Entry) {
@@ -148,6 +148,7 @@ extension FileReader {
                             Configuration.FieldHandling.allCases.map { ($0.rawValue, $0) }
                         )
                     case "tags-from": route.tagsFrom = try Readers.tagFields(inner.value)
+                    case "upgrades": route.upgrades = try Readers.upgrades(inner.value)
                     default: throw Readers.unknown(inner, of: Self.routeKeys)
                     }
                 }

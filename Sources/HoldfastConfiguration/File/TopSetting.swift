@@ -169,6 +169,7 @@ struct TopSetting: Sendable {
         ),
         count("limits.keyed-content", \.limits.keyedContent, default: 1 << 20),
         count("limits.request-head", \.limits.requestHead, default: 64 << 10),
+        number("limits.tunnels", \.limits.tunnels, 1...1_000_000, default: 1000),
     ]
 
     private static let origins = [
@@ -193,6 +194,7 @@ struct TopSetting: Sendable {
         stall("timeouts.client", \.stallTimeouts.client),
         stall("timeouts.send", \.stallTimeouts.send),
         stall("timeouts.receive", \.stallTimeouts.receive),
+        stall("timeouts.tunnel", \.stallTimeouts.tunnel),
         TopSetting(
             "timeouts.soft",
             read: { (value, configuration) throws(Refusal) in

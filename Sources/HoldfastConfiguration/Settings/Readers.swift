@@ -90,6 +90,38 @@ enum Readers {
         return result
     }
 
+    /// Reads the names of protocols that may take the place of HTTP on a connection.
+    static func upgrades(_ value: FileValue) throws(Refusal) -> [String] {
+        let items = try value.list(of: "protocols such as 'websocket'")
+        guard items.count <= Configuration.Route.upgradeLimit else {
+            throw Refusal("There are \(items.count) protocols. The limit is \(Configuration.Route.upgradeLimit).")
+        }
+        var result: [String] = []
+        for item in items {
+            let name = try item.text("a protocol such as 'websocket'").lowercased()
+            let isToken = name.utf8.allSatisfy { byte in
+                (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || "!#$%&'*+-.^_`|~/".utf8.contains(byte)
+            }
+            guard isToken, name.utf8.count <= 64 else {
+                throw Refusal(
+                    "\(item.shown) is not the name of a protocol: 1 to 64 letters, digits and '-._/'.",
+                    line: item.line
+                )
+            }
+            // Through such a tunnel, requests would reach the origin that no route and no limit of
+            // the gateway has seen.
+            let kind = name.prefix { $0 != "/" }
+            guard !["h2", "h2c", "h3", "http", "tls"].contains(kind) else {
+                throw Refusal(
+                    "\(item.shown) would carry requests past the gateway. Name a protocol such as 'websocket'.",
+                    line: item.line
+                )
+            }
+            if !result.contains(name) { result.append(name) }
+        }
+        return result
+    }
+
     private static let commonMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"]
 
     static func methods(_ value: FileValue) throws(Refusal) -> [HTTPRequest.Method] {

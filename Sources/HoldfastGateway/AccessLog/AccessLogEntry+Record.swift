@@ -11,7 +11,7 @@ extension ExchangeRecord {
     /// Whether the request is one that an operator looks for after an incident.
     var isNotable: Bool {
         guard let status, status < 400, abort == nil, let facts else { return true }
-        return facts.isStale || facts.problem != nil || end - start > Self.slowness
+        return facts.isStale || facts.problem != nil || measuredDuration > Self.slowness
     }
 }
 
@@ -19,7 +19,7 @@ extension AccessLogEntry {
     /// - Parameter route: the name of the record's route.
     init(_ record: ExchangeRecord, route: String?) {
         if let request = record.request { take(request) }
-        if record.request?.content == .unknownLength { requestSize = Int64(record.receivedBytes) }
+        if record.request?.content == .unknownLength || record.isTunnel { requestSize = Int64(record.receivedBytes) }
         requestID = record.requestID
         (connectionID, connectionRequests) = (record.place?.connection, record.place?.request)
         takeOrigin(record)

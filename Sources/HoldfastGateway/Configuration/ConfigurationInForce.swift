@@ -8,6 +8,8 @@ final class ConfigurationInForce: Sendable {
     let routeLabels: [RouteLabel]
     /// The origin of each route, as logs and metrics name it.
     let originNames: [String]
+    /// Whether a route lets clients speak the WebSocket protocol.
+    let allowsWebSocket: Bool
     /// The `Via` fields that are added to requests: of HTTP/1.0, and of HTTP/1.1. RFC 9110 §7.6.3
     private let vias: [HTTPField]
     /// The value of `Via` in responses, whatever version the origin's response came by.
@@ -23,6 +25,7 @@ final class ConfigurationInForce: Sendable {
         self.configuration = configuration
         routeLabels = labels.labels(of: configuration.routes.routes)
         originNames = configuration.routes.routes.map(\.origin.name)
+        allowsWebSocket = configuration.routes.routes.contains { $0.upgrades.contains("websocket") }
         let digits = String(instance, radix: 16)
         let ownName = configuration.pseudonym + "-" + String(repeating: "0", count: 8 - digits.count) + digits
         self.ownName = ownName

@@ -51,6 +51,8 @@ extension GatewayConfiguration {
         hidesCacheStatusDetails = configuration.clients.cacheStatus == .trusted
         identifiesRequests = configuration.clients.identifiesRequests ?? false
         healthPath = configuration.health.path
+        if let tunnels = limits.tunnels { maximumTunnels = tunnels }
+        if let duration = configuration.stallTimeouts.tunnel { timeouts.tunnel = duration }
         if let duration = configuration.drainTimeout { timeouts.draining = duration }
         if let duration = configuration.stallTimeouts.client { timeouts.content = duration }
     }
@@ -104,6 +106,7 @@ extension GatewayRoutes {
                     preservesHost: route.preservesHost
                 )
                 if let handling = route.unknownFields { made.unknownFields = handling }
+                made.upgrades = route.upgrades
                 return made
             } catch let refusal as GatewayOrigin.Refusal {
                 report(index, "origin", refusal.description)

@@ -19,6 +19,9 @@ public struct GatewayConfiguration: Sendable {
     /// only ``maximumConnections`` applies, because behind a proxy or a container network all
     /// clients may share one address.
     public var maximumConnectionsPerClient: Int?
+    /// The most tunnels at one time, of all routes with ``GatewayRoute/upgrades``. A further one
+    /// gets 503. 1,000
+    public var maximumTunnels = 1000
     /// The limits of requests. See ``MessageLimits``.
     public var messageLimits = MessageLimits()
     /// The most bytes of content that are read into memory to become part of the key: of a QUERY,
@@ -87,6 +90,8 @@ public struct GatewayConfiguration: Sendable {
         public var slowContent = Duration.seconds(20)
         /// To read the next bytes of a response. 60 s
         public var write = Duration.seconds(60)
+        /// To send or to read a byte in a tunnel, for both sides together. 60 s
+        public var tunnel = Duration.seconds(60)
         /// To close its side after a response that ended the connection. 2 s
         public var closing = Duration.seconds(2)
         /// For exchanges under way when the gateway stops. Then their connections are closed. 10 s
@@ -135,7 +140,7 @@ extension GatewayConfiguration {
     /// The first address of the listeners. A new one takes its place, or the first place.
     private var address: ListenAddress? {
         get {
-            for case .address(let address, _, _) in listeners { return address }
+            for case .address(let address, _, _, _) in listeners { return address }
             return nil
         }
         set {
@@ -143,7 +148,12 @@ extension GatewayConfiguration {
             let index = listeners.firstIndex { if case .address = $0 { true } else { false } }
             if let index {
                 let old = listeners[index]
-                listeners[index] = .address(newValue, tls: old.tls, http2: old.acceptsHTTP2)
+                listeners[index] = .address(
+                    newValue,
+                    tls: old.tls,
+                    http2: old.acceptsHTTP2,
+                    proxyProtocol: old.expectsProxyHeader
+                )
             } else {
                 listeners.insert(.address(newValue), at: 0)
             }

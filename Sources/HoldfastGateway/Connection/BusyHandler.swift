@@ -37,7 +37,14 @@ final class BusyHandler: ChannelInboundHandler {
         self.telemetry = telemetry
     }
 
-    func channelActive(context: ChannelHandlerContext) {
+    func handlerAdded(context: ChannelHandlerContext) {
+        // The client was named after its connection was open.
+        if context.channel.isActive { respond(context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) { respond(context) }
+
+    private func respond(_ context: ChannelHandlerContext) {
         let problem = excess == .all ? Problem.busy : .busyClient
         telemetry.count(problem)
         let inForce = service.inForce

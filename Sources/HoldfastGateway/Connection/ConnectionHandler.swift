@@ -264,6 +264,34 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         if !isReading { connection.endReading() }
     }
 
+    /// The current request may be the last one of HTTP on this connection.
+    func beginUpgrade() { machine.beginUpgrade() }
+
+    /// Makes place for a tunnel of another protocol, whose head is written.
+    func beginTunnel(_ tunnel: Tunnel, _ origin: TunnelOrigin, _ place: TunnelPlaces.Place) {
+        // The tunnel ends the exchange.
+        exchange = nil
+        guard let context else {
+            origin.channel.close(promise: nil)
+            return tunnel.endFromOutside()
+        }
+        let bytes = machine.switchProtocol()
+        let patience = service.configuration.timeouts.write.timeAmount
+        let end = TunnelChannelEnd(.client, of: tunnel, place, patience: patience, telemetry)
+        let pipeline = context.pipeline.syncOperations
+        let (isInputClosed, isDraining) = (machine.isInputClosed, machine.isDraining)
+        do {
+            try pipeline.addHandler(end, position: .after(self))
+        } catch {
+            context.close(promise: nil)
+            origin.channel.close(promise: nil)
+            return tunnel.endFromOutside()
+        }
+        pipeline.removeHandler(context: context, promise: nil)
+        if isDraining { tunnel.drain() }
+        tunnel.join(Tunnel.Beginning(end: end, bytes: bytes, isLast: isInputClosed), origin.beginning)
+    }
+
     private func begin(_ head: RequestHead, in trace: TraceID?) {
         deadline.stop()
         if head.hasContent { pace.restart(rate: service.configuration.uploadRate) }

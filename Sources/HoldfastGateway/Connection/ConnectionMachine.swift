@@ -138,7 +138,7 @@ struct ConnectionMachine {
 
     private var state = State.idle
     private var decoder: RequestDecoder
-    private var isInputClosed = false
+    private(set) var isInputClosed = false
     private(set) var isDraining = false
     /// Whether a request has come.
     private var hasBegun = false
@@ -337,6 +337,21 @@ struct ConnectionMachine {
             // The content that the client holds back until it is asked for need not come at all.
             return !exchange.owesContinue && discard(exchange)
         }
+    }
+
+    /// The bytes that follow may be those of another protocol. They are no request, whether the
+    /// origin switches to it or not: the connection ends with the response.
+    mutating func beginUpgrade() {
+        guard case .exchange(let exchange) = state else { return }
+        giveUpContent(of: exchange)
+    }
+
+    /// The connection switches to another protocol.
+    ///
+    /// - Returns: the bytes that have come for it.
+    mutating func switchProtocol() -> ByteBuffer {
+        state = .closed
+        return decoder.undecoded
     }
 
     /// The response is written.

@@ -5,7 +5,7 @@ import Synchronization
 /// told when the gateway stops.
 final class ConnectionRegistry: Sendable {
     fileprivate struct State {
-        var channels: [ObjectIdentifier: any Channel] = [:]
+        var channels: [ObjectIdentifier: (channel: any Channel, client: String?)] = [:]
         /// The number of open connections by the client's address.
         var counts: [String: Int] = [:]
         var isDraining = false
@@ -24,7 +24,7 @@ final class ConnectionRegistry: Sendable {
     /// The number of open connections.
     var count: Int { state.withLock { $0.channels.count } }
     /// The open connections.
-    var channels: [any Channel] { state.withLock { Array($0.channels.values) } }
+    var channels: [any Channel] { state.withLock { $0.channels.values.map(\.channel) } }
     /// Whether ``beginDraining()`` was called.
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
@@ -37,8 +37,15 @@ final class ConnectionRegistry: Sendable {
         let id = ObjectIdentifier(channel)
         let excess = state.withLock { $0.admit(channel, id, client, configuration) }
         guard excess == nil else { return excess }
-        channel.closeFuture.whenComplete { _ in self.state.withLock { $0.forget(id, client) } }
+        channel.closeFuture.whenComplete { _ in self.state.withLock { $0.forget(id) } }
         return nil
+    }
+
+    /// Counts an admitted connection as one of another client: its proxy has named it.
+    ///
+    /// - Returns: the reason if that client has too many. Then it is not counted for any client.
+    func move(_ channel: any Channel, to client: String?, _ configuration: GatewayConfiguration) -> Excess? {
+        state.withLock { $0.move(ObjectIdentifier(channel), to: client, configuration) }
     }
 
     /// The most refused connections that are read for a moment, so that their clients get the
@@ -98,22 +105,42 @@ extension ConnectionRegistry.State {
         _ configuration: GatewayConfiguration
     ) -> ConnectionRegistry.Excess? {
         guard !isOver, channels.count < configuration.maximumConnections else { return .all }
-        // Counted even without a limit: one may be set while the connections are open.
-        if let client {
-            let count = counts[client, default: 0]
-            // The connections of a trusted proxy are those of many clients.
-            if let limit = configuration.maximumConnectionsPerClient, count >= limit, !configuration.isTrusted(client) {
-                return .perClient
-            }
-            counts[client] = count + 1
-        }
-        channels[id] = channel
+        guard count(client, configuration) else { return .perClient }
+        channels[id] = (channel, client)
         return nil
     }
 
-    fileprivate mutating func forget(_ id: ObjectIdentifier, _ client: String?) {
-        channels[id] = nil
+    /// - Returns: `false` if the client has too many.
+    private mutating func count(_ client: String?, _ configuration: GatewayConfiguration) -> Bool {
+        // Counted even without a limit: one may be set while the connections are open.
+        guard let client else { return true }
+        let count = counts[client, default: 0]
+        // The connections of a trusted proxy are those of many clients.
+        if let limit = configuration.maximumConnectionsPerClient, count >= limit, !configuration.isTrusted(client) {
+            return false
+        }
+        counts[client] = count + 1
+        return true
+    }
+
+    fileprivate mutating func move(
+        _ id: ObjectIdentifier,
+        to client: String?,
+        _ configuration: GatewayConfiguration
+    ) -> ConnectionRegistry.Excess? {
+        guard let entry = channels[id], entry.client != client else { return nil }
+        uncount(entry.client)
+        let isCounted = count(client, configuration)
+        channels[id]?.client = isCounted ? client : nil
+        return isCounted ? nil : .perClient
+    }
+
+    private mutating func uncount(_ client: String?) {
         guard let client, let count = counts[client] else { return }
         counts[client] = count > 1 ? count - 1 : nil
+    }
+
+    fileprivate mutating func forget(_ id: ObjectIdentifier) {
+        if let entry = channels.removeValue(forKey: id) { uncount(entry.client) }
     }
 }

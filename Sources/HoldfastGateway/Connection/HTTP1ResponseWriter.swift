@@ -138,6 +138,32 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         output.flushSoon()
     }
 
+    func beginUpgrade() { connection?.beginUpgrade() }
+
+    func beginTunnel(
+        _ head: GatewayResponseHead,
+        _ protocolName: String,
+        _ tunnel: Tunnel,
+        _ origin: TunnelOrigin,
+        _ place: TunnelPlaces.Place
+    ) {
+        guard let connection else {
+            origin.channel.close(promise: nil)
+            return tunnel.endFromOutside()
+        }
+        output.put(
+            .head { bytes in
+                bytes.writeStatusLine(head.response.status)
+                bytes.writeField("Connection", "upgrade")
+                bytes.writeField("Upgrade", protocolName)
+                bytes.writeFields(head)
+                bytes.writeEndOfHead()
+            }
+        )
+        output.flush()
+        connection.beginTunnel(tunnel, origin, place)
+    }
+
     /// Ends the connection so that the client cannot take the response for a complete one. RFC 9112
     /// §8
     func abort() {

@@ -14,6 +14,8 @@ extension ClientExchange {
         case attempt(ExchangeAttempt)
         /// A response that exists already.
         case response(CacheResponse)
+        /// The engine, for a request for another protocol.
+        case upgrade(UpgradeAttempt)
     }
 
     /// Waits for the response and writes it. It returns when that is done, or the client has gone.
@@ -28,6 +30,14 @@ extension ClientExchange {
             } catch {
                 try await enterLoop()
                 return finish(with: session.service.response(to: error, context))
+            }
+            if case .upgrade(let attempt) = source, response.head.status == .switchingProtocols {
+                try await enterLoop()
+                do {
+                    return try startTunnel(response, attempt, context)
+                } catch let rejection as GatewayService.Rejection {
+                    return finish(with: session.service.response(to: rejection, context))
+                }
             }
             try await send(response, context)
         } catch {
@@ -47,6 +57,10 @@ extension ClientExchange {
             return try await engine.respond(to: session.service.cacheRequest(for: self, context.inForce))
         case .attempt(let attempt): return try await engine.respond(to: attempt)
         case .response(let response): return response
+        case .upgrade(let attempt):
+            let service = session.service
+            let request = try service.upgradeRequest(for: self, context.inForce, attempt.offer, attempt.key)
+            return try await engine.respond(to: request)
         }
     }
 

@@ -19,6 +19,8 @@ final class ClientExchange: @unchecked Sendable {
         case waiting
         /// The head of a stream is written.
         case streaming
+        /// The head of a tunnel is written.
+        case tunnel
         /// The response is written, or the client has gone.
         case over
     }
@@ -32,6 +34,8 @@ final class ClientExchange: @unchecked Sendable {
     /// The engine's part of the exchange, on the event loop; `nil` if the request is not prepared.
     private var attempt: ExchangeAttempt?
     let trace: RequestTrace
+    /// The wish for another protocol.
+    private var upgrade: UpgradeOffer?
     /// Interim responses that are not written yet.
     ///
     /// From another thread, an interim response and the final one come to the event loop by
@@ -120,7 +124,10 @@ final class ClientExchange: @unchecked Sendable {
     private func serveUnprepared() {
         if request.isPurge { return purge() }
         let (service, context) = (session.service, responseContext)
-        guard service.isHealthCheck(request, context.inForce) else { return startTask(for: .request) }
+        guard service.isHealthCheck(request, context.inForce) else {
+            if request.upgrade != .none, serveUpgrade(context) { return }
+            return startTask(for: .request)
+        }
         isRecorded = false
         startTask {
             let response = await service.healthResponse(self.request, context)
@@ -175,6 +182,11 @@ final class ClientExchange: @unchecked Sendable {
 
     private func startTask(_ body: @escaping @Sendable () async -> Void) {
         task = Task(executorPreference: session.executor, operation: body)
+    }
+
+    func startUpgrade(_ attempt: UpgradeAttempt) {
+        upgrade = attempt.offer
+        startTask(for: .upgrade(attempt))
     }
 
     /// Serves a PURGE.
@@ -233,6 +245,27 @@ final class ClientExchange: @unchecked Sendable {
         writer.respond(with: response)
     }
 
+    /// Takes down that the head of a tunnel is written next.
+    func beginTunnel(_ head: GatewayResponseHead) {
+        writeInterims()
+        state = .tunnel
+        upgrade = nil
+        task = nil
+        let response = GatewayResponse.stream(head, length: nil)
+        record.take(response)
+        takeForTrace(response)
+        record.firstByte = .now()
+        record.isTunnel = true
+    }
+
+    /// Ends the exchange of a tunnel.
+    func endTunnel(_ summary: Tunnel.Summary) {
+        record.sentBytes = Int(summary.originBytes)
+        record.receivedBytes = Int(summary.clientBytes)
+        session.telemetry.count(summary.ending, of: record.route)
+        end(summary.ending.abort)
+    }
+
     private func takeForTrace(_ response: GatewayResponse) {
         guard trace.span != nil else { return }
         switch response {
@@ -268,6 +301,7 @@ final class ClientExchange: @unchecked Sendable {
     /// Ends the exchange because the client has gone. A fetch that others wait for goes on.
     func cancel() {
         guard !isOver else { return }
+        upgrade?.discard()
         let (task, attempt) = (task, attempt)
         end(.client)
         task?.cancel()
@@ -278,6 +312,7 @@ final class ClientExchange: @unchecked Sendable {
         state = .over
         task = nil
         attempt = nil
+        upgrade = nil
         session.telemetry.end(request.method, of: session.client)
         // The request of the cache refers to this exchange.
         defer { record.facts?.foreseeing = nil }

@@ -25,8 +25,38 @@ protocol ClientResponseWriter: AnyObject {
     ///   response whose framing has no place for them loses them.
     func finish(_ trailers: HTTPFields?)
 
+    /// The client may send bytes of another protocol from here on: none of them is taken for a
+    /// request.
+    func beginUpgrade()
+
+    /// Begins a tunnel of another protocol: writes the head, and joins the client to the origin.
+    func beginTunnel(
+        _ head: GatewayResponseHead,
+        _ protocolName: String,
+        _ tunnel: Tunnel,
+        _ origin: TunnelOrigin,
+        _ place: TunnelPlaces.Place
+    )
+
     /// Ends a response that is not complete, so that the client cannot take it for a complete one.
     func abort()
+}
+
+/// For protocols that have no tunnels.
+extension ClientResponseWriter {
+    func beginUpgrade() {}
+
+    func beginTunnel(
+        _ head: GatewayResponseHead,
+        _ protocolName: String,
+        _ tunnel: Tunnel,
+        _ origin: TunnelOrigin,
+        _ place: TunnelPlaces.Place
+    ) {
+        origin.channel.close(promise: nil)
+        tunnel.endFromOutside()
+        abort()
+    }
 }
 
 /// Reads the content of one request, in the form of the client's protocol. It is used on the

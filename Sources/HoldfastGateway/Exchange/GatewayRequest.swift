@@ -26,6 +26,15 @@ struct GatewayRequest: Hashable {
         case unknownLength
     }
 
+    /// The wish for another protocol in place of HTTP.
+    enum Upgrade: Hashable {
+        case none
+        /// `Upgrade` names protocols, and a response of HTTP will do too. RFC 9110 §7.8
+        case offer
+        /// CONNECT with `:protocol`, and its value in lower case. RFC 8441 §4
+        case connect(String)
+    }
+
     /// The method, known or not.
     var method: HTTPRequest.Method
     /// Path and query, byte for byte, or `*`.
@@ -36,6 +45,7 @@ struct GatewayRequest: Hashable {
     var fields: HTTPFields
     var receivedProtocol: ReceivedProtocol
     var content: Content
+    var upgrade = Upgrade.none
 
     /// Whether the client takes trailers of the response. HTTP/2 has a place for them in every
     /// response; in HTTP/1.1 a client that does not ask for them may not look for them. RFC 9110

@@ -14,6 +14,9 @@ extension Problem {
         case noRoute = "no-route"
         case tooManyConnections = "too-many-connections"
         case tooManyConnectionsOfClient = "too-many-connections-of-client"
+        case tooManyTunnels = "too-many-tunnels"
+        case upgradeNotAllowed = "upgrade-not-allowed"
+        case wrongKey = "wrong-websocket-key"
     }
 
     /// A problem of the gateway itself.

@@ -4,6 +4,8 @@ import HTTPTypes
 struct ConnectionOptions {
     private(set) var closes = false
     private(set) var keepsAlive = false
+    /// Whether the client would rather speak another protocol. RFC 9110 §7.8
+    private(set) var upgrades = false
     /// Whether it names fields that end with the connection. RFC 9110 §7.6.1
     private(set) var namesFields = false
 
@@ -27,6 +29,7 @@ struct ConnectionOptions {
             } else if option.isToken("keep-alive") {
                 keepsAlive = true
             } else if !option.isEmpty {
+                if option.isToken("upgrade") { upgrades = true }
                 namesFields = true
             }
             rest = rest[end...].dropFirst()

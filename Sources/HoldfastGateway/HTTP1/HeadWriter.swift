@@ -156,7 +156,8 @@ extension ByteBuffer {
 
 extension HTTPResponse.Status {
     private static let common: [Self] = [
-        .continue, .ok, .created, .accepted, .noContent, .partialContent, .movedPermanently, .found, .seeOther,
+        .continue, .switchingProtocols, .ok, .created, .accepted, .noContent, .partialContent, .movedPermanently,
+        .found, .seeOther,
         .notModified, .temporaryRedirect, .permanentRedirect, .badRequest, .unauthorized, .forbidden, .notFound,
         .methodNotAllowed, .requestTimeout, .preconditionFailed, .contentTooLarge, .uriTooLong, .rangeNotSatisfiable,
         .expectationFailed, .tooManyRequests, .requestHeaderFieldsTooLarge, .internalServerError, .notImplemented,

@@ -193,13 +193,16 @@ struct RequestLine: Hashable {
     }
 
     /// Judges the parts of a request line, whatever the protocol it came by.
+    ///
+    /// - Parameter isExtended: whether a CONNECT names a protocol and a path. RFC 8441 §4
     init(
         _ method: HTTPRequest.Method,
         target: UnsafeRawBufferPointer,
-        _ receivedProtocol: GatewayRequest.ReceivedProtocol
+        _ receivedProtocol: GatewayRequest.ReceivedProtocol,
+        isExtended: Bool = false
     ) throws(MessageRefusal) {
         // A gateway opens no tunnels to destinations that clients choose.
-        guard method.rawValue != "CONNECT" else { throw MessageRefusal(.method, status: 501) }
+        guard method != .connect || isExtended else { throw MessageRefusal(.method, status: 501) }
         self.method = method
         self.target = try Self.target(target, method)
         self.receivedProtocol = receivedProtocol

@@ -65,6 +65,8 @@ extension RequestHead {
             content: content
         )
         let connection = ConnectionOptions(fields)
+        // RFC 9110 §7.8: in HTTP/1.0 it is ignored.
+        if connection.upgrades, line.receivedProtocol == .http11 { request.upgrade = .offer }
         self.isKeptAlive = !connection.closes && (line.receivedProtocol != .http10 || connection.keepsAlive)
         let expectations = fields.listMembers(.expect)
         guard expectations.allSatisfy({ $0 == "100-continue" }) else {

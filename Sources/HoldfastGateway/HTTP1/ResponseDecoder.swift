@@ -10,6 +10,9 @@ struct ResponseHead: Hashable {
     var framing: Framing
     /// Whether the connection may take another request. RFC 9112 §9.3
     var isKeptAlive: Bool
+
+    /// Whether another protocol follows it, as the request wished.
+    var switchesProtocols: Bool { response.status.code == 101 }
 }
 
 /// Decodes one HTTP/1 response and the interim ones before it: bytes in, events out. RFC 9112
@@ -42,11 +45,16 @@ struct ResponseDecoder {
     private let isHead: Bool
     /// The judge of the response's trailer section, if it may have one.
     private var trailerRules = TrailerRules()
+    /// The other protocol that the request asks for, in lower case.
+    private let upgrade: String?
     let limits: MessageLimits
 
-    /// - Parameter method: the request's method: a response to HEAD has no content.
-    init(method: HTTPRequest.Method, limits: MessageLimits = MessageLimits()) {
+    /// - Parameters:
+    ///   - method: the request's method: a response to HEAD has no content.
+    ///   - upgrade: the other protocol that the request asks for, in lower case; `nil`: none.
+    init(method: HTTPRequest.Method, limits: MessageLimits = MessageLimits(), upgrade: String? = nil) {
         self.isHead = method == .head
+        self.upgrade = upgrade
         self.limits = limits
         self.restOfInterim = limits.interimResponses
     }
@@ -54,6 +62,9 @@ struct ResponseDecoder {
     /// The number of bytes after the last event. After the end of the response, no request asked
     /// for them.
     var undecodedCount: Int { pending.readableBytes }
+
+    /// The bytes behind the response: those of the other protocol, if the origin has switched.
+    var undecoded: ByteBuffer { pending }
 
     /// Adds bytes. ``next()`` decodes them.
     mutating func append(_ bytes: ByteBuffer) {
@@ -123,8 +134,14 @@ struct ResponseDecoder {
         let response = HTTPResponse(status: line.status, headerFields: fields)
         let stated = try Framing(fields, minorVersion: line.minorVersion)
         if response.status.kind == .informational {
-            // No forwarded request asks for another protocol.
-            guard response.status.code != 101 else { throw MessageRefusal(.switchedProtocols) }
+            if response.status.code == 101 {
+                // RFC 9110 §15.2.2: it names the protocol, which is the one that was asked for.
+                guard let upgrade, fields.listMembers(.upgrade) == [upgrade],
+                    fields.listMembers(.connection).contains("upgrade")
+                else { throw MessageRefusal(.switchedProtocols) }
+                state = .ended
+                return .head(ResponseHead(response: response, framing: .none, isKeptAlive: false))
+            }
             guard restOfInterim > 0 else { throw MessageRefusal(.tooManyInterimResponses) }
             restOfInterim -= 1
             state = .statusLine(LineCutter())

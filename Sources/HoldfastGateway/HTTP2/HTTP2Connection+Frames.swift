@@ -145,6 +145,8 @@ extension HTTP2Connection {
             switch frame.rst_stream.error_code {
             // A response that broke off, or one that needs no more of its request.
             case NGHTTP2_INTERNAL_ERROR.rawValue, NGHTTP2_NO_ERROR.rawValue: break
+            // The other side of a tunnel has gone.
+            case NGHTTP2_CANCEL.rawValue where streams[frame.hd.stream_id]?.isTunnel == true: break
             // Other connections have the places.
             case NGHTTP2_REFUSED_STREAM.rawValue where !places.areTaken: spend(.frame)
             // A client can make the gateway reset its streams, instead of doing it itself.

@@ -47,7 +47,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     var idleSince = NIODeadline.now()
     /// Since when a request's fields have begun and are not complete.
     var fieldsSince: NIODeadline?
-    private var isDraining = false
+    private(set) var isDraining = false
     /// When the bytes came that are being read; `nil` if none are.
     private var readAt: NIODeadline?
     private var isReadWanted = false
@@ -67,7 +67,9 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         self.number = number
         let configuration = service.configuration
         limits = Limits(configuration.timeouts)
-        settings = HTTP2Session.Settings()
+        var settings = HTTP2Session.Settings()
+        settings.acceptsExtendedConnect = service.inForce.allowsWebSocket
+        self.settings = settings
         places = HTTP2Places(settings.concurrentStreams, of: service.http2Requests)
         section = HTTP2FieldSection(limits: configuration.messageLimits)
         output = ConnectionOutput(
@@ -327,6 +329,9 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         }
     }
 
+    /// Whether no stream of it goes on.
+    var isOver: Bool { if case .open = state { false } else { true } }
+
     var isIdle: Bool { streams.isEmpty && hotStreams.isEmpty }
 
     private var idleLimit: TimeAmount { isDraining ? min(limits.request, limits.lateRequest) : limits.request }
@@ -359,6 +364,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         isDraining = true
         isAwaitingPing = true
         frames?.announceEnd()
+        for stream in streams.values { stream.drain() }
         // A client that does not answer in this time gets the end without its answer.
         if isIdle { idleSince = .now() }
         eventLoop.assumeIsolated().scheduleTask(in: limits.lateRequest) { [weak self] in self?.answerPing() }

@@ -109,6 +109,8 @@ private struct Parts {
     private var authority: String?
     private var host: String?
     private var hasScheme = false
+    /// The value of `:protocol`, in lower case. RFC 8441 §4
+    private var protocolName: String?
     private var fields = HTTPFields()
 
     /// Fields of a connection of HTTP/1: here they are malformed. RFC 9113 §8.2.2
@@ -130,6 +132,11 @@ private struct Parts {
                 throw MessageRefusal(.target)
             }
             hasScheme = true
+        case ":protocol":
+            guard protocolName == nil, let name = RequestLine.method(value)?.rawValue else {
+                throw MessageRefusal(.fieldLine)
+            }
+            protocolName = name.lowercased()
         case ":authority":
             authority = try Self.authority(FieldBlock.field(UnsafeRawBufferPointer(rebasing: name.dropFirst()), value))
         default:
@@ -174,8 +181,10 @@ private struct Parts {
         guard let authority = authority ?? host, host?.lowercased() ?? authority.lowercased() == authority.lowercased()
         else { throw MessageRefusal(.host) }
         let line = try target.withUnsafeReadableBytes { target throws(MessageRefusal) in
-            try RequestLine(method, target: target, .http2)
+            try RequestLine(method, target: target, .http2, isExtended: protocolName != nil)
         }
+        // RFC 8441 §4: it belongs to CONNECT.
+        guard protocolName == nil || method == .connect else { throw MessageRefusal(.fieldLine) }
         let path: String
         switch line.target {
         case .origin(let text): path = text
@@ -187,6 +196,8 @@ private struct Parts {
         // Its end is the stream's. A length must agree with that.
         let framing = try Framing(fields, minorVersion: 1) ?? (endsStream ? .none : .chunked)
         if case .length(let length) = framing, endsStream, length > 0 { throw MessageRefusal(.contentLength) }
-        return try RequestHead(line, target: path, authority: authority, fields, framing)
+        var head = try RequestHead(line, target: path, authority: authority, fields, framing)
+        if let protocolName { head.request.upgrade = .connect(protocolName) }
+        return head
     }
 }

@@ -17,6 +17,8 @@ final class HTTP2Session {
         var connectionWindow = 1 << 20
         /// Bytes of a request's fields, each with 32 more.
         var fieldSection = 64 << 10
+        /// Whether CONNECT may name a protocol. RFC 8441 §3
+        var acceptsExtendedConnect = false
     }
 
     private let session: OpaquePointer
@@ -32,13 +34,15 @@ final class HTTP2Session {
         else { return nil }
         self.session = session
         nghttp2_session_set_user_data(session, Unmanaged.passUnretained(self).toOpaque())
-        var entries = [
+        var all = [
             (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.concurrentStreams),
             (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.streamWindow),
             (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.fieldSection),
             // Priorities of the old kind made servers keep a tree. RFC 9218 §2.1
             (NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1),
-        ].map { nghttp2_settings_entry(settings_id: Int32($0.0.rawValue), value: UInt32($0.1)) }
+        ]
+        if settings.acceptsExtendedConnect { all.append((NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1)) }
+        var entries = all.map { nghttp2_settings_entry(settings_id: Int32($0.0.rawValue), value: UInt32($0.1)) }
         nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &entries, entries.count)
         nghttp2_session_set_local_window_size(
             session,

@@ -44,8 +44,10 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     /// The fields of all its heads: nghttp2 refers to them.
     private var fields: [HTTP2Fields] = []
     private var queue = CircularBuffer<ByteBuffer>()
-    private var queuedCount = 0
+    private(set) var queuedCount = 0
     private var isQueueOver = false
+    /// The client's side of a tunnel that has begun.
+    private var tunnelEnd: HTTP2TunnelEnd?
     /// The trailers that follow the content.
     private(set) var trailers: HTTP2Fields?
     /// Whether the connection asks for content again only when it is told to.
@@ -129,6 +131,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     func receive(_ bytes: UnsafeBufferPointer<UInt8>) {
         owesContinue = false
         guard let connection else { return }
+        if let tunnelEnd { return tunnelEnd.receive(bytes) }
         if isDiscarding { return connection.consume(bytes.count, of: self) }
         guard let promise = wanted.take() else {
             received.writeBytes(bytes)
@@ -142,6 +145,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     func endContent(trailers: HTTPFields?) {
         isContentOver = true
+        tunnelEnd?.closeInput()
         receivedTrailers = trailers
         wanted.take()?.succeed(.end(trailers: trailers))
     }
@@ -149,6 +153,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     /// The content is over, but what follows it is not valid.
     func endContent(refusing error: MessageRefusal) {
         isContentOver = true
+        tunnelEnd?.closeInput()
         refusal = error
         wanted.take()?.fail(error)
     }
@@ -251,6 +256,40 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         connection?.reset(self, NGHTTP2_INTERNAL_ERROR)
     }
 
+    // MARK: A tunnel
+
+    func beginTunnel(
+        _ head: GatewayResponseHead,
+        _ protocolName: String,
+        _ tunnel: Tunnel,
+        _ origin: TunnelOrigin,
+        _ place: TunnelPlaces.Place
+    ) {
+        // The tunnel ends the exchange.
+        exchange = nil
+        let bytes = received
+        received = ByteBuffer()
+        guard let connection else {
+            origin.channel.close(promise: nil)
+            return tunnel.endFromOutside()
+        }
+        let end = HTTP2TunnelEnd(self, of: tunnel, place, owed: bytes.readableBytes, on: connection.eventLoop)
+        tunnelEnd = end
+        begin(head, length: nil)
+        if connection.isDraining { tunnel.drain() }
+        tunnel.join(Tunnel.Beginning(end: end, bytes: bytes, isLast: isContentOver), origin.beginning)
+    }
+
+    var isTunnel: Bool { tunnelEnd != nil }
+
+    func drain() { tunnelEnd?.drain() }
+
+    /// The client may send so much more in a tunnel.
+    func consume(_ count: Int) { connection?.consume(count, of: self) }
+
+    /// Ends a tunnel whose other side is gone. RFC 8441 §5
+    func cancel() { connection?.reset(self, NGHTTP2_CANCEL) }
+
     private func resume() {
         guard isDeferred else { return }
         isDeferred = false
@@ -308,7 +347,9 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     func close() {
         // Content that was not read must not keep the window of the connection closed.
         connection?.consume(received.readableBytes)
+        let isDraining = connection?.isDraining == true && connection?.isOver == true
         connection = nil
+        tunnelEnd.take()?.lose(isDraining: isDraining)
         exchange.take()?.cancel()
         wanted.take()?.fail(CancellationError())
         room.take()?.fail(CancellationError())

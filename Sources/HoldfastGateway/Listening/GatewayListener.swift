@@ -13,11 +13,17 @@ import NIOCore
 /// A place where a gateway listens.
 public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     /// A host and a port.
-    case address(ListenAddress, tls: Configuration.TLS? = nil, http2: Bool = true)
+    case address(ListenAddress, tls: Configuration.TLS? = nil, http2: Bool = true, proxyProtocol: Bool = false)
     /// A Unix socket, made for the time in which the gateway listens. Its clients are named `unix`.
-    case unix(path: String, mode: UInt16 = 0o660, tls: Configuration.TLS? = nil, http2: Bool = true)
+    case unix(
+        path: String,
+        mode: UInt16 = 0o660,
+        tls: Configuration.TLS? = nil,
+        http2: Bool = true,
+        proxyProtocol: Bool = false
+    )
     /// A socket that another process made and keeps.
-    case inherited(InheritedSocket, tls: Configuration.TLS? = nil, http2: Bool = true)
+    case inherited(InheritedSocket, tls: Configuration.TLS? = nil, http2: Bool = true, proxyProtocol: Bool = false)
 
     /// The most listeners of a gateway: 16
     public static let limit = Configuration.listenerLimit
@@ -25,20 +31,21 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     /// The listener as a configuration file would name it.
     public var description: String {
         switch self {
-        case .address(let address, let tls, let http2):
-            Configuration.Listener.address("\(address)", tls: tls, http2: http2).text
-        case .unix(let path, let mode, let tls, let http2):
-            Configuration.Listener.unix(path: path, mode: mode, tls: tls, http2: http2).text
-        case .inherited(let socket, _, _): "\(socket.address)"
+        case .address(let address, let tls, let http2, let proxy):
+            Configuration.Listener.address("\(address)", tls: tls, http2: http2, proxyProtocol: proxy).text
+        case .unix(let path, let mode, let tls, let http2, let proxy):
+            Configuration.Listener.unix(path: path, mode: mode, tls: tls, http2: http2, proxyProtocol: proxy).text
+        case .inherited(let socket, _, _, _): "\(socket.address)"
         }
     }
 
     /// The same without TLS, whose settings are long.
     var withoutTLS: GatewayListener {
         switch self {
-        case .address(let address, _, let http2): .address(address, http2: http2)
-        case .unix(let path, let mode, _, let http2): .unix(path: path, mode: mode, http2: http2)
-        case .inherited(let socket, _, let http2): .inherited(socket, http2: http2)
+        case .address(let address, _, let http2, let proxy): .address(address, http2: http2, proxyProtocol: proxy)
+        case .unix(let path, let mode, _, let http2, let proxy):
+            .unix(path: path, mode: mode, http2: http2, proxyProtocol: proxy)
+        case .inherited(let socket, _, let http2, let proxy): .inherited(socket, http2: http2, proxyProtocol: proxy)
         }
     }
 
@@ -46,7 +53,8 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     /// listen.
     public var tls: Configuration.TLS? {
         switch self {
-        case .address(_, let tls, let http2), .unix(_, _, let tls, let http2), .inherited(_, let tls, let http2):
+        case .address(_, let tls, let http2, _), .unix(_, _, let tls, let http2, _),
+            .inherited(_, let tls, let http2, _):
             guard var limited = tls, !http2 else { return tls }
             limited.protocols.removeAll { $0 == .http2 }
             return limited
@@ -56,8 +64,16 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     /// Whether its clients may speak HTTP/2. With TLS, the protocols of ``tls`` decide too.
     public var acceptsHTTP2: Bool {
         switch self {
-        case .address(_, _, let http2), .unix(_, _, _, let http2), .inherited(_, _, let http2):
+        case .address(_, _, let http2, _), .unix(_, _, _, let http2, _), .inherited(_, _, let http2, _):
             http2 && tls?.protocols.contains(.http2) ?? true
+        }
+    }
+
+    /// Whether each connection begins with a header of the PROXY protocol, which names the client.
+    /// Only clients in ``GatewayConfiguration/trustedClients`` may connect then.
+    public var expectsProxyHeader: Bool {
+        switch self {
+        case .address(_, _, _, let proxy), .unix(_, _, _, _, let proxy), .inherited(_, _, _, let proxy): proxy
         }
     }
 
@@ -91,11 +107,11 @@ extension Array<GatewayListener> {
         self = try configuration.resolvedListeners.map { listener in
             do {
                 switch listener {
-                case .address(let text, let tls, let http2):
-                    return .address(try ListenAddress(text), tls: tls, http2: http2)
-                case .unix(let path, let mode, let tls, let http2):
+                case .address(let text, let tls, let http2, let proxy):
+                    return .address(try ListenAddress(text), tls: tls, http2: http2, proxyProtocol: proxy)
+                case .unix(let path, let mode, let tls, let http2, let proxy):
                     try GatewayListener.place(path).checkLength()
-                    return .unix(path: path, mode: mode, tls: tls, http2: http2)
+                    return .unix(path: path, mode: mode, tls: tls, http2: http2, proxyProtocol: proxy)
                 }
             } catch {
                 throw ConfigurationError([.init(file: configuration.file, setting: "listen", message: "\(error)")])
@@ -115,8 +131,8 @@ extension GatewayListener {
     /// and its protocols.
     ///
     /// - Parameter configured: the listeners that they replace.
-    /// - Throws: ``Refusal`` if listeners have TLS, and a socket has the address of none: it would
-    ///   be served without TLS by mistake.
+    /// - Throws: ``Refusal`` if listeners have TLS or the PROXY protocol, and a socket has the
+    ///   address of none: it would be served without it by mistake.
     public static func inherited(
         _ sockets: [InheritedSocket],
         for configured: [GatewayListener]
@@ -124,14 +140,21 @@ extension GatewayListener {
         var result: [GatewayListener] = []
         for socket in sockets {
             let same = configured.first { $0.place == socket.address }
-            guard same != nil || configured.allSatisfy({ $0.tls == nil }) else {
+            guard same != nil || configured.allSatisfy({ $0.tls == nil && !$0.expectsProxyHeader }) else {
                 throw Refusal(
                     description:
-                        "The service manager passes a socket at '\(socket.address)', which 'listen' does not name, and other members of 'listen' have TLS. "
-                        + "Name its address there, with or without 'tls'."
+                        "The service manager passes a socket at '\(socket.address)', which 'listen' does not name, and other members of 'listen' have TLS or the PROXY protocol. "
+                        + "Name its address there, with or without 'tls' and 'proxy-protocol'."
                 )
             }
-            result.append(.inherited(socket, tls: same?.tls, http2: same?.acceptsHTTP2 ?? true))
+            result.append(
+                .inherited(
+                    socket,
+                    tls: same?.tls,
+                    http2: same?.acceptsHTTP2 ?? true,
+                    proxyProtocol: same?.expectsProxyHeader ?? false
+                )
+            )
         }
         return result
     }
@@ -139,9 +162,9 @@ extension GatewayListener {
     /// The address, if it is known before the gateway listens.
     private var place: ListenAddress {
         switch self {
-        case .address(let address, _, _): address
-        case .unix(let path, _, _, _): ListenAddress(path: path)
-        case .inherited(let socket, _, _): socket.address
+        case .address(let address, _, _, _): address
+        case .unix(let path, _, _, _, _): ListenAddress(path: path)
+        case .inherited(let socket, _, _, _): socket.address
         }
     }
 }

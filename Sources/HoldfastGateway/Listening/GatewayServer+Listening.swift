@@ -25,12 +25,13 @@ extension GatewayServer {
                 do {
                     let tls = try listener.tls.map { try certificates.open($0) }
                     var kind = ClientKind(tls: tls, acceptsHTTP2: listener.acceptsHTTP2)
+                    kind.proxyLog = listener.expectsProxyHeader ? proxyLog : nil
                     switch listener {
-                    case .address(let address, _, _): try await listen(on: address, kind, loops, &open)
-                    case .unix(let path, let mode, _, _):
+                    case .address(let address, _, _, _): try await listen(on: address, kind, loops, &open)
+                    case .unix(let path, let mode, _, _, _):
                         kind.isLocal = true
                         try await listen(at: path, mode: mode, kind, loops, &open)
-                    case .inherited(let socket, _, _):
+                    case .inherited(let socket, _, _, _):
                         kind.isLocal = socket.address.path != nil
                         try await share(socket.descriptor, kind, loops, &open)
                         open.addresses.append(socket.address)

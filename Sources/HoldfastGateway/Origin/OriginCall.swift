@@ -41,6 +41,10 @@ final class OriginCall: TransportCall {
     /// Starts the request from any thread. `completion` is called once, on an event loop.
     func begin(_ completion: @escaping Completion) {
         let current = MultiThreadedEventLoopGroup.currentEventLoop
+        if let upgrade = message.upgrade {
+            // A connection of its own, on the loop that will pass its bytes on.
+            return upgrade.eventLoop.execute { self.begin(on: upgrade.eventLoop, nil, completion) }
+        }
         let kept = transport.pool.take(message.endpoint, near: current)
         let eventLoop = kept?.eventLoop ?? current ?? transport.group.next()
         if eventLoop.inEventLoop { return begin(on: eventLoop, kept, completion) }
@@ -98,6 +102,9 @@ final class OriginCall: TransportCall {
     // MARK: Called by the connection, on its event loop
 
     func receiveInterim(_ interim: HTTPResponse) { onInterim?(interim) }
+
+    /// Called before ``finish(_:)`` if the origin has switched to the other protocol.
+    func takeOver(_ channel: any Channel) { message.upgrade?.complete(with: channel) }
 
     /// Called when the head of the final response has come, or cannot come any more; once by each
     /// connection that took the request.

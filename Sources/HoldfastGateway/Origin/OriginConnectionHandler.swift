@@ -8,7 +8,7 @@ import NIOCore
 /// It reads only as much as is needed: the head, and then the content as far as it is pulled. While
 /// it waits for its next request it reads, so that it notices if the origin closes the connection
 /// or sends bytes that belong to no request.
-final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
+final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHandler, Flushing {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -50,6 +50,11 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     private var isClosed = false
     /// Whether the pool counts it as open.
     private var isCounted = false
+    /// The bytes of another protocol that have come, once the origin has switched to it; `nil`
+    /// before.
+    private var switched: ByteBuffer?
+    /// Whether the origin sends no more, after it has switched.
+    private var isInputClosed = false
 
     init(
         endpoint: OriginEndpoint,
@@ -83,6 +88,11 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
+        guard switched == nil else {
+            // The same read as the response's head has brought them. None is asked for.
+            switched?.writeImmutableBuffer(bytes)
+            return
+        }
         markPreviousEnd(by: bytes)
         guard exchange?.reception.hasFailed == false else {
             // The next request would take them for its response.
@@ -121,6 +131,12 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if connectionError == nil { connectionError = error }
         context.close(promise: nil)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // Only connections that may switch protocols can be closed on one side.
+        guard case ChannelEvent.inputClosed = event else { return context.fireUserInboundEventTriggered(event) }
+        if switched == nil { context.close(promise: nil) } else { isInputClosed = true }
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -281,6 +297,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             case .head(let head, let whole, let boundary):
                 timeLimits.stop()
                 guard let call = exchange?.call.take() else { break }
+                if head.switchesProtocols { switchProtocol(for: call, boundary) }
                 // The connection is free before the caller handles the head.
                 if whole != nil { finish() }
                 delivery = (call, .success(.message(head, whole: whole, boundary)))
@@ -297,6 +314,21 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             }
         }
         deliver()
+    }
+
+    /// The connection belongs to another protocol from now on, and is not read before its next
+    /// handler takes it: see ``takeSwitched()``.
+    private func switchProtocol(for call: OriginCall, _ boundary: MessageBoundary) {
+        switched = exchange.take()?.reception.rest ?? ByteBuffer()
+        boundary.seal()
+        if let channel = context?.channel { call.takeOver(channel) }
+    }
+
+    /// The bytes of the other protocol that have come, and whether no more come. Then this handler
+    /// makes place for another one.
+    func takeSwitched() -> (bytes: ByteBuffer, isLast: Bool) {
+        defer { switched = ByteBuffer() }
+        return (switched ?? ByteBuffer(), isInputClosed)
     }
 
     private func deliver() {

@@ -85,6 +85,8 @@ struct OriginRequest: Sendable {
     private let since: NIODeadline?
     /// Whether it is a health check, which is not counted among the requests to origins.
     var isCheck = false
+    /// The wish to speak another protocol, on a connection of its own.
+    let upgrade: UpgradeOffer?
 
     /// The longest content that is read into memory before it is sent, so that it can be sent
     /// again; in bytes.
@@ -141,6 +143,7 @@ struct OriginRequest: Sendable {
             bytes.writeFields(request.head.headerFields) { name in
                 switch name.utf8.count {
                 case 4: name != "host"
+                case 7: request.upgrade == nil || name != "upgrade"
                 case 10: name != "connection"
                 case 14: name != "content-length"
                 case 17: name != "transfer-encoding"
@@ -154,6 +157,10 @@ struct OriginRequest: Sendable {
             } else if method.hasContent {
                 // RFC 9110 §8.6: these methods expect content, even if it is empty.
                 bytes.writeField("Content-Length", "0")
+            }
+            if let upgrade = request.upgrade {
+                bytes.writeField("Connection", "upgrade")
+                bytes.writeField("Upgrade", upgrade.protocolName)
             }
             bytes.writeEndOfHead()
         }
@@ -170,7 +177,8 @@ struct OriginRequest: Sendable {
             start: .now(),
             mayBeRelayed: request.mayBeRelayed && method == .get && !hasContent,
             report: request.originReport,
-            since: since
+            since: since,
+            upgrade: request.upgrade
         )
     }
 

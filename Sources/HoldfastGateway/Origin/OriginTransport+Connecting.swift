@@ -24,6 +24,8 @@ extension OriginTransport {
             .connectTimeout(time)
             .channelOption(.autoRead, value: false)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            // An origin that switches protocols may close its sending side alone.
+            .channelOption(.allowRemoteHalfClosure, value: message.upgrade != nil)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations

@@ -151,7 +151,8 @@ extension OriginTransport {
         // If the request is not sent from here, its span is forgotten: 'send' makes another.
         let (request, span) = traced(request)
         let routes = routesInUse.withLock { $0.routes(for: request.head) }
-        guard request.body == nil, let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop,
+        guard request.body == nil, request.upgrade == nil,
+            let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop,
             let endpoint = try? OriginRequest.endpoint(of: request, routes: routes)
         else { return nil }
         var completion = completion

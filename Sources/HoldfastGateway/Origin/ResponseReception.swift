@@ -103,13 +103,16 @@ struct ResponseReception {
         endpoint = request.endpoint
         mayBeRelayed = request.mayBeRelayed
         hasContent = request.body != nil
-        decoder = ResponseDecoder(method: request.method, limits: limits)
+        decoder = ResponseDecoder(method: request.method, limits: limits, upgrade: request.upgrade?.protocolName)
         wait = OriginWait(hasContent: hasContent)
         isUploaded = !hasContent
     }
 
     /// The running time limit.
     var running: OriginWait.Running? { wait.running }
+
+    /// The bytes behind the response.
+    var rest: ByteBuffer { decoder.undecoded }
 
     var hasFailed: Bool {
         if case .failed = state { true } else { false }

@@ -36,6 +36,10 @@ public struct GatewayRoute: Sendable, Hashable {
     /// in `Vary`, every client gets that page.
     public var unknownFields = HoldfastConfiguration.Configuration.FieldHandling.pass
 
+    /// The protocols that clients may speak with the origin in place of HTTP, in lower case:
+    /// `websocket`. Their bytes pass both ways as they come. RFC 9110 §7.8, RFC 8441
+    public var upgrades: [String] = []
+
     let pattern: HostPattern
     let prefix: PathPrefix
     let originPrefix: PathPrefix

@@ -19,6 +19,10 @@ struct ExchangeRecord {
         case client = "client-aborted"
         /// The content broke off.
         case content = "incomplete"
+        /// No byte passed a tunnel for too long.
+        case idle = "tunnel-idle"
+        /// The gateway stopped, and the tunnel was open when its time was over.
+        case drained = "tunnel-drained"
     }
 
     /// The place of a request among all that clients send.
@@ -60,6 +64,12 @@ struct ExchangeRecord {
     var receivedBytes = 0
     /// `nil` if the request has none.
     var span: RecordedSpan?
+    /// Whether the response began a tunnel of another protocol.
+    var isTunnel = false
+
+    /// The duration for metrics and for the level of the log: a tunnel lasts as long as its ends
+    /// want, so for it the time to its head counts.
+    var measuredDuration: TimeAmount { (isTunnel ? firstByte ?? end : end) - start }
 
     /// Takes over what a response says.
     mutating func take(_ response: GatewayResponse) {
@@ -80,4 +90,17 @@ struct ExchangeRecord {
 
     /// The value of the label `error_type`: `nil` for a response that is whole and no problem.
     var errorType: String? { abort?.rawValue ?? facts?.problem }
+}
+
+extension TunnelMachine.Ending {
+    /// Why the response of a tunnel that ended so did not reach its end; `nil` if it did.
+    var abort: ExchangeRecord.Abort? {
+        switch self {
+        case .closed: nil
+        case .clientAborted: .client
+        case .originAborted: .content
+        case .idle: .idle
+        case .drained: .drained
+        }
+    }
 }

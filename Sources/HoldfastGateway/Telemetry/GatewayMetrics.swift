@@ -15,9 +15,16 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
     private let labels: RouteLabels
     private let engine: CacheEngine
     private let certificates: CertificateDesk
+    private let tunnels: TunnelPlaces
     private let loops = Mutex<[Loop]>([])
 
-    init(_ labels: RouteLabels, _ engine: CacheEngine, _ certificates: CertificateDesk) {
+    init(
+        _ labels: RouteLabels,
+        _ engine: CacheEngine,
+        _ certificates: CertificateDesk,
+        _ tunnels: TunnelPlaces = TunnelPlaces()
+    ) {
+        self.tunnels = tunnels
         self.labels = labels
         self.engine = engine
         self.certificates = certificates
@@ -71,6 +78,11 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
                 "holdfast_fill_waiters",
                 "Requests that wait for the head of a fetch that others may share.",
                 engine.memberCount
+            ),
+            gauge(
+                "holdfast_tunnels",
+                "Tunnels of other protocols that are open, or being opened or closed.",
+                tunnels.count
             ),
         ]
     }
@@ -127,6 +139,16 @@ extension LoopTelemetry.Numbers {
                 }
             ),
             single("holdfast_client_connections_total", "Connections of clients that were accepted.", connections),
+            MetricFamily(
+                MetricDescription(
+                    "holdfast_proxy_protocol_refusals_total",
+                    .counter,
+                    "Connections that were closed because a header of the PROXY protocol was due, by the reason."
+                ),
+                zip(ProxyRefusal.allCases, refusedHeaders).map {
+                    MetricSeries([.init("reason", $0.rawValue)], .integer(Int64($1)))
+                }
+            ),
             single(
                 "holdfast_client_aborts_total",
                 "Requests whose client went away before the end of the response.",

@@ -17,6 +17,9 @@ final class LoopTelemetry {
         var active = [Int](repeating: 0, count: 2 * RequestLabels.methods.count)
         /// Handshakes of TLS that failed, by the number of their reason.
         var failedHandshakes = [UInt64](repeating: 0, count: HandshakeFailure.allCases.count)
+        /// Connections that were closed for want of a header of the PROXY protocol, by the number
+        /// of the reason.
+        var refusedHeaders = [UInt64](repeating: 0, count: ProxyRefusal.allCases.count)
         /// Problems that clients got, by the numbers of their codes.
         var problems = [UInt64](repeating: 0, count: Problem.codes.count + 1)
         /// Connections that were accepted, also those that were one too many.
@@ -39,6 +42,7 @@ final class LoopTelemetry {
             for (method, count) in other.active.enumerated() { active[method] += count }
             for (code, count) in other.problems.enumerated() { problems[code] += count }
             for (reason, count) in other.failedHandshakes.enumerated() { failedHandshakes[reason] += count }
+            for (reason, count) in other.refusedHeaders.enumerated() { refusedHeaders[reason] += count }
             connections += other.connections
             for (state, count) in other.open.enumerated() { open[state] += count }
             aborts += other.aborts
@@ -92,7 +96,7 @@ final class LoopTelemetry {
             error: record.errorType
         )
         let number = numbers.durations.number(of: labels)
-        numbers.durations.add((record.end - record.start).seconds, to: number)
+        numbers.durations.add(record.measuredDuration.seconds, to: number)
         record.count(in: &numbers.counters)
         record.countForesight(in: &numbers.counters, at: clock)
         notStored.take(record, at: clock)
@@ -144,11 +148,19 @@ final class LoopTelemetry {
         log?.write(response, duration, client: client(), place: place())
     }
 
+    /// Counts a tunnel that has ended.
+    func count(_ ending: TunnelMachine.Ending, of route: RouteLabel) {
+        guard let number = TunnelMachine.Ending.allCases.firstIndex(of: ending) else { return }
+        numbers.counters.add(RouteCounters.tunnels, number, of: route)
+    }
+
     // MARK: Connections
 
     func countConnection() { numbers.connections += 1 }
 
     func count(_ failure: HandshakeFailure) { numbers.failedHandshakes[failure.number] += 1 }
+
+    func count(_ refusal: ProxyRefusal) { numbers.refusedHeaders[refusal.number] += 1 }
 
     /// Counts a connection in another state.
     ///

@@ -157,10 +157,19 @@ struct RouteCounters: Sendable {
         after: offlineAnswerable
     )
 
+    static let tunnels = Section(
+        "holdfast_tunnels_total",
+        "result",
+        "Tunnels of other protocols, by how they ended.",
+        TunnelMachine.Ending.allCases.map(\.rawValue),
+        after: answerableLater
+    )
+
     static let all = [
         exchanges, hits, forwards, sentBytes, stale, notStored, offlineRefused, offlineAnswerable, answerableLater,
+        tunnels,
     ]
-    private static let width = answerableLater.end
+    private static let width = tunnels.end
 
     /// The number of a detail in ``stale``.
     static func staleDetail(_ detail: CacheOutcome.Detail?) -> Int {

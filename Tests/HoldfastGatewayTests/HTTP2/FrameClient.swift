@@ -198,6 +198,9 @@ final class FrameClient {
         return responses
     }
 
+    /// The fields of a frame that has all of them. Call it for each such frame, in their order.
+    func fields(of frame: Frame) -> [(name: String, value: String)] { decode(frame.payload) }
+
     private func decode(_ payload: [UInt8]) -> [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []
         var payload = payload

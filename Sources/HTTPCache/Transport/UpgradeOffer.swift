@@ -1,0 +1,59 @@
+package import NIOCore
+import Synchronization
+
+/// A request's wish to speak another protocol on a connection of its own to the origin, and that
+/// connection, if the origin agrees. RFC 9110 §7.8
+///
+/// The engine passes it from the request to the transport, and knows nothing of the protocol. A
+/// connection that no caller takes is closed.
+package final class UpgradeOffer: Sendable {
+    private enum State {
+        case waiting
+        /// The origin has switched, and sends nothing more before the connection is taken.
+        case switched(any Channel)
+        /// The connection was taken, or is not wanted any more.
+        case over
+    }
+
+    /// The name of the protocol, in lower case.
+    package let protocolName: String
+    /// The event loop that serves the connection.
+    package let eventLoop: any EventLoop
+    private let state = Mutex(State.waiting)
+
+    package init(_ protocolName: String, on eventLoop: any EventLoop) {
+        self.protocolName = protocolName
+        self.eventLoop = eventLoop
+    }
+
+    deinit { discard() }
+
+    /// Hands over a connection on which the origin has switched to the protocol.
+    package func complete(with channel: any Channel) {
+        let isWanted = state.withLock { state in
+            guard case .waiting = state else { return false }
+            state = .switched(channel)
+            return true
+        }
+        if !isWanted { channel.close(promise: nil) }
+    }
+
+    /// Takes the connection; `nil` if there is none.
+    package func take() -> (any Channel)? {
+        state.withLock { state in
+            guard case .switched(let channel) = state else { return nil }
+            state = .over
+            return channel
+        }
+    }
+
+    /// The connection is not wanted any more: it is closed, whenever it comes.
+    package func discard() {
+        let channel = state.withLock { state -> (any Channel)? in
+            defer { state = .over }
+            if case .switched(let channel) = state { return channel }
+            return nil
+        }
+        channel?.close(promise: nil)
+    }
+}

@@ -1,0 +1,130 @@
+import NIOCore
+
+/// Waits for the header of the PROXY protocol, which comes before TLS, and then gives its place to
+/// the handlers of the connection. A peer that does not send it in time is disconnected.
+///
+/// It runs on the channel's event loop.
+final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private let peer: String?
+    private let isTrusted: Bool
+    private let time: TimeAmount
+    private let lateTime: TimeAmount
+    private let telemetry: LoopTelemetry
+    private let log: ProxyRefusalLog
+    private let addHandlers: (String?) throws -> Void
+    private let deadline = Deadline()
+    private var end = NIODeadline.distantFuture
+    private var received = ByteBuffer()
+    private var isDraining = false
+    private var isOver = false
+
+    /// - Parameters:
+    ///   - peer: the address of the proxy.
+    ///   - isTrusted: whether it may name its clients. Else the connection is closed at once.
+    ///   - addHandlers: adds the handlers of the connection; it gets the address of the client.
+    init(
+        _ peer: String?,
+        isTrusted: Bool,
+        _ timeouts: GatewayConfiguration.Timeouts,
+        _ telemetry: LoopTelemetry,
+        _ log: ProxyRefusalLog,
+        _ addHandlers: @escaping (String?) throws -> Void
+    ) {
+        self.peer = peer
+        self.isTrusted = isTrusted
+        time = timeouts.head.timeAmount
+        lateTime = timeouts.lateRequest.timeAmount
+        self.telemetry = telemetry
+        self.log = log
+        self.addHandlers = addHandlers
+    }
+
+    // MARK: Events of the channel
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        deadline.whenPassed { [unowned self] in refuse(.timeout, context) }
+        if context.channel.isActive { begin(context) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { deadline.release() }
+
+    func channelActive(context: ChannelHandlerContext) {
+        begin(context)
+        context.fireChannelActive()
+    }
+
+    private func begin(_ context: ChannelHandlerContext) {
+        guard isTrusted else { return refuse(.untrusted, context) }
+        allow(isDraining ? min(time, lateTime) : time, context)
+        context.read()
+    }
+
+    private func allow(_ time: TimeAmount, _ context: ChannelHandlerContext) {
+        end = min(end, .now() + time)
+        deadline.set(end, on: context.eventLoop)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOver else { return }
+        received.append(unwrapInboundIn(data))
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        guard !isOver else { return context.fireChannelReadComplete() }
+        switch received.withUnsafeReadableBytes({ ProxyHeader.read($0) }) {
+        case .needsMore: context.read()
+        case .refused(let refusal): refuse(ProxyRefusal(refusal), context)
+        case .header(let header): complete(header, context)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case ChannelEvent.inputClosed: refuse(.closed, context)
+        case is DrainEvent:
+            isDraining = true
+            // A channel that is not active yet begins later.
+            if context.channel.isActive { allow(lateTime, context) }
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { refuse(.closed, context) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        refuse(.closed, context)
+        context.fireChannelInactive()
+    }
+
+    // MARK: The end
+
+    private func complete(_ header: ProxyHeader, _ context: ChannelHandlerContext) {
+        isOver = true
+        deadline.release()
+        received.moveReaderIndex(forwardBy: header.length)
+        do {
+            try addHandlers(header.endpoints?.source.address ?? peer)
+        } catch {
+            return context.close(promise: nil)
+        }
+        if isDraining { context.fireUserInboundEventTriggered(DrainEvent()) }
+        // They are whole again without the bytes of the header.
+        if received.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(received)) }
+        received = ByteBuffer()
+        context.fireChannelReadComplete()
+        context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+    }
+
+    private func refuse(_ refusal: ProxyRefusal, _ context: ChannelHandlerContext) {
+        guard !isOver else { return }
+        isOver = true
+        received = ByteBuffer()
+        deadline.release()
+        telemetry.count(refusal)
+        log.warn(of: refusal, peer)
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,57 @@
+import Logging
+import NIOCore
+import Synchronization
+
+/// Why a connection of a listener with the PROXY protocol is closed: the label `reason` of
+/// `holdfast_proxy_protocol_refusals_total`.
+enum ProxyRefusal: String, CaseIterable {
+    /// Its peer is not in `clients.trusted`.
+    case untrusted
+    /// Its first bytes are no header.
+    case missing
+    case malformed
+    case tooLong = "too-long"
+    /// The header's checksum is another.
+    case checksum
+    /// The header did not come in time.
+    case timeout
+    /// The peer closed before the end of the header.
+    case closed
+
+    init(_ refusal: ProxyHeader.Refusal) {
+        self =
+            switch refusal {
+            case .missing: .missing
+            case .malformed: .malformed
+            case .tooLong: .tooLong
+            case .checksum: .checksum
+            }
+    }
+
+    var number: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}
+
+/// Warns of refused connections, at most once a second: anyone who reaches the listener can cause
+/// them.
+final class ProxyRefusalLog: Sendable {
+    private static let silence = TimeAmount.seconds(1)
+
+    private let logger: Logger
+    private let next = Mutex(NIODeadline.uptimeNanoseconds(0))
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    func warn(of refusal: ProxyRefusal, _ peer: String?) {
+        let now = NIODeadline.now()
+        let isDue = next.withLock { next in
+            guard now >= next else { return false }
+            next = now + Self.silence
+            return true
+        }
+        guard isDue else { return }
+        logger.warning(
+            "A connection without a valid header of the PROXY protocol was closed",
+            metadata: ["proxy.reason": "\(refusal.rawValue)", "network.peer.address": "\(peer ?? "unknown")"]
+        )
+    }
+}

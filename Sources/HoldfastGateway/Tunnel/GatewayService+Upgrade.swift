@@ -1,0 +1,130 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// Decides about requests for another protocol. RFC 9110 §7.8, RFC 8441
+extension GatewayService {
+    /// The answer to a request's wish for another protocol.
+    enum UpgradeDecision {
+        /// It is served as if it had no such wish.
+        case ignore
+        /// The origin is asked to switch to this protocol.
+        case ask(String)
+        case refuse(Problem)
+    }
+
+    /// - Returns: `ignore` too if the request is rejected for another reason.
+    func upgradeDecision(for request: GatewayRequest, _ inForce: ConfigurationInForce) -> UpgradeDecision {
+        let wishes: [String]
+        switch request.upgrade {
+        case .none: return .ignore
+        case .offer:
+            guard request.method == .get, request.content == .none else { return .ignore }
+            wishes = request.fields.listMembers(.upgrade)
+        case .connect(let name):
+            // Other protocols have no form in HTTP/1.1 that the gateway knows.
+            guard name == WebSocketKey.protocolName else { return .refuse(.unknownProtocol) }
+            wishes = [name]
+        }
+        guard let choice = try? choice(for: request, inForce.configuration.routes) else { return .ignore }
+        let allowed = inForce.configuration.routes.routes[choice.route].upgrades
+        if let name = wishes.first(where: { allowed.contains($0) }) { return .ask(name) }
+        // A client of WebSocket cannot use another response. Other clients offer a protocol.
+        let isWebSocket = wishes.contains(WebSocketKey.protocolName) && request.fields.contains(.secWebSocketKey)
+        return isWebSocket || request.upgrade != .offer ? .refuse(.upgradeNotAllowed) : .ignore
+    }
+
+    /// The request that asks the origin to switch. It uses no stored response, and none is stored.
+    ///
+    /// - Parameter key: the key that the gateway itself gives in place of a client of HTTP/2, whose
+    ///   protocol has none.
+    func upgradeRequest(
+        for exchange: ClientExchange,
+        _ inForce: ConfigurationInForce,
+        _ offer: UpgradeOffer,
+        _ key: WebSocketKey?
+    ) throws -> CacheRequest {
+        var known: KnownRequest?
+        var request = try cacheRequest(for: exchange, inForce, like: &known)
+        request.storage = .never
+        request.upgrade = offer
+        guard let key else { return request }
+        request.head.method = .get
+        request.head.headerFields[.secWebSocketAccept] = nil
+        request.head.headerFields[.secWebSocketKey] = key.value
+        if !request.head.headerFields.contains(.secWebSocketVersion) {
+            request.head.headerFields[.secWebSocketVersion] = "13"
+        }
+        return request
+    }
+
+    /// The head of the response that begins a tunnel, for the client.
+    ///
+    /// - Parameter key: see ``upgradeRequest(for:_:_:_:)``.
+    /// - Throws: ``Rejection`` if the origin has not understood the key.
+    func tunnelHead(
+        _ response: CacheResponse,
+        _ context: ResponseContext,
+        _ key: WebSocketKey?
+    ) throws -> GatewayResponseHead {
+        var head = response.head
+        head.headerFields[.contentLength] = nil
+        if let key {
+            guard head.headerFields[.secWebSocketAccept] == key.accept else { throw Rejection(problem: .wrongKey) }
+            head.headerFields[.secWebSocketAccept] = nil
+            // RFC 8441 §5: a success says the same.
+            head.status = .ok
+        }
+        return responseHead(head, ExchangeFacts(response), context)
+    }
+}
+
+extension WebSocketKey {
+    static let protocolName = "websocket"
+}
+
+extension HTTPField.Name {
+    static let secWebSocketAccept = literal("Sec-WebSocket-Accept")
+    static let secWebSocketKey = literal("Sec-WebSocket-Key")
+    static let secWebSocketVersion = literal("Sec-WebSocket-Version")
+}
+
+extension Problem {
+    fileprivate static let upgradeNotAllowed = Problem(
+        .upgradeNotAllowed,
+        title: "This protocol is not passed on",
+        status: 501,
+        detail:
+            "The route of this request passes no WebSocket on. Nothing was forwarded. If it should, name 'websocket' in the route's 'upgrades'."
+    )
+
+    fileprivate static let unknownProtocol = Problem(
+        .upgradeNotAllowed,
+        title: "This protocol is not passed on",
+        status: 501,
+        detail: "Of the protocols that a CONNECT can name, the gateway knows 'websocket'. Nothing was forwarded."
+    )
+
+    static let tooManyTunnels = Problem(
+        .tooManyTunnels,
+        title: "Too many tunnels",
+        status: 503,
+        detail: "The gateway has as many tunnels of other protocols as it may have. Try again."
+    )
+
+    static let originClosed = Problem(
+        code: ExchangeError.Code.transportFailed.description,
+        title: "The origin's response is not valid",
+        status: 502,
+        detail: "The origin closed the connection as soon as it had switched to the other protocol.",
+        outcome: CacheOutcome(forward: .bypass)
+    )
+
+    fileprivate static let wrongKey = Problem(
+        .wrongKey,
+        title: "The origin's response is not valid",
+        status: 502,
+        detail: "The origin's 'Sec-WebSocket-Accept' does not belong to the key that it was sent.",
+        outcome: CacheOutcome(forward: .bypass)
+    )
+}

@@ -1,0 +1,80 @@
+import NIOCore
+
+/// The client's side of a tunnel on a stream of HTTP/2. RFC 8441 §5
+///
+/// The client's window opens when the origin has taken what it sent, so a tunnel holds no more than
+/// one window of it.
+final class HTTP2TunnelEnd: TunnelEnd {
+    private let eventLoop: any EventLoop
+    /// `nil` when the tunnel is over.
+    private var stream: HTTP2Stream?
+    private var tunnel: Tunnel?
+    /// Held while the stream exists.
+    private let place: TunnelPlaces.Place
+    /// Bytes that were passed on, and for which the client's window is still closed.
+    private var owed: Int
+    private(set) var hasRoom = true
+
+    /// - Parameter owed: the bytes that have come before the tunnel began.
+    init(_ stream: HTTP2Stream, of tunnel: Tunnel, _ place: TunnelPlaces.Place, owed: Int, on eventLoop: any EventLoop)
+    {
+        self.stream = stream
+        self.tunnel = tunnel
+        self.place = place
+        self.owed = owed
+        self.eventLoop = eventLoop
+    }
+
+    var untaken: Int { stream?.queuedCount ?? 0 }
+
+    // MARK: Events of the stream
+
+    func receive(_ bytes: UnsafeBufferPointer<UInt8>) {
+        owed += bytes.count
+        guard let tunnel else { return read() }
+        tunnel.receive(ByteBuffer(bytes: bytes), from: .client)
+    }
+
+    func closeInput() { tunnel?.closeInput(of: .client) }
+
+    func drain() { tunnel?.drain() }
+
+    /// The stream is over.
+    ///
+    /// - Parameter isDraining: whether its connection was closed because the gateway stops.
+    func lose(isDraining: Bool) {
+        stream = nil
+        let tunnel = tunnel.take()
+        if isDraining { tunnel?.endFromOutside() } else { tunnel?.lose(.client, isInOrder: false) }
+    }
+
+    // MARK: The tunnel
+
+    func pass(_ bytes: ByteBuffer) {
+        guard let room = stream?.write(bytes) else { return }
+        hasRoom = false
+        room.assumeIsolated().whenSuccess { _ in
+            // The connection is sending at this moment.
+            self.eventLoop.assumeIsolated().execute {
+                self.hasRoom = true
+                self.tunnel?.makeRoom(at: .client)
+            }
+        }
+    }
+
+    func read() {
+        let count = owed
+        owed = 0
+        if count > 0 { stream?.consume(count) }
+    }
+
+    func closeSending() { stream?.finish(nil) }
+
+    func close(isInOrder: Bool) {
+        tunnel = nil
+        // The bytes that still come from the client are dropped.
+        read()
+        let stream = stream
+        if isInOrder { stream?.finish(nil) } else { stream?.cancel() }
+    }
+}

@@ -1,0 +1,209 @@
+import HTTPCache
+import HoldfastConfiguration
+import HoldfastMetrics
+import NIOCore
+import NIOSSL
+import Testing
+
+@testable import HoldfastGateway
+
+@Suite("PROXY protocol on a listener", .timeLimit(.minutes(20)))
+struct ProxyListenerTests {
+    fileprivate static let line = "PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
+    private static let get = "GET /a HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n"
+
+    private func with(
+        trusted: [String] = ["127.0.0.1"],
+        configure: (inout GatewayConfiguration) -> Void = { _ in },
+        _ body: (RawOrigin, RunningGateway) async throws -> Void
+    ) async throws {
+        try await RawOrigin.with(respond: { _ in .ok("hello") }) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { configuration in
+                    configuration.listeners = [.address(ListenAddress(host: "127.0.0.1", port: 0), proxyProtocol: true)]
+                    configuration.trustedClients = trusted.compactMap { AddressRange($0) }
+                    configure(&configuration)
+                }
+            ) { try await body(origin, $0) }
+        }
+    }
+
+    private func refusals(_ gateway: RunningGateway) async -> [String: Int64] {
+        let name = "holdfast_proxy_protocol_refusals_total"
+        let family = await gateway.server.metrics.families().first { $0.description.name == name }
+        var counts: [String: Int64] = [:]
+        for series in family?.series ?? [] {
+            if case .integer(let count) = series.value, count > 0 { counts[series.labels.all[0].value] = count }
+        }
+        return counts
+    }
+
+    @Test("The origin gets the address that the proxy names") func names() async throws {
+        try await with { origin, gateway in
+            let response = try await gateway.send(Self.line + Self.get)
+            #expect(response.status == 200)
+            #expect(origin.requests.first?.values("x-forwarded-for") == ["192.0.2.7"])
+            #expect(origin.requests.first?.values("forwarded") == ["for=192.0.2.7;proto=http"])
+        }
+    }
+
+    @Test("The client that a proxy names is trusted only if it is listed itself") func trust() async throws {
+        let claim = "GET /a HTTP/1.1\r\nHost: g\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: close\r\n\r\n"
+        try await with(trusted: ["127.0.0.1", "198.51.100.0/24"]) { origin, gateway in
+            _ = try await gateway.send(Self.line + claim)
+            _ = try await gateway.send("PROXY TCP4 198.51.100.5 198.51.100.1 1 2\r\n" + claim)
+            // The proxy itself.
+            _ = try await gateway.send("PROXY UNKNOWN\r\n" + claim)
+            let block = ProxyHeaderTests.block(0, 0, [])
+            try await RawClient.with(port: gateway.port) { client in
+                try await client.send(block + Array(claim.utf8))
+                _ = try await client.response()
+            }
+            #expect(
+                origin.requests.map { $0.values("x-forwarded-for") } == [
+                    ["192.0.2.7"], ["203.0.113.9, 198.51.100.5"], ["203.0.113.9, 127.0.0.1"],
+                    ["203.0.113.9, 127.0.0.1"],
+                ]
+            )
+        }
+    }
+
+    @Test("The result does not depend on how the bytes are cut") func cuts() async throws {
+        let block = ProxyHeaderTests.block(1, 0x11, ProxyHeaderTests.addresses + [4, 0, 3, 1, 2, 3])
+        try await with { origin, gateway in
+            for header in [Array(Self.line.utf8), block] {
+                let bytes = header + Array(Self.get.utf8)
+                for cut in 1..<bytes.count {
+                    try await RawClient.with(port: gateway.port) { client in
+                        try await client.send(Array(bytes[..<cut]))
+                        if cut % 8 == 0 { await Task.yield() }
+                        try await client.send(Array(bytes[cut...]))
+                        #expect(try await client.response().text == "hello", "\(cut)")
+                    }
+                }
+            }
+            let names = Set(origin.requests.flatMap { $0.values("x-forwarded-for") })
+            #expect(names == ["192.0.2.7", "192.0.2.1"])
+            #expect(await refusals(gateway).isEmpty)
+        }
+    }
+
+    @Test("A peer that is not trusted is closed, whatever it sends") func untrusted() async throws {
+        try await with(trusted: ["192.0.2.0/24"]) { origin, gateway in
+            for bytes in [Self.line + Self.get, Self.get, ""] {
+                try await RawClient.with(port: gateway.port) { client in
+                    // The connection may be closed before.
+                    try? await client.send(bytes)
+                    #expect(await client.readToEnd().isEmpty)
+                }
+            }
+            #expect(origin.requests.isEmpty)
+            while await refusals(gateway) != ["untrusted": 3] { await Task.yield() }
+            #expect(gateway.server.connectionCount == 0)
+        }
+    }
+
+    @Test("A trusted peer without a valid header is closed without a response") func invalid() async throws {
+        try await with { origin, gateway in
+            let wrong = ["PROXY TCP4 a b 1 2\r\n" + Self.get, Self.get, "PROXY " + String(repeating: "a", count: 200)]
+            for bytes in wrong {
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send(bytes)
+                    #expect(await client.readToEnd().isEmpty)
+                }
+            }
+            try await RawClient.with(port: gateway.port) { client in
+                try await client.send("PROXY TCP4 192")
+                try await client.closeOutput()
+                #expect(await client.readToEnd().isEmpty)
+            }
+            #expect(origin.requests.isEmpty)
+            let expected: [String: Int64] = ["malformed": 1, "missing": 1, "too-long": 1, "closed": 1]
+            while await refusals(gateway) != expected { await Task.yield() }
+        }
+    }
+
+    @Test("A header that does not come in time ends the connection") func late() async throws {
+        try await with(configure: { $0.timeouts.head = .milliseconds(50) }) { _, gateway in
+            try await RawClient.with(port: gateway.port) { client in
+                try await client.send("PROXY TCP4")
+                #expect(await client.readToEnd().isEmpty)
+            }
+            while await refusals(gateway) != ["timeout": 1] { await Task.yield() }
+        }
+    }
+
+    @Test("The limit for each client counts the clients that the proxy names") func limits() async throws {
+        try await with(configure: { $0.maximumConnectionsPerClient = 1 }) { _, gateway in
+            let keeping = "GET /a HTTP/1.1\r\nHost: g\r\n\r\n"
+            try await RawClient.with(port: gateway.port) { first in
+                try await first.send(Self.line + keeping)
+                #expect(try await first.response().status == 200)
+                let second = try await gateway.send(Self.line + keeping)
+                #expect(second.status == 503)
+                #expect(second.text.contains("too-many-connections-of-client"))
+                let other = try await gateway.send("PROXY TCP4 192.0.2.8 198.51.100.1 1 2\r\n" + Self.get)
+                #expect(other.status == 200)
+            }
+            while gateway.server.connectionCount > 0 { await Task.yield() }
+            #expect(try await gateway.send(Self.line + Self.get).status == 200)
+        }
+    }
+
+    @Test("The header comes before HTTP/2") func http2() async throws {
+        try await with { origin, gateway in
+            try await RawClient.with(port: gateway.port) { raw in
+                let client = FrameClient(raw)
+                try await client.send(Array(Self.line.utf8) + FrameClient.beginning())
+                try await client.send(FrameClient.get("/b", on: 1))
+                #expect(try await client.responses([1])[1]?.text == "hello")
+            }
+            #expect(origin.requests.first?.values("x-forwarded-for") == ["192.0.2.7"])
+        }
+    }
+
+    @Test("A listener without the protocol takes its header for a malformed request") func otherListener() async throws
+    {
+        try await RawOrigin.with { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let response = try await gateway.send(Self.line + Self.get)
+                #expect(response.status == 400)
+            }
+        }
+    }
+
+    /// Sends bytes before those of TLS.
+    private final class Preceding: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        func channelActive(context: ChannelHandlerContext) {
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: ProxyListenerTests.line)), promise: nil)
+            context.fireChannelActive()
+        }
+    }
+
+    @Test("The header comes before TLS") func tls() async throws {
+        try await CertificateFolder.with { folder in
+            let tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
+            let context = try folder.client(trusting: "a")
+            let listener = GatewayListener.address(
+                ListenAddress(host: "127.0.0.1", port: 0),
+                tls: tls,
+                proxyProtocol: true
+            )
+            try await with(configure: { $0.listeners = [listener] }) { origin, gateway in
+                let tls = RawClient.TLS(context, name: "a.example", below: { Preceding() })
+                for _ in 0..<30 {
+                    try await RawClient.with(port: gateway.port, tls: tls) { client in
+                        try await client.send(Self.get)
+                        #expect(try await client.response().status == 200)
+                    }
+                }
+                let sent = origin.requests.map { $0.values("forwarded") }
+                #expect(sent == [[String]](repeating: ["for=192.0.2.7;proto=https"], count: 30))
+            }
+        }
+    }
+}
