@@ -97,7 +97,7 @@ import Testing
         ("version: 1\nversion: 1", "f:1: Duplicate keys: 'version'. Each key may stand in a mapping once."),
         (
             "version: 1\nruels: []",
-            "f:2: 'ruels' is not known. Did you mean 'rules'? Known are 'breaker', 'clients', 'control', 'drain', 'eager-refresh', 'failure-throttle', 'guard', 'health', 'limits', 'listen', 'log', 'metrics', 'mode', 'routes', 'rules', 'shared', 'store', 'threads', 'timeouts', 'version'."
+            "f:2: 'ruels' is not known. Did you mean 'rules'? Known are 'breaker', 'clients', 'control', 'drain', 'eager-refresh', 'failure-throttle', 'guard', 'health', 'limits', 'listen', 'log', 'metrics', 'mode', 'origins', 'routes', 'rules', 'shared', 'store', 'threads', 'timeouts', 'version'."
         ),
         (
             "version: 1\nstore: {bugdet: 1 B}",

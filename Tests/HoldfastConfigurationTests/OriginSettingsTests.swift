@@ -86,31 +86,31 @@ import Testing
     /// Mutants: 'verify: false' alone is accepted; an http mirror of an https origin is accepted.
     @Test(
         arguments: [
-            ("verify: false", "'verify': Without verification anyone on the way can read and change what passes."),
-            ("insecure: true", "'insecure': It has no effect"),
-            ("mirrors: [\"http://m.example\"]", "'mirrors': 'http://m.example' has no TLS, and the origin has"),
-            ("{verify: false, insecure: true, ca: ca.pem}", "'ca': It has no effect beside 'verify: false'."),
-            ("certificate: c.pem", "'certificate': It needs 'key'"), ("key: c.key", "'key': It needs 'certificate'"),
-            ("server-name: 10.0.0.7", "'server-name': '10.0.0.7' is an address."),
-            ("server-name: a:1", "'server-name': 'a:1' is not a host"),
-            ("addresses: [a.example]", "'addresses': 'a.example' is not a host and port such as '10.0.0.7:443'."),
-            ("addresses: [\"a.example:0\"]", "'addresses': 'a.example:0' is not a host and port"),
-            ("addresses: [\"a:1\", \"a:1\"]", "'addresses': 'a:1' stands there twice."),
+            ("verify: false", "verify: Without verification anyone on the way can read and change what passes."),
+            ("insecure: true", "insecure: It has no effect"),
+            ("mirrors: [\"http://m.example\"]", "mirrors: 'http://m.example' has no TLS, and the origin has"),
+            ("{verify: false, insecure: true, ca: ca.pem}", "ca: It has no effect beside 'verify: false'."),
+            ("certificate: c.pem", "certificate: It needs 'key'"), ("key: c.key", "key: It needs 'certificate'"),
+            ("server-name: 10.0.0.7", "server-name: '10.0.0.7' is an address."),
+            ("server-name: a:1", "server-name: 'a:1' is not a host"),
+            ("addresses: [a.example]", "addresses: 'a.example' is not a host and port such as '10.0.0.7:443'."),
+            ("addresses: [\"a.example:0\"]", "addresses: 'a.example:0' is not a host and port"),
+            ("addresses: [\"a:1\", \"a:1\"]", "addresses: 'a:1' stands there twice."),
             (
                 "addresses: [\"a:1\", \"a:2\", \"a:3\", \"a:4\", \"a:5\", \"a:6\", \"a:7\", \"a:8\", \"a:9\"]",
                 "There are 9 addresses. The limit is 8."
             ),
-            ("mirrors: [m.example]", "'mirrors': 'm.example' is not a mirror such as"),
+            ("mirrors: [m.example]", "mirrors: 'm.example' is not a mirror such as"),
             ("mirrors: [\"https://m.example/?q\"]", "without query and fragment."),
-            ("mirrors: [\"https://a.example/\"]", "'mirrors': 'https://a.example' is the origin itself."),
-            ("health: {interval: 1 s}", "'health': A health check needs 'path'"),
-            ("health: {path: x}", "'health': 'x' is not a path such as '/healthz'."),
-            ("health: {path: /, interval: 1 ms}", "'health': '1 ms' is not between 100 ms and 1 d."),
+            ("mirrors: [\"https://a.example/\"]", "mirrors: 'https://a.example' is the origin itself."),
+            ("health: {interval: 1 s}", "health: A health check needs 'path'"),
+            ("health: {path: x}", "health: 'x' is not a path such as '/healthz'."),
+            ("health: {path: /, interval: 1 ms}", "health: '1 ms' is not between 100 ms and 1 d."),
             ("health: {path: /, interval: 1 s, timeout: 2 s}", "'timeout' is longer than 'interval'"),
             ("health: {path: /, expect: 199-300}", "is not a status or a range such as '200-399'"),
             ("health: {path: /, expect: 300-200}", "is not a status or a range such as '200-399'"),
             ("health: {paths: /}", "Did you mean 'path'?"),
-            ("timeouts: {connect: 0 s}", "'timeouts': A timeout must be more than 0 s."),
+            ("timeouts: {connect: 0 s}", "timeouts: A timeout must be more than 0 s."),
             ("timeouts: {hard: 1 s}", "'hard' is not known."), ("cas: x", "Did you mean 'ca'?"),
         ] as [(String, String)]
     )
@@ -150,6 +150,14 @@ import Testing
             findings("version: 1\nroutes: [{origin: http://a.example}]\norigins: {\"http://a.example\": {ca: x}}")
                 .first?.contains("Its settings of TLS have no effect: it is an http origin.") == true
         )
+        let preserving =
+            "version: 1\nroutes: [{origin: http://a.example, preserve-host: true}]\norigins: {\"http://a.example\": "
+        #expect(
+            findings(preserving + "{mirrors: [\"http://m.example\"]}}").first?.contains(
+                "route 1 preserves the client's host"
+            ) == true
+        )
+        #expect(findings(preserving + "{addresses: [\"10.0.0.7:80\"]}}") == [])
         let addressed =
             "version: 1\nroutes: [{origin: https://10.0.0.7}]\norigins: {\"https://10.0.0.7\": {addresses: [\"10.0.0.8:443\"]"
         #expect(findings(addressed + "}}").first?.contains("Name the host in it with 'server-name'") == true)

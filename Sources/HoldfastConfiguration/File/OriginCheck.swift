@@ -25,6 +25,17 @@ extension Configuration {
                     "No route leads to it, and it is no mirror. Name it as a route's 'origin', or leave it out."
                 )
             }
+            if !origin.mirrors.isEmpty,
+                let index = routes.firstIndex(where: {
+                    $0.preservesHost && (try? TargetURI($0.origin)).map(Self.name) == origin.url
+                })
+            {
+                report(
+                    "mirrors",
+                    "\(routes[index].subject(number: index + 1)) preserves the client's host, which a mirror does not get, so all hosts would have the same "
+                        + "content. Leave out 'preserve-host' there, or name 'addresses' here."
+                )
+            }
             origin.check(report)
         }
         return findings
@@ -99,7 +110,7 @@ extension Configuration.Origin {
             ]
         }
         settings += [
-            setting("addresses", addresses.isEmpty ? nil : Writers.list(addresses)),
+            setting("addresses", addresses.isEmpty ? nil : Writers.list(addresses.map(Self.quoted))),
             setting("mirrors", mirrors.isEmpty ? nil : Writers.list(mirrors)),
             setting("health", health?.text ?? "off", isSet: health != nil),
         ]
@@ -112,6 +123,11 @@ extension Configuration.Origin {
         ]
         settings += times.map { setting("timeouts.\($0)", Quantity.written($1 ?? $2), isSet: $1 != nil) }
         return EffectiveConfiguration.Part(name: url, line: line, conditions: [], settings: settings)
+    }
+
+    /// An address for a list, where a bracket begins another one.
+    private static func quoted(_ address: String) -> String {
+        address.hasPrefix("[") ? "\"\(address)\"" : address
     }
 
     /// Whether there is another server to go to.

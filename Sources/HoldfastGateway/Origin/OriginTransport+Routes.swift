@@ -27,6 +27,8 @@ struct RoutesInUse: Sendable {
         self.origins = origins
     }
 
+    var currentRoutes: GatewayRoutes? { current?.routes }
+
     mutating func change(to routes: GatewayRoutes, _ origins: GatewayOrigins?) {
         previous = current
         if let origins { self.origins = origins }

@@ -30,9 +30,10 @@ extension OriginSite {
     }
 
     private static func certificates(of sites: [OriginSite]) -> [MetricSeries] {
-        sites.compactMap { site in
-            guard let expiry = site.servers[0].security?.expiry else { return nil }
-            return MetricSeries(.init([("origin", site.name)]), .integer(expiry))
+        var expiries: [String: Int64] = [:]
+        for security in sites.flatMap(\.servers).compactMap(\.security) { expiries[security.url] = security.expiry }
+        return expiries.sorted { $0.key < $1.key }.map {
+            MetricSeries(.init([("origin", $0.key)]), .integer($0.value))
         }
     }
 

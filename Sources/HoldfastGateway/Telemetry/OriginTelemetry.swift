@@ -96,7 +96,7 @@ final class OriginTelemetry: MetricsCollector {
             for route in routes.routes where labels.label(of: route.origin.name) != OriginLabels.other {
                 state.names[route.endpoint] = route.origin.name
             }
-            state.sites = origins?.sorted ?? []
+            state.sites = origins?.sites(of: routes) ?? []
             let mirrors = state.sites.flatMap(\.plan.mirrors)
             for mirror in mirrors where state.names[mirror.endpoint] == nil && state.names.count < Self.nameLimit {
                 state.names[mirror.endpoint] = mirror.name

@@ -1,3 +1,5 @@
+import HTTPCache
+import HTTPCacheSemantics
 import HoldfastConfiguration
 import HoldfastMetrics
 import HoldfastTesting
@@ -32,7 +34,7 @@ import Testing
             defer { checks.cancel() }
             try await body(gateway, try #require(gateway.transport.sites.first))
             checks.cancel()
-            // It ends, with its requests under way.
+            // It ends, whatever is under way.
             await checks.value
         }
     }
@@ -116,8 +118,12 @@ import Testing
         ]
         var asked: [String: [Duration]] = [:]
         var now = Duration.zero
+        var share = 0.0
         while now < .seconds(60) {
-            let (servers, pause) = schedule.next(sites, at: now) { .random(in: 0..<1) }
+            let (servers, pause) = schedule.next(sites, at: now) {
+                share = (share + 0.37).truncatingRemainder(dividingBy: 1)
+                return share
+            }
             for server in servers { asked["\(server.site.name) \(server.number)", default: []].append(now) }
             now += try #require(pause)
         }

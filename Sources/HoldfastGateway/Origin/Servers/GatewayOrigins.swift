@@ -61,6 +61,9 @@ public struct GatewayOrigins: Sendable {
     /// The site of an origin; `nil` if it has no settings.
     func site(of endpoint: OriginEndpoint) -> OriginSite? { sites.isEmpty ? nil : sites[endpoint] }
 
-    /// In the order of their names.
-    var sorted: [OriginSite] { sites.values.sorted { $0.name < $1.name } }
+    /// The sites to which routes lead, in the order of their names. Others have settings only as
+    /// mirrors.
+    func sites(of routes: GatewayRoutes) -> [OriginSite] {
+        Set(routes.routes.map(\.endpoint)).compactMap { sites[$0] }.sorted { $0.name < $1.name }
+    }
 }

@@ -85,8 +85,11 @@ struct CheckSchedule {
 }
 
 extension OriginTransport {
-    /// The origins with settings of their own.
-    var sites: [OriginSite] { routesInUse.withLock { $0.origins }.sorted }
+    /// The origins of the current routes that have settings of their own.
+    var sites: [OriginSite] {
+        let (routes, origins) = routesInUse.withLock { ($0.currentRoutes, $0.origins) }
+        return routes.map { origins.sites(of: $0) } ?? []
+    }
 
     /// Asks one server, and sets it aside or takes it back.
     func check(_ site: OriginSite, _ number: Int) async {
@@ -105,24 +108,24 @@ extension OriginTransport {
         guard var message = try? OriginRequest.make(request, to: server.endpoint, server) else { return }
         message.isCheck = true
         let call = OriginCall(self, message, onInterim: nil)
-        let status: Int? = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let eventLoop = group.next()
-                // A kept connection would not show whether a new one can be opened.
-                eventLoop.execute {
-                    call.begin(on: eventLoop, nil) { result in
-                        guard case .success(.response(let response)) = result else {
-                            return continuation.resume(returning: nil)
-                        }
-                        continuation.resume(returning: response.head.status.code)
-                    }
-                }
+        let eventLoop = group.next()
+        let promise = eventLoop.makePromise(of: Int?.self)
+        // A kept connection would not show whether a new one can be opened.
+        eventLoop.execute {
+            call.begin(on: eventLoop, nil) { result in
+                guard case .success(.response(let response)) = result else { return promise.succeed(nil) }
+                promise.succeed(response.head.status.code)
             }
+        }
+        let status = await withTaskCancellationHandler {
+            try? await promise.futureResult.get()
         } onCancel: {
             call.cancel()
+            // A connection that is being opened is not waited for.
+            promise.succeed(nil)
         }
         // A check that was ended shows nothing.
         guard !Task.isCancelled else { return }
-        site.noteCheck(of: number, isGood: status.map { check.expected.contains($0) } ?? false, logger)
+        site.noteCheck(of: number, isGood: (status ?? nil).map { check.expected.contains($0) } ?? false, logger)
     }
 }
