@@ -158,7 +158,7 @@ import Testing
         ),
         (
             "version: 1\nlisten: [{address: 127.0.0.1:1, port: 2}]",
-            "f:2: listen: 'port' is not known. Known are 'address', 'unix', 'mode', 'tls', 'http2'."
+            "f:2: listen: 'port' is not known. Known are 'address', 'unix', 'mode', 'tls', 'http2', 'proxy-protocol'."
         ),
         (
             "version: 1\nlisten: [{address: 127.0.0.1:1, unix: a}]",

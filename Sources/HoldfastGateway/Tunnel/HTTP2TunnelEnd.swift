@@ -45,7 +45,7 @@ final class HTTP2TunnelEnd: TunnelEnd {
     func lose(isDraining: Bool) {
         stream = nil
         let tunnel = tunnel.take()
-        if isDraining { tunnel?.endFromOutside() } else { tunnel?.lose(.client, isInOrder: false) }
+        if isDraining { tunnel?.endFromOutside() } else { tunnel?.lose(.client, hasFailed: true) }
     }
 
     // MARK: The tunnel

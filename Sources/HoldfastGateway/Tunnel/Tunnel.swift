@@ -100,7 +100,9 @@ final class Tunnel {
     func closeInput(of side: TunnelMachine.Side) { perform(machine.closeInput(of: side)) }
 
     /// The peer is gone.
-    func lose(_ side: TunnelMachine.Side, isInOrder: Bool) { perform(machine.lose(side, isInOrder: isInOrder)) }
+    func lose(_ side: TunnelMachine.Side, hasFailed: Bool) {
+        perform(machine.lose(side, hasFailed: hasFailed))
+    }
 
     func drain() { machine.drain() }
 

@@ -59,7 +59,7 @@ final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
         deadline.release()
         context = nil
         place = nil
-        tunnel.take()?.lose(side, isInOrder: !hasFailed)
+        tunnel.take()?.lose(side, hasFailed: hasFailed)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -132,11 +132,13 @@ struct TunnelMachine {
 
     /// A side is closed, and takes no more bytes.
     ///
-    /// - Parameter isInOrder: whether it has closed its connection, and not lost it.
-    mutating func lose(_ side: Side, isInOrder: Bool) -> EndAction {
-        guard let way = way(from: side) else { return .none }
-        // A side that announced its end may leave when it has read what it wants.
-        if isInOrder || !way.isOpen { return close(.closed) }
+    /// One that leaves in order says before that it sends no more. But if nothing was left to be
+    /// sent to it, that is its end, and the connection is closed at once.
+    ///
+    /// - Parameter hasFailed: whether its connection was reset or broke otherwise.
+    mutating func lose(_ side: Side, hasFailed: Bool) -> EndAction {
+        guard let way = way(from: side), let other = self.way(from: side.other) else { return .none }
+        guard way.isOpen, other.isOpen || hasFailed else { return close(.closed) }
         return close(side == .client ? .clientAborted : .originAborted)
     }
 

@@ -108,14 +108,22 @@ import Testing
     @Test("A side that is gone ends the tunnel, once", arguments: TunnelMachine.Side.allCases)
     func lost(side: TunnelMachine.Side) {
         let joined = Joined()
-        joined.tunnel.lose(side, isInOrder: false)
-        joined.tunnel.lose(side.other, isInOrder: false)
+        joined.tunnel.lose(side, hasFailed: false)
+        joined.tunnel.lose(side.other, hasFailed: false)
         joined.tunnel.endFromOutside()
         #expect(joined.endings == [side == .client ? .clientAborted : .originAborted])
         #expect((side == .client ? joined.origin : joined.client).closedInOrder == false)
         let other = Joined()
-        other.tunnel.lose(side, isInOrder: true)
+        other.tunnel.closeInput(of: side)
+        other.tunnel.lose(side, hasFailed: true)
         #expect(other.endings == [.closed])
+        // Nothing was left to be sent to it.
+        for hasFailed in [false, true] {
+            let last = Joined()
+            last.tunnel.closeInput(of: side.other)
+            last.tunnel.lose(side, hasFailed: hasFailed)
+            #expect(last.endings == [hasFailed ? joined.endings[0] : .closed])
+        }
     }
 
     @Test("A tunnel ends when no byte has passed in time, unless a side takes what was written")

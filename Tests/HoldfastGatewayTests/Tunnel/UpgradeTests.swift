@@ -391,14 +391,13 @@ struct UpgradeTests {
         let count = 4 << 20
         var manner = SwitchingOrigin.Manner()
         manner.receive = { _, _ in }
-        manner.end = { _ in }
         manner.begin = { channel in
             for start in 0..<(count >> 16) {
                 channel.writeAndFlush(ByteBuffer(repeating: UInt8(start), count: 1 << 16), promise: nil)
             }
         }
         try await with(manner) { origin, gateway in
-            try await RawClient.with(port: gateway.port, receiveBuffer: 4 << 10) { client in
+            try await RawClient.with(port: gateway.port, receiveBuffer: 32 << 10) { client in
                 try await client.send(Self.handshake)
                 let (_, rest) = await head(from: client)
                 async let sending: Void = client.send([UInt8](repeating: 7, count: count))
