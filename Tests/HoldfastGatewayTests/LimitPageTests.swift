@@ -33,6 +33,9 @@ struct LimitPageTests {
             "requests waiting for an origin": options.waitingLimit,
             "content of unknown length without a client": Int(UnreadLimit.bytes),
             "tags of a response": ResponseDraft.maximumTagCount, "length of a tag": ResponseDraft.maximumTagLength,
+            "rewritten content": Int(ResponseRewriting.contentLimit),
+            "media types of a route whose content is rewritten": HoldfastConfiguration.Configuration.Rewriting
+                .bodiesLimit,
             "interim responses": transport.messageLimits.interimResponses,
             "kept connections": transport.maximumIdleConnections, "variants": store.maximumVariantsPerKey,
             "memory": store.memoryBudget, "resident body": store.maximumResidentBody,

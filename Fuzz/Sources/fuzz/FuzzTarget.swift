@@ -27,6 +27,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "hpack-blocks", run: headerBlocks),
         FuzzTarget(name: "hpack-fields", run: headerFields),
         FuzzTarget(name: "proxy-header", run: proxyHeader),
+        FuzzTarget(name: "rewriting", run: rewriting),
         FuzzTarget(name: "configuration", run: configuration),
         FuzzTarget(name: "url-pattern", run: urlPattern),
         FuzzTarget(name: "resp", run: resp),

@@ -33,3 +33,17 @@ public struct CacheResponse: Sendable {
     /// The request and what was stored when it came, to foresee an outage.
     package var foreseeing: Foresight.Subject?
 }
+
+extension CacheResponse {
+    /// A relayed response whose head is parsed after all. Only responses that forbid storing are
+    /// relayed.
+    package init(_ relayed: any RelayedResponse) {
+        self.init(
+            head: relayed.parsedHead(),
+            body: BodyStream(relayed.content),
+            source: .network,
+            age: 0,
+            outcome: CacheOutcome(forward: .uriMiss, notStored: .responseNoStore)
+        )
+    }
+}

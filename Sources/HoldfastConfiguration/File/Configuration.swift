@@ -28,6 +28,8 @@ public struct Configuration: Sendable {
         /// `upgrades`: the protocols that clients may speak with the origin in place of HTTP, in
         /// lower case.
         public var upgrades: [String] = []
+        /// `rewrite`: how responses are rewritten for the clients of a gateway.
+        public var rewriting = Rewriting()
         /// The line on which it begins; `nil` if it comes from no file.
         public var line: Int?
         /// The most protocols in ``upgrades``.

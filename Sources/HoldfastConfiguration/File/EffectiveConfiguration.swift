@@ -98,6 +98,12 @@ extension Configuration.Route {
                     standard: tagsFrom.isEmpty
                 ),
                 setting("upgrades", upgrades.isEmpty ? nil : Writers.list(upgrades), standard: upgrades.isEmpty),
+                setting("rewrite.location", "\(rewriting.location)", standard: rewriting.location),
+                setting(
+                    "rewrite.bodies",
+                    rewriting.bodies.isEmpty ? nil : Writers.list(rewriting.bodies),
+                    standard: rewriting.bodies.isEmpty
+                ),
             ]
         )
     }

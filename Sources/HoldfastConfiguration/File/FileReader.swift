@@ -111,7 +111,7 @@ struct FileReader {
 
 extension FileReader {
     private static let routeKeys = [
-        "name", "host", "path", "origin", "preserve-host", "mode", "unknown-fields", "tags-from", "upgrades",
+        "name", "host", "path", "origin", "preserve-host", "mode", "unknown-fields", "tags-from", "upgrades", "rewrite",
     ]
 
     private mutating func readRoutes(_ entry: FileValue.Entry) {
@@ -147,6 +147,7 @@ extension FileReader {
                         route.unknownFields = try inner.value.word(
                             Configuration.FieldHandling.allCases.map { ($0.rawValue, $0) }
                         )
+                    case "rewrite": route.rewriting = try Readers.rewriting(inner.value)
                     case "tags-from": route.tagsFrom = try Readers.tagFields(inner.value)
                     case "upgrades": route.upgrades = try Readers.upgrades(inner.value)
                     default: throw Readers.unknown(inner, of: Self.routeKeys)

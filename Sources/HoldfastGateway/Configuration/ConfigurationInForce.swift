@@ -10,6 +10,8 @@ final class ConfigurationInForce: Sendable {
     let originNames: [String]
     /// Whether a route lets clients speak the WebSocket protocol.
     let allowsWebSocket: Bool
+    /// How the responses of each route are rewritten; `nil` if they are not.
+    let rewritings: [ResponseRewriting?]
     /// The `Via` fields that are added to requests: of HTTP/1.0, and of HTTP/1.1. RFC 9110 §7.6.3
     private let vias: [HTTPField]
     /// The value of `Via` in responses, whatever version the origin's response came by.
@@ -26,6 +28,8 @@ final class ConfigurationInForce: Sendable {
         routeLabels = labels.labels(of: configuration.routes.routes)
         originNames = configuration.routes.routes.map(\.origin.name)
         allowsWebSocket = configuration.routes.routes.contains { $0.upgrades.contains("websocket") }
+        let map = RewriteMap(configuration.routes)
+        rewritings = configuration.routes.routes.indices.map { ResponseRewriting(configuration, map, route: $0) }
         let digits = String(instance, radix: 16)
         let ownName = configuration.pseudonym + "-" + String(repeating: "0", count: 8 - digits.count) + digits
         self.ownName = ownName

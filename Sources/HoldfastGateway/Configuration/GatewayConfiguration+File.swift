@@ -107,6 +107,7 @@ extension GatewayRoutes {
                 )
                 if let handling = route.unknownFields { made.unknownFields = handling }
                 made.upgrades = route.upgrades
+                made.rewriting = route.rewriting
                 return made
             } catch let refusal as GatewayOrigin.Refusal {
                 report(index, "origin", refusal.description)

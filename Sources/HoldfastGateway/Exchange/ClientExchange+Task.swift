@@ -64,11 +64,25 @@ extension ClientExchange {
         }
     }
 
-    private func send(_ response: CacheResponse, _ context: GatewayService.ResponseContext) async throws {
+    func send(_ response: CacheResponse, _ context: GatewayService.ResponseContext) async throws {
         let facts = ExchangeFacts(response)
-        let head = session.service.responseHead(response.head, facts, context)
+        var head = session.service.responseHead(response.head, facts, context)
         try await enterLoop()
         if facts.outcome.isHit { record.tier = response.stored?.content == nil ? .disk : .memory }
+        switch rewriteHead(&head, stored: response.stored?.head) {
+        case .rewritten:
+            guard let whole = response.body.whole, isShort(whole) else {
+                return try await streamRewritten(head, response.body)
+            }
+            return finish(with: .whole(head, rewrite(whole)))
+        // In a new task: this one holds the part, and with it a place at the origin.
+        case .partial where rangeUse != .ignored:
+            rangeUse = .ignored
+            return startTask(for: .request)
+        case .maybePartial where rangeUse == .asRequested:
+            return startTask { await self.settleRange() }
+        case .unchanged, .partial, .maybePartial: break
+        }
         if let whole = response.body.whole { return finish(with: .whole(head, whole)) }
         let length = response.body.length ?? head.response.headerFields[.contentLength].flatMap { Int64($0) }
         startStream(head, length: length)

@@ -25,6 +25,15 @@ final class ClientExchange: @unchecked Sendable {
         case over
     }
 
+    /// How the range of a request is used, if it has one.
+    enum RangeUse {
+        case asRequested
+        /// The client gets the whole of a content of which it wants a part: it is rewritten.
+        case ignored
+        /// As requested, because the content is not rewritten.
+        case settled
+    }
+
     let request: GatewayRequest
     let session: ClientSession
     private let content: any RequestContent
@@ -48,6 +57,9 @@ final class ClientExchange: @unchecked Sendable {
     private var isRecorded = true
     /// The length of a stream's content, if it is known.
     private var streamLength: Int64?
+    /// How the response is rewritten; `nil` if it is not, or no route was chosen.
+    var rewriting: ResponseRewriting?
+    var rangeUse = RangeUse.asRequested
 
     /// - Parameters:
     ///   - trace: the trace that it begins, unless it belongs to one already; see
@@ -148,7 +160,7 @@ final class ClientExchange: @unchecked Sendable {
     private func respond(with hit: ResidentHit, from tier: ExchangeRecord.Tier) {
         session.executor.noteHit()
         record.tier = tier
-        finish(with: .stored(head(of: hit.response), hit, record.route))
+        finish(hit.response, hit.content, hit: hit)
     }
 
     /// Fetches what is not stored from the origin: on the event loop, or else in a task.
@@ -164,23 +176,24 @@ final class ClientExchange: @unchecked Sendable {
         switch outcome {
         case .response(let response):
             guard let whole = response.body.whole else { return startTask(for: .response(response)) }
-            finish(with: .whole(head(of: response), whole))
+            finish(response, whole)
         case .relayed(let response):
+            if rewrites(response) { return finish(CacheResponse(response), response.content) }
             finish(with: .relayed(response, responseContext))
         case .continueInTask:
             startTask(for: .attempt(attempt))
         }
     }
 
-    private func head(of response: CacheResponse) -> GatewayResponseHead {
+    func head(of response: CacheResponse) -> GatewayResponseHead {
         session.service.responseHead(response.head, ExchangeFacts(response), responseContext)
     }
 
-    private func startTask(for source: ResponseSource) {
+    func startTask(for source: ResponseSource) {
         startTask { await self.respond(from: source) }
     }
 
-    private func startTask(_ body: @escaping @Sendable () async -> Void) {
+    func startTask(_ body: @escaping @Sendable () async -> Void) {
         task = Task(executorPreference: session.executor, operation: body)
     }
 
@@ -219,6 +232,7 @@ final class ClientExchange: @unchecked Sendable {
         for var head in interims.withLock({ exchange(&$0, with: []) }) {
             // It may be that of another client's request.
             if record.requestID != nil { head.headerFields[.xRequestID] = nil }
+            rewriteInterim(&head.headerFields)
             writer.inform(head)
         }
     }

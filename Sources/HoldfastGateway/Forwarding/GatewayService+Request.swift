@@ -56,6 +56,7 @@ extension GatewayService {
         let choice = try choice(for: head, routes)
         exchange.record.route = inForce.routeLabels[choice.route]
         exchange.record.origin = inForce.originNames[choice.route]
+        exchange.rewriting = inForce.rewritings[choice.route]
         var request: CacheRequest
         if let known, known.inForce === inForce, known.route == choice.route, known.method == head.method {
             request = known.request
@@ -73,6 +74,7 @@ extension GatewayService {
         }
         // After 'known': these belong to this request alone.
         request.requestID = exchange.record.requestID
+        if exchange.rangeUse == .ignored { ResponseRewriting.dropRange(&request.head.headerFields) }
         if exchange.session.telemetry.log?.wantsOrigins == true {
             let report = OriginReport()
             exchange.record.originReport = report
@@ -148,6 +150,7 @@ extension GatewayService {
             unknown: routes.routes[choice.route].unknownFields
         )
         var fields = try decrementMaxForwards(head, passing.fields)
+        inForce.rewritings[choice.route]?.adaptRequest(&fields, head.method)
         if dropsTrace {
             fields[.traceparent] = nil
             fields[.tracestate] = nil

@@ -9,6 +9,8 @@ extension RelayedMessage {
         var status = 0
         var length: Int64?
         var hasDate = false
+        var hasReferences = false
+        var mediaType: Range<Int>?
         var connection = ConnectionOptions()
         var runs = Runs()
         private var isUnstorable: Bool?
@@ -22,7 +24,7 @@ extension RelayedMessage {
                     lines[end - 1] == .carriageReturn
                 else { return false }
                 let line = lines.part(start..<(end - 1))
-                guard let passes = count == 0 ? readStatusLine(line) : readField(line),
+                guard let passes = count == 0 ? readStatusLine(line) : readField(line, at: start),
                     !passes || runs.append(start..<(end + 1))
                 else { return false }
                 start = end + 1
@@ -45,9 +47,10 @@ extension RelayedMessage {
             }
         }
 
+        /// - Parameter start: the place of the line.
         /// - Returns: whether the line is relayed; `nil` if the response cannot be relayed, or the
         ///   line would be written differently.
-        private mutating func readField(_ line: UnsafeRawBufferPointer) -> Bool? {
+        private mutating func readField(_ line: UnsafeRawBufferPointer, at start: Int) -> Bool? {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":"), from: 0), colon + 2 < line.count,
                 line[colon + 1] == .space, !line[colon + 2].isWhitespace, !line[line.count - 1].isWhitespace,
                 let name = FieldNameTable.name(line.part(0..<colon))?.canonicalName
@@ -64,6 +67,8 @@ extension RelayedMessage {
                 return false
             case 12 where name == "cache-status":
                 return nil
+            case 12 where name == "content-type":
+                mediaType = (start + colon + 2)..<(start + line.count)
             case 13 where name == "cache-control":
                 guard isUnstorable == nil else { return nil }
                 isUnstorable = value.withMemoryRebound(to: UInt8.self) {
@@ -78,6 +83,7 @@ extension RelayedMessage {
                 return nil
             default:
                 if FieldRules.isHopByHop(name) { return nil }
+                if FieldRewriter.concerns(name) { hasReferences = true }
             }
             return true
         }

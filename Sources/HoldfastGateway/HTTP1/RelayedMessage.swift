@@ -18,6 +18,10 @@ final class RelayedMessage: RelayedResponse {
     let hasDate: Bool
     /// Whether the response's connection may take another request.
     let isKeptAlive: Bool
+    /// Whether it has fields that may name URLs of the origin.
+    let hasReferences: Bool
+    /// The place of the value of `Content-Type`, from the first byte.
+    private let mediaType: Range<Int>?
 
     /// Makes a relayed response of the bytes that have arrived for a GET. It returns `nil` unless
     /// they are one complete, plain response: the content's length is stated, its `Cache-Control`
@@ -41,6 +45,8 @@ final class RelayedMessage: RelayedResponse {
         runs = reading.runs
         hasDate = reading.hasDate
         isKeptAlive = !reading.connection.closes
+        hasReferences = reading.hasReferences
+        mediaType = reading.mediaType
     }
 
     /// Parts of a head, without an allocation: at most four, in order, as offsets in bytes from the
@@ -66,6 +72,11 @@ final class RelayedMessage: RelayedResponse {
             bounds[2 * count - 1] = UInt16(run.upperBound)
             return true
         }
+    }
+
+    /// The value of `Content-Type`; `nil` if there is none.
+    var contentType: String? {
+        mediaType.flatMap { bytes.getString(at: bytes.readerIndex + $0.lowerBound, length: $0.count) }
     }
 
     var content: ByteBuffer {

@@ -12,10 +12,10 @@ public import HoldfastConfiguration
 /// Paths are compared in normal form: `//v%31;x/feed` is below `/v1`, too. If a route or its origin
 /// has a path, requests with dot segments are rejected.
 ///
-/// Responses pass unchanged. A `Location`, a `Content-Location` or a link names the origin's paths
-/// (and its host, if ``preservesHost`` is `false`), and is not translated back. An origin that
-/// writes references as clients know them (from `Host`, and with the same paths) needs no
-/// translation.
+/// References in fields of responses (`Location`, `Link` and others) are translated back: a URL
+/// below some route's origin becomes the one that the client would request from this gateway. With
+/// ``rewriting`` that is turned off, or content is rewritten as well. Stored responses are as the
+/// origin sent them.
 public struct GatewayRoute: Sendable, Hashable {
     /// The name in messages.
     public let name: String?
@@ -40,11 +40,14 @@ public struct GatewayRoute: Sendable, Hashable {
     /// `websocket`. Their bytes pass both ways as they come. RFC 9110 §7.8, RFC 8441
     public var upgrades: [String] = []
 
+    /// How responses are rewritten for their clients. Default: their fields are, and no content
+    public var rewriting = HoldfastConfiguration.Configuration.Rewriting()
+
     let pattern: HostPattern
     let prefix: PathPrefix
     let originPrefix: PathPrefix
     /// Whether targets stay as received, because the origin's path is the route's.
-    private let keepsTargets: Bool
+    let keepsTargets: Bool
 
     /// Why a host or a path is invalid.
     public struct Refusal: Error, Sendable, CustomStringConvertible {

@@ -39,5 +39,8 @@ struct ExplainedTarget {
         }
         let name = route.name.map { "route '\($0)'" } ?? "a route"
         notes = ["a client's URL '\(url.redacted)', which \(name) leads to '\(route.origin.authority)'"]
+        let types = route.rewriting.bodies.map { "'\($0)'" }.joined(separator: ", ")
+        if types.isEmpty { return }
+        notes.append("content of \(types) is rewritten for its client; the store has the origin's")
     }
 }

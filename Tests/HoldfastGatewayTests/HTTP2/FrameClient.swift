@@ -60,18 +60,24 @@ final class FrameClient {
     }
 
     /// A whole request without content.
-    static func get(_ path: String, on stream: UInt32, fields: [(String, String)] = []) -> Frame {
-        request("GET", path, on: stream, fields: fields, endsStream: true)
+    static func get(
+        _ path: String,
+        on stream: UInt32,
+        authority: String = "a.example",
+        fields: [(String, String)] = []
+    ) -> Frame {
+        request("GET", path, on: stream, authority: authority, fields: fields, endsStream: true)
     }
 
     static func request(
         _ method: String,
         _ path: String,
         on stream: UInt32,
+        authority: String = "a.example",
         fields: [(String, String)] = [],
         endsStream: Bool
     ) -> Frame {
-        let all = [(":method", method), (":scheme", "http"), (":path", path), (":authority", "a.example")] + fields
+        let all = [(":method", method), (":scheme", "http"), (":path", path), (":authority", authority)] + fields
         return Frame(
             type: Frame.headers,
             flags: endsStream ? 5 : 4,

@@ -1,0 +1,71 @@
+extension Configuration {
+    /// `rewrite` of a route: how a gateway replaces the URLs of origins in responses by those that
+    /// its clients request. Stored responses stay as the origin sent them.
+    public struct Rewriting: Sendable, Hashable {
+        /// `location`: whether references in fields are replaced: `Location`, `Content-Location`,
+        /// `Link`, `Refresh`, the domain and path of cookies, and the token server of a `Bearer`
+        /// challenge. Default: they are
+        public var location = true
+        /// `bodies`: the media types of content in which URLs are replaced, in lower case, without
+        /// parameters; at most ``bodiesLimit``. Default: none
+        public var bodies: [String] = []
+
+        /// The most media types of a route. 32
+        public static let bodiesLimit = 32
+
+        /// Nothing is replaced.
+        public static let none = Rewriting(location: false)
+
+        /// The defaults, with other values for what is named.
+        public init(location: Bool = true, bodies: [String] = []) {
+            self.location = location
+            self.bodies = bodies
+        }
+    }
+}
+
+extension Readers {
+    /// `rewrite` of a route.
+    static func rewriting(_ value: FileValue) throws(Refusal) -> Configuration.Rewriting {
+        var result = Configuration.Rewriting()
+        if case .text = value {
+            guard let isOn = try? value.flag() else {
+                throw Refusal(
+                    "Expected false, or settings ('location', 'bodies'), not \(value.shown).",
+                    line: value.line
+                )
+            }
+            return isOn ? result : .none
+        }
+        for entry in try value.entries("false, or settings ('location', 'bodies')") {
+            switch entry.key {
+            case "location": result.location = try entry.value.flag()
+            case "bodies": result.bodies = try mediaTypes(entry.value)
+            default: throw unknown(entry, of: ["location", "bodies"])
+            }
+        }
+        return result
+    }
+
+    /// Media types without parameters, each once.
+    private static func mediaTypes(_ value: FileValue) throws(Refusal) -> [String] {
+        var result: [String] = []
+        for item in try value.list(of: "media types such as 'text/html'") {
+            let type = try item.text("a media type such as 'text/html'").lowercased()
+            guard MediaTypes.isRange(type), !type.contains("*") else {
+                throw Refusal(
+                    "\(item.shown) is not one media type such as 'text/html', without a star and parameters.",
+                    line: item.line
+                )
+            }
+            if !result.contains(type) { result.append(type) }
+        }
+        guard result.count <= Configuration.Rewriting.bodiesLimit else {
+            throw Refusal(
+                "There are \(result.count) media types. The limit is \(Configuration.Rewriting.bodiesLimit): leave some out.",
+                line: value.line
+            )
+        }
+        return result
+    }
+}

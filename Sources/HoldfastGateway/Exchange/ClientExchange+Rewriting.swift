@@ -1,0 +1,112 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+/// Rewrites the response for the exchange's client, after the cache and before the client's
+/// protocol.
+extension ClientExchange {
+    /// The client to which URLs must lead; `nil` if nothing is rewritten.
+    private var rewriteClient: RewriteClient? { rewriting?.client(session.client, of: request) }
+
+    /// Rewrites the fields of a head, and decides what happens to the content.
+    ///
+    /// - Parameter stored: the head of the stored response behind it.
+    func rewriteHead(_ head: inout GatewayResponseHead, stored: StoredResponseHead?) -> ResponseRewriting.Content {
+        guard let rewriting else { return .unchanged }
+        if rewriting.rewriteFields(
+            &head.response.headerFields,
+            for: rewriting.client(session.client, of: request)
+        ) {
+            head.isForOneClient = true
+        }
+        let content = rewriting.content(of: head.response, stored: stored)
+        if content == .rewritten { ResponseRewriting.adapt(&head.response.headerFields) }
+        return content
+    }
+
+    /// Rewrites the links of an interim response. RFC 8297
+    func rewriteInterim(_ fields: inout HTTPFields) {
+        guard let rewriting else { return }
+        _ = rewriting.rewriteFields(&fields, for: rewriting.client(session.client, of: request))
+    }
+
+    /// Whether a response may not be passed on as it came.
+    func rewrites(_ response: any RelayedResponse) -> Bool {
+        guard let rewriting else { return false }
+        guard let message = response as? RelayedMessage else { return true }
+        return message.hasReferences || message.contentType.map { rewriting.concerns(mediaType: $0) } ?? false
+    }
+
+    /// Writes a response that is in memory, rewritten if it must be.
+    ///
+    /// - Parameter hit: the stored response, if an equal request may get the same.
+    func finish(_ response: CacheResponse, _ whole: ByteBuffer, hit: ResidentHit? = nil) {
+        var head = head(of: response)
+        switch rewriteHead(&head, stored: response.stored?.head) {
+        case .unchanged:
+            finish(with: hit.map { .stored(head, $0, record.route) } ?? .whole(head, whole))
+        case .rewritten where isShort(whole):
+            finish(with: .whole(head, rewrite(whole)))
+        case .rewritten, .partial, .maybePartial:
+            var response = response
+            response.body = BodyStream(whole)
+            startTask(for: .response(response))
+        }
+    }
+
+    /// Whether content is rewritten at once, or there is none to write.
+    func isShort(_ whole: ByteBuffer) -> Bool {
+        request.method == .head || whole.readableBytes <= ResponseRewriting.pieceLimit
+    }
+
+    /// Rewrites content that is short.
+    func rewrite(_ whole: ByteBuffer) -> ByteBuffer {
+        guard request.method != .head, whole.readableBytes > 0, let client = rewriteClient else { return ByteBuffer() }
+        var rewriter = BodyRewriter(for: client)
+        return rewriter.rewrite(whole, isLast: true)
+    }
+
+    /// Writes content in pieces, each rewritten when it comes.
+    func streamRewritten(_ head: GatewayResponseHead, _ content: BodyStream) async throws {
+        guard let client = rewriteClient else { return }
+        startStream(head, length: nil)
+        var rewriter = BodyRewriter(for: client)
+        for try await var chunk in content {
+            while let piece = chunk.readSlice(length: min(chunk.readableBytes, ResponseRewriting.pieceLimit)),
+                piece.readableBytes > 0
+            {
+                try await enterLoop()
+                let rewritten = rewriter.rewrite(piece)
+                if rewritten.readableBytes > 0 { try await write(rewritten)?.get() }
+                if chunk.readableBytes > 0 { await Task.yield() }
+            }
+        }
+        try await enterLoop()
+        let rest = rewriter.rewrite(ByteBuffer(), isLast: true)
+        if rest.readableBytes > 0 { try await write(rest)?.get() }
+        try await enterLoop()
+        var trailers = content.trailers
+        ResponseRewriting.dropDigests(&trailers)
+        finishStream(trailers)
+    }
+
+    /// Finds out whether the whole of a content would be rewritten: a 416 does not say so. Then
+    /// responds.
+    func settleRange() async {
+        let service = session.service
+        var isRewritten = false
+        do {
+            var request = try await service.cacheRequest(for: self, responseContext.inForce)
+            request.head.method = .head
+            ResponseRewriting.dropRange(&request.head.headerFields)
+            let whole = try await service.engine.respond(to: request).head
+            isRewritten = whole.status.code == 200 && rewriting?.content(of: whole, stored: nil) == .rewritten
+        } catch {
+            // The 416 is right as far as it is known.
+        }
+        guard (try? await enterLoop()) != nil else { return }
+        rangeUse = isRewritten ? .ignored : .settled
+        await respond(from: .request)
+    }
+}

@@ -1,0 +1,66 @@
+import NIOCore
+
+/// Replaces the URLs of origins in content that comes in pieces, wherever it is cut.
+///
+/// It holds back only what may be the start of such a URL: at most the longest of them, and the few
+/// bytes behind it that tell its end. It reads each byte once, and those that it held back again.
+struct BodyRewriter {
+    private var client: RewriteClient
+    private var held = ByteBuffer()
+    /// The byte before ``held``; `nil` at the start.
+    private var previous: UInt8?
+
+    init(for client: RewriteClient) { self.client = client }
+
+    /// The bytes held back.
+    var heldCount: Int { held.readableBytes }
+
+    /// The bytes that can be sent after the next piece has come; they may be none.
+    ///
+    /// - Parameter isLast: whether it is the last piece.
+    mutating func rewrite(_ piece: ByteBuffer, isLast: Bool = false) -> ByteBuffer {
+        var input = held
+        if input.readableBytes > 0 { input.writeImmutableBuffer(piece) } else { input = piece }
+        var output = ByteBuffer()
+        var copied = 0
+        let end = input.withUnsafeReadableBytes { bytes -> Int in
+            var index = 0
+            while index < bytes.count {
+                let byte = bytes[index]
+                guard byte.mayBeginURL else {
+                    previous = byte
+                    index += 1
+                    continue
+                }
+                let reader = URLReader(bytes: bytes, index: index, isLast: isLast, surroundings: .text)
+                do throws(URLReader.Incomplete) {
+                    guard let match = try client.match(reader, behind: previous) else {
+                        previous = byte
+                        index += 1
+                        continue
+                    }
+                    output.writeBytes(UnsafeRawBufferPointer(rebasing: bytes[copied..<index]))
+                    output.writeBytes(match.replacement)
+                    index += match.length
+                    copied = index
+                    previous = bytes[index - 1]
+                } catch {
+                    return index
+                }
+            }
+            return index
+        }
+        let rest = input.getSlice(at: input.readerIndex + copied, length: end - copied) ?? ByteBuffer()
+        // A copy: the piece would stay in memory for the sake of a few bytes.
+        held = ByteBuffer(bytes: input.readableBytesView.dropFirst(end))
+        guard copied > 0 else { return rest }
+        output.writeImmutableBuffer(rest)
+        return output
+    }
+}
+
+extension UInt8 {
+    fileprivate var mayBeginURL: Bool {
+        self | 0x20 == UInt8(ascii: "h") || self == UInt8(ascii: "/") || self == UInt8(ascii: "\\")
+    }
+}

@@ -1,0 +1,261 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// Rewrites the fields of a response that name URLs, paths and hosts of an origin.
+///
+/// A URL that is below no route's origin stays byte for byte, and so does every field that is not
+/// understood.
+struct FieldRewriter {
+    var client: RewriteClient
+    private var hasFoundPath = false
+
+    init(for client: RewriteClient) { self.client = client }
+
+    /// Whether a field names something of an origin's. Then another client with the same request
+    /// may get another field, for example one that uses TLS.
+    var hasFound: Bool { hasFoundPath || client.hasMetServer }
+
+    /// Whether a field of this name may be rewritten.
+    ///
+    /// - Parameter name: in lower case.
+    static func concerns(_ name: String) -> Bool {
+        // Runs for every field of every response. The length rules out most of them.
+        switch name.utf8.count {
+        case 4: name == "link"
+        case 7: name == "refresh"
+        case 8: name == "location"
+        case 10: name == "set-cookie"
+        case 16: name == "content-location" || name == "www-authenticate"
+        default: false
+        }
+    }
+
+    mutating func rewrite(_ fields: inout HTTPFields) {
+        for index in fields.indices where Self.concerns(fields[index].name.canonicalName) {
+            let value = fields[index].withUnsafeBytesOfValue { Array($0) }
+            guard let rewritten = rewrite(value, of: fields[index].name.canonicalName), rewritten != value else {
+                continue
+            }
+            fields[index] = HTTPField(name: fields[index].name, value: rewritten)
+        }
+    }
+
+    /// - Returns: `nil` if the value stays as it is.
+    private mutating func rewrite(_ value: [UInt8], of name: String) -> [UInt8]? {
+        switch name {
+        case "link": links(value)
+        case "refresh": refresh(value)
+        case "set-cookie": cookie(value)
+        case "www-authenticate": challenges(value)
+        default: reference(value)
+        }
+    }
+
+    // MARK: One reference
+
+    /// A reference for the client; `nil` if it stays as it is.
+    mutating func reference(_ value: [UInt8]) -> [UInt8]? {
+        let isPath = value.starts(with: "/".utf8) && !value.starts(with: "//".utf8)
+        return isPath ? path(value) : url(value)
+    }
+
+    private mutating func url(_ value: [UInt8]) -> [UInt8]? {
+        let match = value.withUnsafeBytes { bytes in
+            // It is never incomplete: the whole of it is there.
+            try? client.match(
+                URLReader(bytes: bytes, index: 0, isLast: true, surroundings: .nothing),
+                behind: nil
+            )
+        }
+        guard let match, !Self.leaves(value[match.length...]) else { return nil }
+        return match.replacement + value[match.length...]
+    }
+
+    /// A path on the server of the request's origin.
+    private mutating func path(_ value: [UInt8]) -> [UInt8]? {
+        let route = client.route
+        guard !route.keepsTargets else { return nil }
+        hasFoundPath = true
+        if let rest = Self.rest(of: value, behind: route.originPrefix.text) {
+            guard !Self.leaves(rest) else { return nil }
+            let path = Array(route.prefix.text.utf8) + rest
+            return path.first == UInt8(ascii: "/") ? path : [UInt8(ascii: "/")] + path
+        }
+        // Below another route's origin, maybe.
+        let origin = Array("\(route.origin.scheme)://\(route.origin.authority)".utf8)
+        guard !route.preservesHost, let url = url(origin + value) else { return nil }
+        let own = Array("\(client.scheme)://\(client.authority ?? "")/".utf8)
+        return url.starts(with: own) ? Array(url.dropFirst(own.count - 1)) : url
+    }
+
+    /// The part of a path behind a prefix that ends with a segment.
+    private static func rest(of path: some Collection<UInt8>, behind prefix: String) -> [UInt8]? {
+        guard path.starts(with: prefix.utf8) else { return nil }
+        let rest = Array(path.dropFirst(prefix.utf8.count))
+        return rest.isEmpty || "/?#".utf8.contains(rest[0]) ? rest : nil
+    }
+
+    /// Whether a dot segment may lead out of the path before it.
+    private static func leaves(_ rest: some Collection<UInt8>) -> Bool {
+        PathNormalForm.hasDotSegment(String(decoding: rest.prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self))
+    }
+
+    // MARK: Fields with more than a reference
+
+    /// The targets of `Link`. RFC 8288 §3
+    private mutating func links(_ value: [UInt8]) -> [UInt8]? {
+        var result: [UInt8] = []
+        var quotes = QuoteScanner()
+        var index = 0
+        while index < value.count {
+            let byte = value[index]
+            result.append(byte)
+            index += 1
+            guard !quotes.isInside(byte), byte == UInt8(ascii: "<"),
+                let end = value[index...].firstIndex(of: UInt8(ascii: ">"))
+            else { continue }
+            let target = Array(value[index..<end])
+            result += reference(target) ?? target
+            index = end
+        }
+        return result
+    }
+
+    /// `Refresh: 5; url=…`, as browsers read it.
+    private mutating func refresh(_ value: [UInt8]) -> [UInt8]? {
+        guard var start = value.firstIndex(where: { ";,".utf8.contains($0) }) else { return nil }
+        func skipSpace() { while start < value.count, value[start].isWhitespace { start += 1 } }
+        start += 1
+        skipSpace()
+        guard value[start...].prefix(3).map({ $0 | 0x20 }).elementsEqual("url".utf8) else { return nil }
+        start += 3
+        skipSpace()
+        guard start < value.count, value[start] == UInt8(ascii: "=") else { return nil }
+        start += 1
+        skipSpace()
+        var end = value.count
+        if start < value.count, "'\"".utf8.contains(value[start]) {
+            end = value[(start + 1)...].firstIndex(of: value[start]) ?? end
+            start += 1
+        }
+        guard let url = reference(Array(value[start..<end])) else { return nil }
+        return value[..<start] + url + value[end...]
+    }
+
+    /// `realm` of a `Bearer` challenge, if it is the URL of a token server. RFC 9110 §11.6.1, RFC
+    /// 6750 §3
+    private mutating func challenges(_ value: [UInt8]) -> [UInt8]? {
+        var result: [UInt8] = []
+        var quotes = QuoteScanner()
+        var isBearer = false
+        for member in value.split(
+            omittingEmptySubsequences: false,
+            whereSeparator: {
+                !quotes.isInside($0) && $0 == UInt8(ascii: ",")
+            }
+        ) {
+            if member.startIndex > value.startIndex { result.append(UInt8(ascii: ",")) }
+            result += parameter(member, &isBearer) ?? Array(member)
+        }
+        return result
+    }
+
+    /// - Parameters:
+    ///   - member: one parameter, maybe with the scheme of its challenge before it.
+    ///   - isBearer: whether the challenge's scheme is `Bearer`.
+    private mutating func parameter(_ member: ArraySlice<UInt8>, _ isBearer: inout Bool) -> [UInt8]? {
+        let equals = member.firstIndex(of: UInt8(ascii: "=")) ?? member.endIndex
+        let words = member[..<equals].split(whereSeparator: \.isWhitespace).map { String(decoding: $0, as: UTF8.self) }
+        if words.count > 1 || equals == member.endIndex { isBearer = words.first?.lowercased() == "bearer" }
+        guard isBearer, words.last?.lowercased() == "realm", equals < member.endIndex else { return nil }
+        guard let start = member[equals...].firstIndex(of: UInt8(ascii: "\"")),
+            member[(equals + 1)..<start].allSatisfy(\.isWhitespace),
+            let end = member[(start + 1)...].firstIndex(of: UInt8(ascii: "\"")),
+            !member[start..<end].contains(UInt8(ascii: "\\")),
+            let url = reference(Array(member[(start + 1)..<end]))
+        else { return nil }
+        return member[...start] + url + member[end...]
+    }
+}
+
+extension FieldRewriter {
+    /// `Domain` and `Path` of a cookie. RFC 6265 §4.1.2
+    ///
+    /// A domain that covers the origin and not the client's host is removed: the cookie then is for
+    /// the client's host alone. A path becomes that of the route, or one below it: one that is
+    /// wider than the route must not reach the other origins on the client's host.
+    private mutating func cookie(_ value: [UInt8]) -> [UInt8]? {
+        let parts = value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        // A browser rejects such a cookie with another path or domain.
+        guard let name = parts.first,
+            !String(decoding: name, as: UTF8.self).trimmed.lowercased().hasPrefix("__host-")
+        else { return nil }
+        var result = Array(name)
+        for part in parts.dropFirst() {
+            let halves = String(decoding: part, as: UTF8.self).split(separator: "=", maxSplits: 1)
+            let text = halves.count > 1 ? String(halves[1]).trimmed : ""
+            switch halves.first.map({ String($0).trimmed.lowercased() }) {
+            case "domain" where isForeign(domain: text):
+                hasFoundPath = true
+                continue
+            case "path":
+                if let path = cookiePath(text) {
+                    hasFoundPath = true
+                    result += Array(";\(halves[0])=\(path)".utf8)
+                    continue
+                }
+            default: break
+            }
+            result += [UInt8(ascii: ";")] + part
+        }
+        return result
+    }
+
+    private func isForeign(domain text: String) -> Bool {
+        let domain = (text.hasPrefix(".") ? String(text.dropFirst()) : text).lowercased()
+        func covers(_ host: String) -> Bool { host == domain || host.hasSuffix("." + domain) }
+        guard !domain.isEmpty, !client.route.preservesHost, covers(client.route.origin.host) else { return false }
+        return client.requested.map { !covers($0.name) } ?? true
+    }
+
+    /// - Returns: `nil` if it stays as it is.
+    private func cookiePath(_ path: String) -> String? {
+        let (prefix, origin) = (client.route.prefix.text, client.route.originPrefix.text)
+        guard !client.route.keepsTargets, path.hasPrefix("/") else { return nil }
+        if let rest = Self.rest(of: Array(path.utf8), behind: origin), !Self.leaves(rest) {
+            let text = prefix + String(decoding: rest, as: UTF8.self)
+            // A cookie for '/v1/' is not sent for '/v1'.
+            return rest == [UInt8(ascii: "/")] && !prefix.isEmpty && origin.isEmpty ? prefix : text.isEmpty ? "/" : text
+        }
+        let wide = path.hasSuffix("/") ? String(path.dropLast()) : path
+        guard origin.hasPrefix(wide + "/") else { return nil }
+        return prefix.isEmpty ? "/" : prefix
+    }
+}
+
+/// Tells which bytes are inside a quoted string. RFC 9110 §5.6.4
+private struct QuoteScanner {
+    private var isQuoted = false
+    private var isEscaped = false
+
+    /// - Parameter byte: the next one.
+    mutating func isInside(_ byte: UInt8) -> Bool {
+        if isEscaped {
+            isEscaped = false
+            return true
+        }
+        guard isQuoted || byte == UInt8(ascii: "\"") else { return false }
+        if byte == UInt8(ascii: "\\") {
+            isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+            isQuoted.toggle()
+        }
+        return true
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    }
+}

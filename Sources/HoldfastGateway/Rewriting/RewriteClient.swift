@@ -1,0 +1,103 @@
+import HTTPCacheSemantics
+
+/// The client for which a response is rewritten: it decides which URL of the gateway takes the
+/// place of an origin's.
+///
+/// Its host is written into its own response, and nowhere else. It is in no key, and nothing that
+/// is made with it is stored or shared.
+struct RewriteClient {
+    /// The start of a URL that clients request.
+    struct Base {
+        /// `http` or `https`
+        var scheme: String
+        var authority: String
+        /// Empty, or beginning with a slash and ending without one.
+        var path: String
+    }
+
+    /// The longest authority that is written, in bytes: a name of 255 bytes, and a port.
+    static let authorityLimit = 261
+
+    let map: RewriteMap
+    /// The index of the request's route.
+    let routeIndex: Int
+    /// `http` or `https`
+    let scheme: String
+    /// The authority of the request; `nil` if it has none that can stand in any text.
+    let authority: String?
+    /// The same in parts.
+    let requested: RequestedHost?
+    /// Whether a URL named the server of some origin, or the client's own host where that can be
+    /// translated. That does not depend on the client, but for its host.
+    var hasMetServer = false
+    /// The bases that were asked for, by their routes.
+    private var bases: [Int: Base?] = [:]
+
+    init(_ map: RewriteMap, route: Int, scheme: String, authority: String?) {
+        self.map = map
+        routeIndex = route
+        self.scheme = scheme
+        let plain = authority.flatMap { Self.isPlain($0) ? $0 : nil }
+        self.authority = plain
+        requested = plain.map { RequestedHost($0) }
+    }
+
+    var route: GatewayRoute { map.routes.routes[routeIndex] }
+
+    /// Whether an authority has only bytes that mean nothing in HTML, JSON and fields.
+    private static func isPlain(_ authority: String) -> Bool {
+        let bytes = authority.utf8
+        return !bytes.isEmpty && bytes.count <= authorityLimit
+            && bytes.allSatisfy { $0.isHostByte || "[]:".utf8.contains($0) }
+    }
+
+    /// The URL of the first route of these that this client can request; the request's own route
+    /// comes before the others.
+    mutating func base(ofFirst routes: [Int]) -> Base? {
+        if routes.contains(routeIndex), let base = base(of: routeIndex) { return base }
+        for route in routes {
+            if let base = base(of: route) { return base }
+        }
+        return nil
+    }
+
+    /// The URL under which this client requests a route; `nil` if no request of it takes the route.
+    mutating func base(of route: Int) -> Base? {
+        if let known = bases[route] { return known }
+        let base = makeBase(map.routes.routes[route]).flatMap { leads($0, to: route) ? $0 : nil }
+        bases[route] = .some(base)
+        return base
+    }
+
+    private func makeBase(_ route: GatewayRoute) -> Base? {
+        guard case .exact(let host) = route.pattern.name else {
+            return authority.map { Base(scheme: scheme, authority: $0, path: route.prefix.text) }
+        }
+        // A route for port 80 is one for requests that name no port, over TLS too.
+        let port = route.pattern.port.map { $0 == 80 ? nil : $0 } ?? requested?.port
+        let standard = RewriteMap.Server.defaultPort(isSecure: scheme == "https")
+        let authority = port.flatMap { $0 == standard ? nil : "\(host):\($0)" } ?? host
+        return Base(scheme: scheme, authority: authority, path: route.prefix.text)
+    }
+
+    /// Whether a request for a URL takes a route, or another one to the same place: an earlier
+    /// route may take it.
+    private func leads(_ base: Base, to index: Int) -> Bool {
+        let target = base.path.isEmpty ? "/" : base.path
+        guard let chosen = map.routes.choose(authority: base.authority, target: target)?.route else { return false }
+        let (mine, other) = (map.routes.routes[index], map.routes.routes[chosen])
+        return chosen == index || mine.origin == other.origin && mine.prefix == other.prefix
+    }
+}
+
+extension UInt8 {
+    /// A byte of a host's name, or of an IPv4 address.
+    var isHostByte: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import HTTPCacheSemantics
+
+/// Finds the routes whose origin a URL is below: the way back from an origin's URLs to those that
+/// clients request.
+struct RewriteMap: Sendable {
+    /// The server that a URL names.
+    struct Server: Sendable, Hashable {
+        var isSecure: Bool
+        /// In lower case; an IPv6 address in brackets.
+        var host: String
+        var port: UInt16
+    }
+
+    /// The origins of one server.
+    struct Origins: Sendable {
+        /// The indices of routes by the path of their origin, literally.
+        fileprivate let table: PrefixTable<[Int]>
+        /// The longest of these paths, in bytes.
+        let longestPath: Int
+
+        /// The origins' paths that a path begins with, the longest first, each with its length and
+        /// its routes in their order. The path may go on within a segment.
+        func startingPaths(of path: [UInt8]) -> [(length: Int, routes: [Int])] {
+            var found: [(length: Int, routes: [Int])] = []
+            table.forEach(startOf: path) { found.append(($0, $1)) }
+            return found
+        }
+    }
+
+    let routes: GatewayRoutes
+    private let servers: [Server: Origins]
+    /// The longest host of an origin, in bytes.
+    let longestHost: Int
+
+    init(_ routes: GatewayRoutes) {
+        self.routes = routes
+        var paths: [Server: [[UInt8]: [Int]]] = [:]
+        for (index, route) in routes.routes.enumerated() {
+            paths[Server(route.origin), default: [:]][Array(route.origin.pathPrefix.utf8), default: []].append(index)
+        }
+        servers = paths.mapValues { paths in
+            Origins(table: PrefixTable(paths), longestPath: paths.keys.map(\.count).max() ?? 0)
+        }
+        longestHost = paths.keys.map(\.host.utf8.count).max() ?? 0
+    }
+
+    /// The origins of a server; `nil` if no route leads there.
+    func origins(of server: Server) -> Origins? { servers[server] }
+}
+
+extension RewriteMap.Server {
+    init(_ origin: GatewayOrigin) {
+        self.init(isSecure: origin.scheme == "https", host: origin.host, port: origin.port)
+    }
+
+    static func defaultPort(isSecure: Bool) -> UInt16 { isSecure ? 443 : 80 }
+}

@@ -1,0 +1,143 @@
+import NIOCore
+import Testing
+
+@testable import HoldfastGateway
+
+/// For each generated page, the origin's text comes out with its own URLs replaced, and no others,
+/// wherever the stream is cut. The expectation comes from a regular expression over the whole text.
+@Suite("Generated pages at every cut", .timeLimit(.minutes(20)))
+struct BodyRewriterPropertyTests {
+    /// Numbers that a seed determines.
+    private struct Numbers: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return (state >> 33) &* 0x9E37_79B9_7F4A_7C15
+        }
+    }
+
+    private static let schemes = ["https:", "http:", "HTTPS:", "xhttps:", "https", "htt", ""]
+    private static let hosts = [
+        "index.example", "files.example", "Files.Example", "api.example", "files.example.evil", "other.example",
+        "files", "10.0.0.7", "user@index.example", "",
+    ]
+    private static let ports = ["", "", "", ":443", ":8080", ":80", ":", ":8443", ":99999"]
+    private static let paths = [
+        "", "/", "/x", "/deep/er", "/deep/er/x", "/deep/erx", "/deep/", "/api", "/api/x", "/app", "/apix", "?q=1", "#f",
+    ]
+    private static let others = [
+        "\"", "'", " ", "\n", "<a href=\"", ">", "</a>", "h", "ht", "http", "é", "\\", "\\\"", "&quot;", "&#46;", ",",
+        ".", "-", "{\"a\":\"", "\\u0026", "/", "=", "(", "text", "\u{0}",
+    ]
+
+    private func page(_ numbers: inout Numbers) -> String {
+        var page = ""
+        for _ in 0..<40 {
+            func pick(_ list: [String]) -> String { list[Int(numbers.next() % UInt64(list.count))] }
+            page += pick(Self.others)
+            if numbers.next() % 4 == 0 { continue }
+            var url = pick(Self.schemes) + "//" + pick(Self.hosts) + pick(Self.ports) + pick(Self.paths)
+            if numbers.next() % 3 == 0 { url = url.replacing("/", with: "\\/") }
+            page += url + pick(Self.others)
+        }
+        return page
+    }
+
+    /// A text that is replaced, if what is around it is right.
+    private struct Pattern {
+        /// Scheme and authority, in lower case.
+        var start: [UInt8]
+        var path: [UInt8]
+        var replacement: [UInt8]
+        var isRelative: Bool
+    }
+
+    /// Every text that is replaced for the client 'gw.local:8080'.
+    private static let patterns = [
+        ("https", "index.example", [":443", ""], "", "index.local:8080"),
+        ("https", "files.example", [":443", ""], "/deep/er", "nested.local:8080"),
+        ("https", "files.example", [":443", ""], "", "files.local:8443/f"),
+        ("http", "api.example", [":8080"], "/api", "gw.local:8080/v1"),
+        ("http", "10.0.0.7", [":80", ""], "/app", "kept.local:8080/k"),
+    ].flatMap { scheme, host, ports, path, client in
+        [("\(scheme):", "http:"), ("", "")].flatMap { before, after in
+            ports.flatMap { port in
+                ["/", "\\/"].compactMap { slash -> Pattern? in
+                    func bytes(_ text: String) -> [UInt8] { Array(text.replacing("/", with: slash).utf8) }
+                    // The page is of an origin with https.
+                    guard before != "" || scheme == "https" else { return nil }
+                    return Pattern(
+                        start: bytes("\(before)//\(host)\(port)"),
+                        path: bytes(path),
+                        replacement: bytes("\(after)//\(client)"),
+                        isRelative: before == ""
+                    )
+                }
+            }
+        }
+    }
+
+    /// The texts that follow a URL.
+    private static let ends =
+        ["&quot;", "&apos;", "&#34;", "&#39;", "&lt;", "&gt;"] + "/\"'\\bfnrt".map { "\\\($0)" }
+        + "/?#\"'<>()[]{},;|`^\u{7F}".map { "\($0)" } + (0...0x20).map { "\(UnicodeScalar(UInt8($0)))" }
+
+    private func isReplaced(_ pattern: Pattern, _ page: [UInt8], at place: Int) -> Bool {
+        let path = place + pattern.start.count
+        let end = path + pattern.path.count
+        guard end <= page.count, page[path..<end].elementsEqual(pattern.path),
+            String(decoding: page[place..<path], as: UTF8.self).lowercased().utf8.elementsEqual(pattern.start),
+            end == page.count || Self.ends.contains(where: { page[end...].starts(with: $0.utf8) })
+        else { return false }
+        let before = place > 0 ? page[place - 1] : nil
+        if pattern.isRelative { return before.map { "\"'=(".utf8.contains($0) } ?? false }
+        return before.map { byte in
+            !"+-./0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8.contains(byte)
+        } ?? true
+    }
+
+    /// The expectation: each text that may be replaced is tried at each place.
+    private func expected(_ text: String) -> String {
+        let page = Array(text.utf8)
+        var result: [UInt8] = []
+        var place = 0
+        while place < page.count {
+            let found = Self.patterns.filter { isReplaced($0, page, at: place) }
+                .max { $0.start.count + $0.path.count < $1.start.count + $1.path.count }
+            result += found?.replacement ?? [page[place]]
+            place += found.map { $0.start.count + $0.path.count } ?? 1
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    @Test(arguments: 1...40) func replacesItsOwnURLsAndNoOthers(seed: Int) throws {
+        var numbers = Numbers(state: UInt64(seed))
+        let client = try RewriteSample.client(.index)
+        let page = page(&numbers)
+        let expected = expected(page)
+        #expect(RewriteSample.rewrite([page], for: client) == expected)
+        let bytes = Array(page.utf8)
+        for cut in 1..<bytes.count {
+            var rewriter = BodyRewriter(for: client)
+            var result = rewriter.rewrite(ByteBuffer(bytes: bytes[..<cut]))
+            result.writeImmutableBuffer(rewriter.rewrite(ByteBuffer(bytes: bytes[cut...])))
+            result.writeImmutableBuffer(rewriter.rewrite(ByteBuffer(), isLast: true))
+            #expect(String(buffer: result) == expected, "cut at \(cut) of \(page)")
+        }
+        var rewriter = BodyRewriter(for: client)
+        var result = ByteBuffer()
+        for byte in bytes { result.writeImmutableBuffer(rewriter.rewrite(ByteBuffer(bytes: [byte]))) }
+        result.writeImmutableBuffer(rewriter.rewrite(ByteBuffer(), isLast: true))
+        #expect(String(buffer: result) == expected, "byte by byte: \(page)")
+    }
+
+    @Test func pagesHaveMatches() {
+        let changed = (1...40).filter { seed in
+            var numbers = Numbers(state: UInt64(seed))
+            let page = page(&numbers)
+            return expected(page) != page
+        }
+        #expect(changed.count > 20)
+    }
+}
