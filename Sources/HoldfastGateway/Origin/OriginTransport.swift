@@ -198,7 +198,9 @@ extension OriginTransport {
 
 extension OriginRequest {
     fileprivate func failover(among site: OriginSite) -> Failover {
-        site.failover(of: Failover.Request(isSafe: method.isReading, isRepeatable: isRepeatable), at: .now())
+        // A protocol that is spoken in place of HTTP may change things.
+        let isSafe = method.isReading && upgrade == nil
+        return site.failover(of: Failover.Request(isSafe: isSafe, isRepeatable: isRepeatable), at: .now())
     }
 }
 

@@ -80,6 +80,35 @@ struct UpgradeTests {
         #expect(await tunnels(server, ending) == 1)
     }
 
+    /// Mutant: WebSockets go to mirrors.
+    @Test("A WebSocket goes to the second address of an origin, and to no mirror", arguments: [true, false])
+    func addressesAndMirrors(_ isAddress: Bool) async throws {
+        try await SwitchingOrigin.with { other in
+            let dead = "http://127.0.0.1:1"
+            try await RunningGateway.with(
+                origin: dead,
+                configure: Self.passing(),
+                configureTransport: {
+                    var origin = Configuration.Origin(url: dead)
+                    let authority = other.url.dropFirst("http://".count)
+                    if isAddress {
+                        origin.addresses = ["127.0.0.1:1", String(authority)]
+                    } else {
+                        origin.mirrors = [other.url]
+                    }
+                    $0.origins = [origin]
+                }
+            ) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send(Self.handshake)
+                    let (head, _) = await head(from: client)
+                    #expect(head.hasPrefix(isAddress ? "HTTP/1.1 101 " : "HTTP/1.1 504 "), "\(head)")
+                }
+                #expect(other.heads.count == (isAddress ? 1 : 0))
+            }
+        }
+    }
+
     @Test("An origin that switches is joined with its client, on a connection of its own") func echo() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { SwitchingOrigin.switching(to: $0, fields: "Sec-WebSocket-Protocol: chat\r\n") }
