@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash soak fleet restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-shared benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash soak fleet restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-shared benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -46,6 +46,9 @@ test: ## Check everything: format, warnings, all tests, a consumer package
 
 test-clients: ## Run curl, requests, Node's fetch and pip against the gateway, offline too
 	@scripts/test-clients
+
+test-packages: ## Run pip, npm, cargo, apt, git, skopeo, Chromium on local replicas, offline too
+	@scripts/test-packages
 
 test-page: ## Test the control plane's page in headless Chromium, on a stub and on the gateway
 	@scripts/page

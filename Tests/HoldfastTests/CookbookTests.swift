@@ -15,7 +15,7 @@ import Testing
             contentsOfFile: Cookbook.root + "Sources/HoldfastConfiguration/HoldfastConfiguration.docc/Cookbook.md",
             encoding: .utf8
         )
-        #expect(try Cookbook.files().count == 11)
+        #expect(try Cookbook.files().count == 21)
         for file in try Cookbook.files() {
             let content = try String(contentsOfFile: Cookbook.folder + file, encoding: .utf8)
             #expect(text.contains("`\(file)`:\n\n```yaml\n\(content)```\n"), "\(file)")
@@ -79,9 +79,9 @@ import Testing
 
     @Test func packagesStayAndListsOutliveAFailingIndex() async throws {
         let kitchen = try Kitchen("04-package-index.yaml")
-        let file = "https://packages.example.org/packages/a-1.0.whl"
+        let file = "https://files.example/packages/a-1.0.whl"
         try await kitchen.expect(file, answering: .ok("wheel"), isHitAfter: .seconds(300 * 86_400), andNotAfter: nil)
-        let list = "https://packages.example.org/simple/a/"
+        let list = "https://index.example/simple/a/"
         kitchen.transport.script(list, .ok("a-1.0"), .status(.serviceUnavailable))
         try await kitchen.get(list)
         kitchen.clock.advance(by: .seconds(20 * 86_400))

@@ -1,0 +1,66 @@
+"""apt, with a signed repository: `InRelease`, and lists by their digest."""
+
+import subprocess
+import unittest
+
+from parts import PackageTest, content_of
+
+
+class Apt(PackageTest):
+    tool = "apt-get"
+
+    def machine(self, phase):
+        """A root folder of apt's alone: the machine's own apt is not touched."""
+        root = self.folder / phase
+        for folder in ("etc/apt/apt.conf.d", "etc/apt/preferences.d", "etc/apt/sources.list.d", "var/lib/apt/lists/partial", "var/cache/apt/archives/partial", "var/lib/dpkg", "var/log/apt"):
+            (root / folder).mkdir(parents=True)
+        (root / "var/lib/dpkg/status").touch()
+        keyring = self.replicas[0].folder / "keyring.asc"
+        (root / "etc/apt/sources.list").write_text(f"deb [signed-by={keyring}] {self.gateway.url}/debian stable main\n")
+        (root / "apt.conf").write_text(
+            f'Dir "{root}";\nDir::State::status "{root}/var/lib/dpkg/status";\nAPT::Sandbox::User "root";\nAcquire::Retries "0";\n'
+            'Dir::Bin::dpkg "/usr/bin/dpkg";\nAPT::Install-Recommends "false";\nAcquire::http::Proxy "DIRECT";\n'
+        )
+        return root
+
+    def apt(self, root, *arguments):
+        return self.succeed(["apt-get", "--quiet", "--yes", *arguments], self.environment(root / "home", APT_CONFIG=str(root / "apt.conf")), root)
+
+    def install(self, root):
+        """Lists, then packages with what they need, unpacked into a folder."""
+        self.said = self.apt(root, "-o", "APT::Update::Error-Mode=any", "update")
+        self.apt(root, "install", "--download-only", "holdfast-sample")
+        for package in sorted((root / "var/cache/apt/archives").glob("*.deb")):
+            subprocess.run(["dpkg-deb", "--extract", str(package), str(root / "installed")], check=True, timeout=60)
+        return content_of(root / "var/cache/apt/archives", ignored={"lock"}) | content_of(root / "installed")
+
+    def test_installs_when_every_origin_is_gone(self):
+        origin = self.replica("debian")
+        self.serve("14-debian-repository.yaml")
+        first = self.machine("first")
+        old = self.install(first)
+        self.assertIn("holdfast-sample_1.4.2_all.deb", old)
+        self.assertIn("holdfast-base_1.0.0_all.deb", old)
+        self.assertIn("usr/share/holdfast-sample/data.txt", old)
+        # A new state of the repository: no list of one state is used with those of the other.
+        (origin.folder / "second").touch()
+        online = self.install(self.machine("online"))
+        self.assertIn("holdfast-sample_1.5.0_all.deb", online)
+        self.lose_origins()
+        self.assertEqual(online, self.install(self.machine("offline")))
+        # A machine that has lists asks whether they have changed.
+        self.assertEqual(sorted(online.keys() | old.keys()), sorted(self.install(first)))
+        self.gateway.stop()
+        self.gateway.start()
+        self.assertEqual(online, self.install(self.machine("restarted")))
+        before, since = self.served()
+        for lines in (before, since):
+            paths = {line["url.path"] for line in lines}
+            self.assertIn("/debian/dists/stable/InRelease", paths)
+            self.assertTrue([path for path in paths if "/by-hash/SHA256/" in path], paths)
+            self.assertFalse([path for path in paths if "Packages" in path], "lists by name")
+            self.assertLessEqual({line["http.response.status_code"] for line in lines}, {200, 304})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,58 @@
+"""npm, with documents that name archives on another host."""
+
+import json
+import unittest
+
+from parts import PackageTest, content_of
+
+SCOPED = "@holdfast/sample"
+
+
+class Npm(PackageTest):
+    tool = "npm"
+
+    def project(self, phase, lock=None):
+        folder = self.folder / phase
+        folder.mkdir()
+        (folder / ".npmrc").write_text(f"registry={self.gateway.url}/\n{self.more}")
+        (folder / "package.json").write_text(json.dumps({"name": "project", "version": "1.0.0", "dependencies": {SCOPED: "^1.4.0"}}))
+        if lock:
+            (folder / "package-lock.json").write_bytes(lock)
+        return folder
+
+    def npm(self, folder, *arguments):
+        """With a cache of its own, which is empty."""
+        command = ["npm", *arguments, "--cache", str(folder / "cache"), "--no-fund", "--no-update-notifier", "--fetch-retries=0"]
+        self.said = self.succeed(command, self.environment(folder / "home"), folder)
+        return content_of(folder / "node_modules", ignored={".package-lock.json"})
+
+    def check(self, recipe, *options, more=""):
+        self.more = more
+        self.replica("npm", *options)
+        self.serve(recipe)
+        first = self.project("online")
+        online = self.npm(first, "install")
+        self.assertIn("@holdfast/sample/data.txt", online)
+        self.assertIn("holdfast-base/data.txt", online)
+        lock = (first / "package-lock.json").read_bytes()
+        self.lose_origins()
+        self.assertEqual(online, self.npm(self.project("offline"), "install"))
+        self.assertEqual(online, self.npm(self.project("locked", lock), "ci"))
+        self.gateway.stop()
+        self.gateway.start()
+        self.assertEqual(online, self.npm(self.project("restarted"), "install"))
+        return self.served()
+
+    def test_installs_when_every_origin_is_gone(self):
+        before, since = self.check("12-npm-registry.yaml")
+        for lines in (before, since):
+            got = {line["url.path"] for line in lines if line["http.request.method"] == "GET"}
+            self.assertEqual({"/@holdfast%2fsample", "/holdfast-base"}, {path for path in got if not path.endswith(".tgz")})
+            self.assertEqual(2, len([path for path in got if path.endswith(".tgz")]), got)
+            self.assertEqual({200}, {line["http.response.status_code"] for line in lines if line["http.request.method"] == "GET"})
+        # The audit is a POST, and needs the registry. npm goes on without it.
+        self.assertEqual({504}, {line["http.response.status_code"] for line in since if line["http.request.method"] == "POST"})
+
+
+if __name__ == "__main__":
+    unittest.main()
