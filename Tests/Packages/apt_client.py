@@ -3,7 +3,7 @@
 import subprocess
 import unittest
 
-from parts import PackageTest, content_of
+from parts import PackageTest, content_of, stale
 
 
 class Apt(PackageTest):
@@ -54,6 +54,8 @@ class Apt(PackageTest):
         self.gateway.start()
         self.assertEqual(online, self.install(self.machine("restarted")))
         before, since = self.served()
+        # apt asks for lists with `max-age=0`, also for those that never change.
+        self.assertEqual({"InRelease"}, {path.rpartition("/")[2] for path in stale(since) if "/by-hash/" not in path})
         for lines in (before, since):
             paths = {line["url.path"] for line in lines}
             self.assertIn("/debian/dists/stable/InRelease", paths)

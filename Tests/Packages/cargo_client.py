@@ -4,7 +4,7 @@ import os
 import pathlib
 import unittest
 
-from parts import PackageTest, content_of
+from parts import PackageTest, content_of, stale
 
 MANIFEST = '[package]\nname = "project"\nversion = "1.0.0"\nedition = "2021"\n\n[dependencies]\nholdfast-sample = { version = "1.4" }\n'
 
@@ -41,8 +41,10 @@ class Cargo(PackageTest):
         self.gateway.start()
         self.assertEqual(online, self.cargo("restarted", "fetch"))
         before, since = self.served()
+        index = {"/config.json", "/ho/ld/holdfast-base", "/ho/ld/holdfast-sample"}
+        self.assertEqual(index, stale(since))
         for lines in (before, since):
-            self.assertEqual({"/config.json", "/ho/ld/holdfast-base", "/ho/ld/holdfast-sample"}, {line["url.path"] for line in lines if not line["url.path"].endswith("/download")})
+            self.assertEqual(index, {line["url.path"] for line in lines if not line["url.path"].endswith("/download")})
             self.assertEqual({200}, {line["http.response.status_code"] for line in lines})
 
 

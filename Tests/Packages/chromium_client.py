@@ -6,7 +6,7 @@ import shutil
 import unittest
 import urllib.parse
 
-from parts import PATIENCE, PackageTest
+from parts import PATIENCE, PackageTest, stale
 from replicas.site import COUNT
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -66,6 +66,7 @@ class Chromium(PackageTest):
         before, since = self.served()
         for lines in (before, since):
             self.assertEqual(online.keys(), {line["url.path"] for line in lines})
+        self.assertEqual({"/"}, stale(since))
         self.assertEqual({"2"}, {line["network.protocol.version"] for line in since})
 
 

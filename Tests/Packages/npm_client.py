@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from parts import PackageTest, content_of
+from parts import PackageTest, content_of, stale
 
 SCOPED = "@holdfast/sample"
 
@@ -50,6 +50,7 @@ class Npm(PackageTest):
             self.assertEqual({"/@holdfast%2fsample", "/holdfast-base"}, {path for path in got if not path.endswith(".tgz")})
             self.assertEqual(2, len([path for path in got if path.endswith(".tgz")]), got)
             self.assertEqual({200}, {line["http.response.status_code"] for line in lines if line["http.request.method"] == "GET"})
+        self.assertEqual({"/@holdfast%2fsample", "/holdfast-base"}, stale(since))
         # The audit is a POST, and needs the registry. npm goes on without it.
         self.assertEqual({504}, {line["http.response.status_code"] for line in since if line["http.request.method"] == "POST"})
 

@@ -166,6 +166,11 @@ def content_of(folder, ignored=()):
     }
 
 
+def stale(lines):
+    """The paths that were served stale, because their origin was unreachable."""
+    return {line["url.path"] for line in lines if "detail=offline" in line.get("cache.status", "") and line["http.response.status_code"] in (200, 304, 307)}
+
+
 def seconds(line):
     return datetime.datetime.fromisoformat(line["time"].replace("Z", "+00:00")).timestamp()
 

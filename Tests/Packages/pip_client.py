@@ -3,7 +3,7 @@
 import sys
 import unittest
 
-from parts import PackageTest, content_of
+from parts import PackageTest, content_of, stale
 
 
 class Pip(PackageTest):
@@ -32,6 +32,7 @@ class Pip(PackageTest):
         pages = {"/simple/holdfast-base/", "/simple/holdfast-sample/"}
         paths = {line["url.path"] for line in before}
         self.assertEqual(pages, {path for path in paths if path.startswith("/simple/")})
+        self.assertEqual(pages, stale(since))
         # An older pip does not ask for the metadata beside a file, and reads it in the file.
         self.assertEqual(2, len([path for path in paths if path.endswith(".whl")]), paths)
         self.assertEqual(paths, {line["url.path"] for line in since})

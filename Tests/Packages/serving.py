@@ -44,6 +44,8 @@ class Response:
     body: bytes = b""
 
 
+# As from a CDN whose copy is of two hours ago: it is stale on arrival, so that offline it is like the page of an earlier day.
+OLD = "7200"
 NOT_FOUND = Response(404, {"Content-Type": "text/plain"}, b"not found")
 
 

@@ -4,7 +4,7 @@ import base64
 import shutil
 import unittest
 
-from parts import PackageTest, content_of
+from parts import PackageTest, content_of, stale
 from replicas.oci import NAME, TAG, USER
 
 
@@ -44,6 +44,8 @@ class Skopeo(PackageTest):
         self.gateway.stop()
         self.gateway.start()
         self.assertEqual(online, self.copy("restarted"))
+        _, since = self.served()
+        self.assertLess({"/v2/", f"/v2/{NAME}/manifests/{TAG}"}, stale(since))
         fetched = [each["target"].partition("?")[0] for each in self.asked() if each["host"] == "blobs.example"]
         self.assertEqual(3, len(fetched), "each blob is fetched once, whatever its signature")
 

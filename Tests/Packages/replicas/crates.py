@@ -6,7 +6,7 @@ import io
 import json
 import tarfile
 
-from serving import NOT_FOUND, Response, of
+from serving import NOT_FOUND, OLD, Response, of
 
 INDEX, ARCHIVES = "crates.example", "static.example"
 CRATES = {"holdfast-sample": ("1.4.2", {"holdfast-base": "^1.0"}), "holdfast-base": ("1.2.0", {})}
@@ -61,7 +61,7 @@ def hosts(_, *options):
         if request.path not in pages:
             return NOT_FOUND
         text, media_type = pages[request.path]
-        return of(text.encode(), media_type, request, Cache_Control="public,max-age=600", Vary="Accept-Encoding")
+        return of(text.encode(), media_type, request, Cache_Control="public,max-age=600", Vary="Accept-Encoding", Age=OLD)
 
     def file(request):
         if not is_allowed(request):

@@ -7,7 +7,7 @@ import os
 import pathlib
 import subprocess
 
-from serving import LATER, NOT_FOUND, RELEASED, of
+from serving import LATER, NOT_FOUND, OLD, RELEASED, of
 
 HOST = "debian.example"
 BASE = ("holdfast-base", "1.0.0", "")
@@ -90,7 +90,8 @@ def hosts(folder, *_):
         is_public = path.startswith(("pool/", "dists/"))
         if not is_public or not file.is_relative_to(folder) or not file.is_file():
             return NOT_FOUND
-        lifetime = IMMUTABLE if path.startswith("pool/") or "/by-hash/" in path else "public, max-age=120"
-        return of(file.read_bytes(), "application/octet-stream", request, Cache_Control=lifetime, Accept_Ranges="bytes", Last_Modified=changed)
+        is_fixed = path.startswith("pool/") or "/by-hash/" in path
+        fields = {"Cache_Control": IMMUTABLE} if is_fixed else {"Cache_Control": "public, max-age=120", "Age": OLD}
+        return of(file.read_bytes(), "application/octet-stream", request, Accept_Ranges="bytes", Last_Modified=changed, **fields)
 
     return {HOST: serve}

@@ -8,7 +8,7 @@ import json
 import tarfile
 import urllib.parse
 
-from serving import NOT_FOUND, Response, of
+from serving import NOT_FOUND, OLD, Response, of
 
 REGISTRY, ARCHIVES = "registry.example", "archives.example"
 PACKAGES = {"@holdfast/sample": ("1.4.2", {"holdfast-base": "^1.0.0"}), "holdfast-base": ("1.2.0", {})}
@@ -66,7 +66,8 @@ def hosts(_, *options):
             return Response(404, {"Content-Type": "application/json"}, b'{"error":"Not found"}')
         is_short = SHORT in request.fields.get("accept", "")
         body = json.dumps(document[0 if is_short else 1]).encode()
-        return of(body, SHORT if is_short else "application/json", request, Cache_Control="public, max-age=300", Vary="accept-encoding, accept")
+        fields = {"Cache_Control": "public, max-age=300", "Vary": "accept-encoding, accept", "Age": OLD}
+        return of(body, SHORT if is_short else "application/json", request, **fields)
 
     def file(request):
         if not is_allowed(request):

@@ -20,7 +20,7 @@ import subprocess
 import tarfile
 import time
 
-from serving import NOT_FOUND, Response
+from serving import NOT_FOUND, OLD, Response
 
 REGISTRY, BLOBS, TOKENS = "images.example", "blobs.example", "tokens.example"
 NAME, TAG = "holdfast/sample", "1.4.2"
@@ -153,7 +153,7 @@ def hosts(folder, *options):
             issued.add(signature)
             digest = request.path.rpartition(":")[2]
             return Response(307, {"Location": f"https://{BLOBS}/sha256/{digest}?expires={int(time.time()) + 600}&signature={signature}"}, b"")
-        return Response(status, got, content)
+        return Response(status, got | {"Age": OLD}, content)
 
     def blob(request):
         digest = request.path.rpartition("/")[2]

@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 
-from serving import NOT_FOUND, Response, of
+from serving import NOT_FOUND, OLD, Response, of
 
 INDEX, FILES = "index.example", "files.example"
 PACKAGES = {"holdfast-sample": ("1.4.2", ["holdfast-base>=1"]), "holdfast-base": ("1.0.0", [])}
@@ -99,7 +99,7 @@ def hosts(_, *options):
         if request.path not in pages:
             return NOT_FOUND
         accepted = request.fields.get("accept", "")
-        fields = {"Cache_Control": "max-age=600, public", "Vary": "Accept, Accept-Encoding", "X_PyPI_Last_Serial": "1"}
+        fields = {"Cache_Control": "max-age=600, public", "Vary": "Accept, Accept-Encoding", "X_PyPI_Last_Serial": "1", "Age": OLD}
         if JSON in accepted and "html" not in options:
             return of(document(*pages[request.path]).encode(), JSON, request, **fields)
         return of(page(*pages[request.path]).encode(), HTML if HTML in accepted and "html" not in options else "text/html; charset=UTF-8", request, **fields)

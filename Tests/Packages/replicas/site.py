@@ -5,7 +5,7 @@ import json
 import struct
 import zlib
 
-from serving import NOT_FOUND, of
+from serving import NOT_FOUND, OLD, of
 
 SITE, ASSETS = "www.example", "assets.example"
 KINDS = {"css": 10, "js": 20, "png": 60, "svg": 6, "json": 4}
@@ -68,12 +68,13 @@ def hosts(_, *options):
 
     def host(remainder):
         def serve(request):
+            # The page counts as number 0.
             number = request.path.rpartition("/")[2].partition(".")[0]
-            if request.path not in files or (number.isdigit() and int(number) % 2 != remainder):
+            if request.path not in files or int(number or "0") % 2 != remainder:
                 return NOT_FOUND
-            body, media_type = files[request.path]
-            lifetime = "public, max-age=60" if request.path == "/" else "public, max-age=31536000, immutable"
-            return of(body, media_type, request, Cache_Control=lifetime, Vary="Accept-Encoding", Access_Control_Allow_Origin="*")
+            is_page = request.path == "/"
+            fields = {"Cache_Control": "public, max-age=60", "Age": OLD} if is_page else {"Cache_Control": "public, max-age=31536000, immutable"}
+            return of(*files[request.path], request, Vary="Accept-Encoding", Access_Control_Allow_Origin="*", **fields)
 
         return serve
 
