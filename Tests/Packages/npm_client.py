@@ -22,7 +22,7 @@ class Npm(PackageTest):
 
     def npm(self, folder, *arguments):
         """With a cache of its own, which is empty."""
-        command = ["npm", *arguments, "--cache", str(folder / "cache"), "--no-fund", "--no-update-notifier", "--fetch-retries=0"]
+        command = ["npm", *arguments, "--cache", str(folder / "cache"), "--no-fund", "--no-update-notifier"]
         self.said = self.succeed(command, self.environment(folder / "home"), folder)
         return content_of(folder / "node_modules", ignored={".package-lock.json"})
 

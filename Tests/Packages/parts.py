@@ -108,6 +108,7 @@ class Gateway:
         self.folder, self.log, self.access = folder, folder / "gateway.log", folder / "access.jsonl"
         origins = "".join(
             f'  "https://{name}": {{ca: {authority.file}, addresses: ["127.0.0.1:{port}"]}}\n' for replica in replicas for name, port in replica.hosts.items()
+            if f"//{name}" in text
         )
         self.file = folder / "holdfast.yaml"
         self.file.write_text(f"{text}\n# Of the test.\nlog: {{access: all, format: json, query: full, to: {self.access}}}\norigins:\n{origins}{more}")
