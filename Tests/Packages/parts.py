@@ -2,6 +2,7 @@
 
 import datetime
 import hashlib
+import importlib
 import json
 import os
 import pathlib
@@ -59,14 +60,13 @@ class Replica:
         self.name, self.folder, self.options = name, folder / name, options
         self.folder.mkdir()
         self.authority = authority
-        sys.path.insert(0, str(HERE))
-        self.module = __import__(f"replicas.{name}", fromlist=["replicas"])
+        self.module = importlib.import_module(f"replicas.{name}")
         self.module.build(self.folder)
-        self.hosts = {}
+        self.hosts, self.process = {}, None
 
     def start(self):
         if not (self.folder / "host.pem").exists():
-            self.authority.certify(["localhost", *getattr(self.module, "NAMES", self.names())], self.folder)
+            self.authority.certify(self.names(), self.folder)
         self.process = subprocess.Popen(
             [sys.executable, SERVING, self.name, str(self.folder), *self.options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=HERE,
@@ -77,11 +77,12 @@ class Replica:
         self.hosts = json.loads(line)
 
     def names(self):
+        """The hosts that the module names."""
         return [value for name, value in vars(self.module).items() if name.isupper() and isinstance(value, str) and value.endswith(".example")]
 
     def stop(self):
         """Kills the process, like a power failure."""
-        if self.process.poll() is None:
+        if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
             self.process.stdin.close()
