@@ -22,7 +22,7 @@ COOKBOOK = ROOT / "Sources/HoldfastConfiguration/HoldfastConfiguration.docc/Cook
 SERVING = str(HERE / "serving.py")
 PROGRAM = os.path.join(os.environ.get("HOLDFAST_BIN", ""), "holdfast")
 # A guard against hanging, for machines under load; it passes unused if all is well.
-PATIENCE = int(os.environ.get("PATIENCE", "180"))
+PATIENCE = int(os.environ.get("PATIENCE", "300"))
 
 
 def run(command, **options):

@@ -1,7 +1,11 @@
 """pip, with an index as HTML and as JSON, with files on another host."""
 
+import concurrent.futures
+import hashlib
+import json
 import sys
 import unittest
+import urllib.parse
 
 from parts import PackageTest, content_of, stale
 
@@ -43,6 +47,26 @@ class Pip(PackageTest):
 
     def test_installs_from_an_html_index_when_every_origin_is_gone(self):
         self.check("html")
+
+    def test_thirty_clients_at_once_each_get_links_to_the_host_that_they_asked(self):
+        origin = self.replica("pypi")
+        self.serve("04-package-index.yaml")
+
+        def look(number):
+            """The host of each link, and the digest of each file against that of the page."""
+            host = f"client-{number}.local:8080"
+            status, _, page = self.gateway.get("/simple/holdfast-sample/", Accept=origin.module.JSON, Host=host)
+            (file,) = json.loads(page)["files"]
+            url = urllib.parse.urlsplit(file["url"])
+            _, _, content = self.gateway.get(url.path)
+            return status, url.netloc == host, hashlib.sha256(content).hexdigest() == file["hashes"]["sha256"]
+
+        with concurrent.futures.ThreadPoolExecutor(30) as pool:
+            self.assertEqual({(200, True, True)}, set(pool.map(look, range(30))))
+            self.lose_origins()
+            self.assertEqual({(200, True, True)}, set(pool.map(look, range(60))))
+        fetched = [each["target"] for each in self.asked() if each["host"] == origin.module.INDEX and each["status"] == 200]
+        self.assertLess(len(fetched), 30, "one stored page serves every host")
 
 
 if __name__ == "__main__":
