@@ -113,22 +113,23 @@ class Gateway:
         )
         self.file = folder / "holdfast.yaml"
         self.file.write_text(f"{text}\n# Of the test.\nlog: {{access: all, format: json, query: full, to: {self.access}}}\norigins:\n{origins}{more}")
-        self.listen, self.scheme = "127.0.0.1:0", scheme
+        self.scheme = scheme
         self.start()
 
     def start(self):
+        """On a free port, another one each time."""
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [PROGRAM, "serve", "--config", str(self.file), "--store", str(self.folder / "store"), "--no-control", "--threads", "2",
-                 *([] if self.scheme == "https" else ["--listen", self.listen])],
+                 *([] if self.scheme == "https" else ["--listen", "127.0.0.1:0"])],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True, env=self.environment,
             )  # fmt: skip
         line = self.process.stdout.readline()
-        found = re.match(r"holdfast listening on (https?://(\S+:\d+))$", line)
+        found = re.match(r"holdfast listening on (https?://\S+:\d+)$", line)
         if not found:
             self.stop()
             raise AssertionError(f"The gateway did not start: {line}{self.log.read_text()[-3000:]}")
-        self.url, self.listen = found[1], found[2]
+        self.url = found[1]
 
     def stop(self):
         """Ends it as an operator does."""
