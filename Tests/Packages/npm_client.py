@@ -1,6 +1,7 @@
 """npm, with documents that name archives on another host."""
 
 import json
+import re
 import shutil
 import unittest
 
@@ -36,7 +37,12 @@ class Npm(PackageTest):
         self.assertIn("@holdfast/sample/data.txt", online)
         self.assertIn("holdfast-base/data.txt", online)
         lock = (first / "package-lock.json").read_bytes()
+        # With a lock file without URLs, npm asks for the short form of each document.
+        bare = re.sub(rb'\n *"resolved": [^\n]*', b"", lock)
+        self.assertNotEqual(lock, bare)
+        self.assertEqual(online, self.npm(self.project("bare-online", bare), "ci"))
         self.lose_origins()
+        self.assertEqual(online, self.npm(self.project("bare", bare), "ci"))
         self.assertEqual(online, self.npm(self.project("offline"), "install"))
         self.assertEqual(online, self.npm(self.project("locked", lock), "ci"))
         # A client that has the documents asks whether they have changed.
