@@ -102,7 +102,9 @@ def hosts(_, *options):
         fields = {"Cache_Control": "max-age=600, public", "Vary": "Accept, Accept-Encoding", "X_PyPI_Last_Serial": "1", "Age": OLD}
         if JSON in accepted and "html" not in options:
             return of(document(*pages[request.path]).encode(), JSON, request, **fields)
-        return of(page(*pages[request.path]).encode(), HTML if HTML in accepted and "html" not in options else "text/html; charset=UTF-8", request, **fields)
+        # Both media types of HTML occur.
+        is_new = HTML in accepted and request.path.endswith("-base/")
+        return of(page(*pages[request.path]).encode(), HTML if is_new else "text/html; charset=UTF-8", request, **fields)
 
     def file(request):
         if not is_allowed(request):
