@@ -28,7 +28,7 @@ final class ConfigurationInForce: Sendable {
         routeLabels = labels.labels(of: configuration.routes.routes)
         originNames = configuration.routes.routes.map(\.origin.name)
         allowsWebSocket = configuration.routes.routes.contains { $0.upgrades.contains("websocket") }
-        let map = RewriteMap(configuration.routes)
+        let map = RewriteMap(configuration.routes, mirrors: configuration.mirrors)
         rewritings = configuration.routes.routes.indices.map { ResponseRewriting(configuration, map, route: $0) }
         let digits = String(instance, radix: 16)
         let ownName = configuration.pseudonym + "-" + String(repeating: "0", count: 8 - digits.count) + digits

@@ -35,6 +35,11 @@ extension GatewayConfiguration {
         self.init(routes: routes)
         let wanted = listeners.isEmpty ? try [GatewayListener](configuration) : listeners
         if !wanted.isEmpty { self.listeners = wanted }
+        // The transport reports URLs that are none.
+        for entry in configuration.origins {
+            guard let origin = try? GatewayOrigin(entry.url), !entry.mirrors.isEmpty else { continue }
+            mirrors[origin] = entry.mirrors.compactMap { try? GatewayOrigin($0) }
+        }
         let limits = configuration.limits
         if let connections = limits.connections { maximumConnections = connections }
         maximumConnectionsPerClient = limits.connectionsPerClient

@@ -7,6 +7,11 @@ public struct GatewayConfiguration: Sendable {
     ///
     /// Give the transport the same routes: ``OriginTransport/Configuration/routes``.
     public var routes: GatewayRoutes
+    /// The mirrors of origins, whose paths do not matter here. Where a response is rewritten, the
+    /// URLs of a mirror are those of its origin.
+    ///
+    /// They are those of ``OriginTransport/Configuration/origins``.
+    public var mirrors: [GatewayOrigin: [GatewayOrigin]] = [:]
     /// The places where it listens, at most ``GatewayListener/limit``. ``host`` and ``port`` are
     /// those of the first address among them.
     public var listeners: [GatewayListener]

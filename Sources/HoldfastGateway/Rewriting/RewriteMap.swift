@@ -32,11 +32,19 @@ struct RewriteMap: Sendable {
     /// The longest host of an origin, in bytes.
     let longestHost: Int
 
-    init(_ routes: GatewayRoutes) {
+    /// - Parameter mirrors: see ``GatewayConfiguration/mirrors``.
+    init(_ routes: GatewayRoutes, mirrors: [GatewayOrigin: [GatewayOrigin]] = [:]) {
         self.routes = routes
+        var mirrorsOfServers: [Server: [GatewayOrigin]] = [:]
+        for (origin, mirrors) in mirrors { mirrorsOfServers[Server(origin), default: []] += mirrors }
         var paths: [Server: [[UInt8]: [Int]]] = [:]
         for (index, route) in routes.routes.enumerated() {
-            paths[Server(route.origin), default: [:]][Array(route.origin.pathPrefix.utf8), default: []].append(index)
+            let (server, path) = (Server(route.origin), route.origin.pathPrefix)
+            paths[server, default: [:]][Array(path.utf8), default: []].append(index)
+            // The same content is below the mirror's path.
+            for mirror in mirrorsOfServers[server] ?? [] {
+                paths[Server(mirror), default: [:]][Array((mirror.pathPrefix + path).utf8), default: []].append(index)
+            }
         }
         servers = paths.mapValues { paths in
             Origins(table: PrefixTable(paths), longestPath: paths.keys.map(\.count).max() ?? 0)

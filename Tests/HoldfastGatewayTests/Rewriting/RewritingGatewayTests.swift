@@ -37,6 +37,41 @@ struct RewritingGatewayTests {
         }
     }
 
+    /// A mirror writes its own name, and a path of its own before that of the origin.
+    @Test func urlsOfAMirrorLeadBackToo() async throws {
+        let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
+            let base = "http://\(request.values("host").first ?? "")/mirror"
+            let fields = RewritingGateway.fresh + "Location: \(base)/there\r\n"
+            return .response(RewritingGateway.response(RewritingGateway.page(base), fields: fields))
+        }
+        try await RawOrigin.with(respond: respond) { mirror in
+            let (dead, url) = ("http://127.0.0.1:1", "\(mirror.url)/mirror")
+            var route = try GatewayRoute(path: "/o", origin: GatewayOrigin(dead))
+            route.rewriting = RewritingGateway.html
+            let routes = try GatewayRoutes([route])
+            let mirrors = [try GatewayOrigin(dead): [try GatewayOrigin(url)]]
+            try await RunningGateway.with(
+                origin: dead,
+                configure: {
+                    $0.routes = routes
+                    $0.mirrors = mirrors
+                },
+                configureTransport: {
+                    var origin = Configuration.Origin(url: dead)
+                    origin.mirrors = [url]
+                    $0.origins = [origin]
+                }
+            ) { gateway in
+                for host in ["one.example", "two.example:81"] {
+                    let response = try await gateway.ask(host: host)
+                    #expect(response.text == RewritingGateway.page("http://\(host)/o"))
+                    #expect(response["Location"] == "http://\(host)/o/there")
+                }
+                #expect(mirror.requests.map(\.target) == ["/mirror/page"])
+            }
+        }
+    }
+
     /// Thirty connections, each with its own host, ask at once for what is not stored yet, and
     /// again when it is.
     @Test(arguments: [1, 2_000], [true, false])
