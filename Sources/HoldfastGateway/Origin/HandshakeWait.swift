@@ -3,13 +3,27 @@ import NIOTLS
 
 /// Waits for the end of the handshake of TLS with an origin: before it, no request is sent, so one
 /// that is not repeatable may go to another server.
-final class HandshakeWait: ChannelInboundHandler, RemovableChannelHandler {
+///
+/// Each channel has its own: of a name with several addresses, several connections are tried.
+final class HandshakeWait: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
+    private var result: Result<Void, any Error>?
     private var promise: EventLoopPromise<Void>?
-    private var isActive = false
 
-    init(_ promise: EventLoopPromise<Void>) { self.promise = promise }
+    /// Must be called on the channel's event loop.
+    func completion(on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
+        if let result { return eventLoop.makeCompletedFuture(result) }
+        let promise = self.promise ?? eventLoop.makePromise()
+        self.promise = promise
+        return promise.futureResult
+    }
+
+    private func finish(_ result: Result<Void, any Error>) {
+        guard self.result == nil else { return }
+        self.result = result
+        promise.take()?.completeWith(result)
+    }
 
     func channelActive(context: ChannelHandlerContext) {
         context.fireChannelActive()
@@ -18,19 +32,19 @@ final class HandshakeWait: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted? = event as? TLSUserEvent { promise.take()?.succeed() }
+        if case .handshakeCompleted? = event as? TLSUserEvent { finish(.success(())) }
         context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        promise.take()?.fail(error)
+        finish(.failure(error))
         context.fireErrorCaught(error)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        promise.take()?.fail(ChannelError.eof)
+        finish(.failure(ChannelError.eof))
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { promise.take()?.fail(ChannelError.eof) }
+    func handlerRemoved(context: ChannelHandlerContext) { finish(.failure(ChannelError.eof)) }
 }

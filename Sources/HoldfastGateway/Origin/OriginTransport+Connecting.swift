@@ -19,8 +19,8 @@ extension OriginTransport {
         }
         let serverName = message.server?.serverName ?? endpoint.serverName
         let time = min(message.times?.connect ?? configuration.connectTimeout.timeAmount, message.timeToConnect)
-        let handshake = context.map { _ in eventLoop.makePromise(of: Void.self) }
-        let connected = ClientBootstrap(group: eventLoop)
+        let end = NIODeadline.now() + time
+        return ClientBootstrap(group: eventLoop)
             .connectTimeout(time)
             .channelOption(.autoRead, value: false)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -29,9 +29,9 @@ extension OriginTransport {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    if let context, let handshake {
+                    if let context {
                         try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: serverName))
-                        try pipeline.addHandler(HandshakeWait(handshake))
+                        try pipeline.addHandler(HandshakeWait())
                     }
                     let handler = OriginConnectionHandler(
                         endpoint: endpoint,
@@ -43,7 +43,9 @@ extension OriginTransport {
                 }
             }
             .connect(host: endpoint.connectHost, port: Int(endpoint.connectPort))
-        return Self.secured(connected, handshake?.futureResult, within: time)
+            .flatMap { channel in
+                endpoint.isSecure ? Self.secure(channel, until: end) : eventLoop.makeSucceededFuture(channel)
+            }
             .flatMapThrowing { channel in
                 let handler = try channel.pipeline.syncOperations.handler(type: OriginConnectionHandler.self)
                 return handler.connection ?? OriginConnection(handler: handler, channel: channel)
@@ -53,26 +55,23 @@ extension OriginTransport {
             }
     }
 
-    /// Waits for the handshake.
-    ///
-    /// - Parameter time: the time for both, from now.
-    private static func secured(
-        _ connected: EventLoopFuture<any Channel>,
-        _ handshake: EventLoopFuture<Void>?,
-        within time: TimeAmount
-    ) -> EventLoopFuture<any Channel> {
-        guard let handshake else { return connected }
-        let end = NIODeadline.now() + time
-        return connected.flatMap { channel in
-            let limit = channel.eventLoop.assumeIsolated().scheduleTask(deadline: end) {
-                channel.pipeline.fireErrorCaught(ChannelError.connectTimeout(time))
-            }
-            handshake.whenComplete { result in
-                limit.cancel()
-                if case .failure = result { channel.close(promise: nil) }
-            }
-            return handshake.map { channel }
+    /// Waits for the handshake of a channel, on its event loop.
+    private static func secure(_ channel: any Channel, until end: NIODeadline) -> EventLoopFuture<any Channel> {
+        let completion: EventLoopFuture<Void>
+        do {
+            let wait = try channel.pipeline.syncOperations.handler(type: HandshakeWait.self)
+            completion = wait.completion(on: channel.eventLoop)
+        } catch {
+            return channel.eventLoop.makeFailedFuture(error)
         }
+        let limit = channel.eventLoop.assumeIsolated().scheduleTask(deadline: end) {
+            channel.pipeline.fireErrorCaught(ChannelError.connectTimeout(.zero))
+        }
+        completion.whenComplete { result in
+            limit.cancel()
+            if case .failure = result { channel.close(promise: nil) }
+        }
+        return completion.map { channel }
     }
 }
 

@@ -85,6 +85,13 @@ import Testing
         }
     }
 
+    @Test("An https origin whose name does not resolve is unreachable") func unknownName() async throws {
+        try await with(Configuration.Origin(url: "https://nowhere.invalid")) { gateway in
+            let response = try await gateway.get("/a")
+            #expect(response.status == 504)
+        }
+    }
+
     /// Mutant: 'server-name' is not sent.
     @Test("'server-name' is the name in TLS, and Host stays; without verification any certificate will do")
     func nameAndVerification() async throws {
