@@ -205,7 +205,7 @@ public final class GatewayServer: Service {
     ///
     /// The listeners stay the same. So do the timeouts and the limits
     /// of heads for open connections. Pass new routes to the transport first:
-    /// ``OriginTransport/reconfigure(routes:)``.
+    /// ``OriginTransport/reconfigure(routes:origins:)``.
     public func reconfigure(_ configuration: GatewayConfiguration) {
         service.reconfigure(configuration)
     }
