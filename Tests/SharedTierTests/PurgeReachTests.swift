@@ -253,6 +253,42 @@ import Testing
         #expect(await nodes[0].sharing.reach(.everywhere, within: Self.long).level == .everywhere)
     }
 
+    /// The log has it, and this node finds it there: it was told no position.
+    @Test func aPurgeWhosePublishingWasNotConfirmedIsWaitedFor() async throws {
+        let nodes = try await nodes(2, engine())
+        try await nodes[0].purge("first")
+        try await nodes[0].sharing.publish()
+        try await nodes[1].follow()
+        try await nodes[0].purge("second")
+        nodes[0].link.loseReplies(1)
+        await #expect(throws: SharedLogError.timedOut) { try await nodes[0].sharing.publish() }
+        try await nodes[0].sharing.read(wait: .zero)
+        #expect(try await nodes[0].sharing.publish() == 0)
+        #expect(await nodes[0].sharing.reach(.everywhere, within: .milliseconds(30)).level == .replicated)
+        try await nodes[1].follow()
+        #expect(await nodes[0].sharing.reach(.everywhere, within: Self.long).level == .everywhere)
+    }
+
+    @Test func aPurgeThatAnotherNodePublishedAgainIsWaitedForInItsNewPlace() async throws {
+        let engine = engine()
+        let nodes = try await nodes(3, engine)
+        engine.setReplication(.held)
+        try await nodes[0].purge()
+        try await nodes[0].sharing.publish()
+        try await nodes[1].sharing.read(wait: .zero)
+        #expect(engine.failOver(oldPrimaryLives: false) == 1)
+        // The third one is in the new epoch before the purge is.
+        for number in [2, 1] {
+            nodes[number].link.disconnect()
+            try await nodes[number].follow()
+        }
+        nodes[0].link.disconnect()
+        try await nodes[0].follow()
+        #expect(await nodes[0].sharing.reach(.everywhere, within: .milliseconds(30)).level == .replicated)
+        for node in nodes[1...] { try await node.follow() }
+        #expect(await nodes[0].sharing.reach(.everywhere, within: Self.long).level == .everywhere)
+    }
+
     @Test func manyWaitTogether() async throws {
         let engine = engine()
         let nodes = try await nodes(2, engine, quorum: 1)

@@ -32,6 +32,7 @@ import Testing
             total.powerCuts += report.powerCuts
             total.takenBack += report.takenBack
             total.passed += report.passed
+            total.everywhere += report.everywhere
             guard let first = report.violations.first else { continue }
             failed += 1
             Issue.record("seed \(seed): \(report.violations.count) violations; \(first)")
@@ -40,6 +41,7 @@ import Testing
         // The histories have everything in them that they are to have.
         #expect(total.answers > 0 && total.purges > 0 && total.failovers > 0 && total.lost > 0)
         #expect(total.powerCuts > 0 && total.takenBack > 0 && total.passed > 0)
+        #expect(total.everywhere > 0)
         #expect(total.flushes > 0 && total.gaps > 0 && total.published > total.purges)
         if ProcessInfo.processInfo.environment["HOLDFAST_SEEDS"] != nil {
             print("\(Self.seeds.count) histories: \(total)")

@@ -26,6 +26,8 @@ final class SharingWorld {
         var takenBack = 0
         /// Time-outs that ended no contact.
         var passed = 0
+        /// How often all nodes had what one had published.
+        var everywhere = 0
     }
 
     private struct Purge {
@@ -149,6 +151,7 @@ final class SharingWorld {
                 try await fault()
             }
             for _ in 0..<3 { try await act(isCalm: isCalm) }
+            try await judgeEverywhere(nodes[step % Self.nodeCount])
             if step % 200 == 199 { try await meet() }
         }
         for node in nodes {
@@ -202,6 +205,33 @@ final class SharingWorld {
         await perform(node) { try await $0.read(wait: .zero) }
         for invalidation in try await node.log.since(.zero, limit: .max) {
             if let purge = places[invalidation.id] { node.applied.insert(purge) }
+        }
+    }
+
+    /// I3: when all nodes have told that they have what a node has published, none serves anything
+    /// of before as fresh.
+    private func judgeEverywhere(_ node: Node) async throws {
+        guard node.isConnected, let position = await node.sharing.publishedPosition,
+            let epoch = await node.sharing.presentEpoch(), let rows = try? await node.link.nodes(within: .seconds(1)),
+            // A server that has lost its log does not know all nodes.
+            rows.count == Self.nodeCount, (try? await node.link.epoch(within: .seconds(1)))?.number == epoch,
+            NodeProgress(
+                rows,
+                own: node.sharing.settings.node,
+                position: position,
+                at: EngineTime(milliseconds: clock.now().milliseconds),
+                cutOff: .serve,
+                lease: .seconds(5)
+            ).isEverywhere
+        else { return }
+        report.everywhere += 1
+        for other in nodes {
+            for key in keys.indices {
+                guard let version = try await fresh(other, key) else { continue }
+                for number in node.own where purges[number].key == key && version < purges[number].least {
+                    violate("after purge \(number) of node \(node.number) was everywhere", other, key, version)
+                }
+            }
         }
     }
 

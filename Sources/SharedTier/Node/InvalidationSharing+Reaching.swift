@@ -28,7 +28,7 @@ extension InvalidationSharing {
             let isPublished = (publishedAdditions ?? 0) >= additions && publishedAdditions != nil
             if level > .queued, isPublished {
                 if level == .shared {
-                    reach = PurgeReach(level: .shared, position: "\(publishedPosition)")
+                    reach = PurgeReach(level: .shared, position: "\(published)")
                 } else if left > .zero || reach.level == .queued {
                     reach = await look(level, within: left)
                 }
@@ -42,17 +42,11 @@ extension InvalidationSharing {
         return reach
     }
 
-    /// The place up to which everything of this node is in the log. After a restart it is in what
-    /// was read.
-    private var publishedPosition: LogPosition {
-        published == .zero ? follower?.cursor.position ?? .zero : published
-    }
-
     /// One look at how far the published purges have come.
     private func look(_ level: PurgeLevel, within left: Duration) async -> PurgeReach {
-        var reach = PurgeReach(level: .shared, position: "\(publishedPosition)")
+        var reach = PurgeReach(level: .shared, position: "\(published)")
         guard left > .zero, let epoch = await presentEpoch() else { return reach }
-        let position = publishedPosition
+        let position = published
         reach.position = "\(position)"
         if settings.quorum > 0 || level == .replicated {
             await ask(\.replicasAsked, within: left) { try await self.askReplicas(epoch, $0) }
@@ -66,7 +60,7 @@ extension InvalidationSharing {
         await ask(\.nodesAsked, within: left) { try await self.askNodes(epoch, $0) }
         // Rows of a later epoch may be of nodes that never read what this node has published.
         guard let rows = reaching.rows, rows.epoch == epoch, await presentEpoch() == epoch,
-            publishedPosition == position
+            published == position
         else { return reach }
         let progress = NodeProgress(
             rows.rows,
@@ -85,7 +79,7 @@ extension InvalidationSharing {
 
     /// The epoch in which this node follows, if everything that it has to publish is published in
     /// it, or was inherited by it.
-    private func presentEpoch() async -> UInt64? {
+    package func presentEpoch() async -> UInt64? {
         guard let epoch = follower?.epoch?.number, follower?.isFollowing == true,
             (try? await log.unpublishedCount()) == 0, follower?.epoch?.number == epoch
         else { return nil }
@@ -111,7 +105,7 @@ extension InvalidationSharing {
     }
 
     private func askReplicas(_ epoch: UInt64, _ limit: Duration) async throws {
-        let position = publishedPosition
+        let position = published
         let replicas = try await engine.confirm(
             replicas: settings.quorum,
             in: epoch,

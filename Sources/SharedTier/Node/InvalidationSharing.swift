@@ -43,10 +43,13 @@ package actor InvalidationSharing {
     private var hasFollowed = false
     /// The failures in a row.
     private var failures = 0
-    /// The last position at which this node has published.
+    /// Everything of this node that does not wait is in the log up to here.
     private(set) var published = LogPosition.zero
     /// How many additions to the journal are published; `nil` before the first look at it.
     private(set) var publishedAdditions: UInt64?
+    /// The place up to which everything of this node is in the log that does not wait; `nil` before
+    /// that is known.
+    package var publishedPosition: LogPosition? { publishedAdditions.map { _ in published } }
     /// Those who wait for what is published, and for the log's confirmations.
     var reaching = ReachState()
     /// The last place that is durable in the store. Entries behind it may be lost in a power cut,
@@ -165,6 +168,8 @@ package actor InvalidationSharing {
     }
 
     private func apply(_ reading: Follower.Reading) async throws {
+        // Before the journal knows, so that none is told of too early a position.
+        if mayHaveOwn(reading) { published = max(published, reading.cursor.position) }
         if !reading.steps.isEmpty || reading.cursor != follower?.cursor {
             let fresh = try await log.append(reading.steps, through: reading.cursor, at: wall.now())
             status.count(reading, fresh: fresh)
@@ -177,6 +182,13 @@ package actor InvalidationSharing {
                 metadata: ["shared.position": "\(reading.cursor.position)"]
             )
         }
+    }
+
+    /// Whether something that waited may be among what was read: the reply to the call that
+    /// published it was lost, or another node has published it again.
+    private func mayHaveOwn(_ reading: Follower.Reading) -> Bool {
+        publishedAdditions.map { $0 < log.additionCount } ?? true
+            || reading.steps.contains { if case .republish = $0 { true } else { false } }
     }
 
     /// Reads all of the log that is retained, to judge responses of other nodes by it. It was in
@@ -265,6 +277,8 @@ package actor InvalidationSharing {
 
     private func notePublished(_ additions: UInt64) {
         purges?.notePublished(additions)
+        // Those of before the start are where the log has them, which was not seen yet.
+        guard hasFollowed else { return }
         publishedAdditions = max(additions, publishedAdditions ?? 0)
         reaching.waiters.wakeAll()
     }
