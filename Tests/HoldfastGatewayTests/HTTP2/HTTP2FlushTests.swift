@@ -9,7 +9,7 @@ import Testing
 /// Mutant: `HTTP2Connection.put` flushes what is long.
 @Suite("Flushes of HTTP/2 that read", .timeLimit(.minutes(20)))
 struct HTTP2FlushTests {
-    /// Long enough that the system does not take all of it at once.
+    /// Longer than what the system buffers for a client that does not read yet.
     private static let content = String(repeating: "0123456789abcdef", count: 1 << 17)
 
     @Test("A flush reads a frame of the client") func readsWithinFlush() async throws {
@@ -36,17 +36,21 @@ struct HTTP2FlushTests {
     ) async throws {
         try await RawOrigin.with(respond: { _ in .ok(Self.content) }) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
-                try await RawClient.with(port: gateway.port) { raw in
+                let gates = Gates()
+                // A client that reads fast gets all past the channel, and there is no flush.
+                try await RawClient.with(port: gateway.port, receiveBuffer: 64 << 10) { raw in
                     let client = FrameClient(raw)
                     try await client.send(FrameClient.beginning([(4, 1 << 24)]))
                     try await client.send(FrameClient.window(1 << 26, on: 0))
                     _ = await client.frame { $0.type == FrameClient.Frame.settings }
                     let channel = try #require(gateway.server.connections.channels.first)
                     try await channel.eventLoop.submit {
-                        try channel.pipeline.syncOperations.addHandler(FlushHandler(deed), position: .first)
+                        let handler = FlushHandler(deed) { gates.open("deed") }
+                        try channel.pipeline.syncOperations.addHandler(handler, position: .first)
                     }.get()
                     let streams: Set<UInt32> = [1, 3, 5, 7]
                     try await client.send(streams.sorted().flatMap { FrameClient.get("/long", on: $0).bytes })
+                    await gates.pass("deed")
                     try await check(client, streams)
                 }
             }
@@ -61,9 +65,13 @@ private final class FlushHandler: ChannelOutboundHandler {
     enum Deed: Sendable { case read, close }
 
     private let deed: Deed
+    private let whenDone: @Sendable () -> Void
     private var rest = 20
 
-    init(_ deed: Deed) { self.deed = deed }
+    init(_ deed: Deed, whenDone: @escaping @Sendable () -> Void) {
+        self.deed = deed
+        self.whenDone = whenDone
+    }
 
     func flush(context: ChannelHandlerContext) {
         context.flush()
@@ -77,5 +85,6 @@ private final class FlushHandler: ChannelOutboundHandler {
         case .close:
             context.close(promise: nil)
         }
+        whenDone()
     }
 }
