@@ -10,15 +10,11 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private let peer: String?
     private let isTrusted: Bool
-    private let time: TimeAmount
-    private let lateTime: TimeAmount
     private let telemetry: LoopTelemetry
     private let log: ProxyRefusalLog
     private let addHandlers: (String?) throws -> Void
-    private let deadline = Deadline()
-    private var end = NIODeadline.distantFuture
+    private var time: OpeningTime
     private var received = ByteBuffer()
-    private var isDraining = false
     private var isOver = false
 
     /// - Parameters:
@@ -35,8 +31,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     ) {
         self.peer = peer
         self.isTrusted = isTrusted
-        time = timeouts.head.timeAmount
-        lateTime = timeouts.lateRequest.timeAmount
+        time = OpeningTime(timeouts.head, timeouts)
         self.telemetry = telemetry
         self.log = log
         self.addHandlers = addHandlers
@@ -45,11 +40,11 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     // MARK: Events of the channel
 
     func handlerAdded(context: ChannelHandlerContext) {
-        deadline.whenPassed { [unowned self] in refuse(.timeout, context) }
+        time.whenPassed { [unowned self] in refuse(.timeout, context) }
         if context.channel.isActive { begin(context) }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { deadline.release() }
+    func handlerRemoved(context: ChannelHandlerContext) { time.release() }
 
     func channelActive(context: ChannelHandlerContext) {
         begin(context)
@@ -58,13 +53,8 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private func begin(_ context: ChannelHandlerContext) {
         guard isTrusted else { return refuse(.untrusted, context) }
-        allow(isDraining ? min(time, lateTime) : time, context)
+        time.begin(context)
         context.read()
-    }
-
-    private func allow(_ time: TimeAmount, _ context: ChannelHandlerContext) {
-        end = min(end, .now() + time)
-        deadline.set(end, on: context.eventLoop)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -84,10 +74,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case ChannelEvent.inputClosed: refuse(.closed, context)
-        case is DrainEvent:
-            isDraining = true
-            // A channel that is not active yet begins later.
-            if context.channel.isActive { allow(lateTime, context) }
+        case is DrainEvent: time.drain(context)
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -103,14 +90,14 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private func complete(_ header: ProxyHeader, _ context: ChannelHandlerContext) {
         isOver = true
-        deadline.release()
+        time.release()
         received.moveReaderIndex(forwardBy: header.length)
         do {
             try addHandlers(header.endpoints?.source.address ?? peer)
         } catch {
             return context.close(promise: nil)
         }
-        if isDraining { context.fireUserInboundEventTriggered(DrainEvent()) }
+        if time.isDraining { context.fireUserInboundEventTriggered(DrainEvent()) }
         // They are whole again without the bytes of the header.
         if received.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(received)) }
         received = ByteBuffer()
@@ -122,7 +109,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard !isOver else { return }
         isOver = true
         received = ByteBuffer()
-        deadline.release()
+        time.release()
         telemetry.count(refusal)
         log.warn(of: refusal, peer)
         context.close(promise: nil)

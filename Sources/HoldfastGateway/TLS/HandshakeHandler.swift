@@ -15,14 +15,10 @@ import NIOTLS
 final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
-    private let time: TimeAmount
-    private let lateTime: TimeAmount
     private let telemetry: LoopTelemetry
     private let logger: Logger
     private let makeConnection: () -> ConnectionHandler
-    private let deadline = Deadline()
-    private var end = NIODeadline.distantFuture
-    private var isDraining = false
+    private var time: OpeningTime
     private var isOver = false
 
     /// - Parameters:
@@ -35,19 +31,18 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         _ logger: Logger,
         _ makeConnection: @escaping () -> ConnectionHandler
     ) {
-        time = timeouts.request.timeAmount
-        lateTime = timeouts.lateRequest.timeAmount
+        time = OpeningTime(timeouts.request, timeouts)
         self.telemetry = telemetry
         self.logger = logger
         self.makeConnection = makeConnection
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        deadline.whenPassed { [unowned self] in fail(.timeout, context) }
+        time.whenPassed { [unowned self] in fail(.timeout, context) }
         if context.channel.isActive { begin(context) }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { deadline.release() }
+    func handlerRemoved(context: ChannelHandlerContext) { time.release() }
 
     func channelActive(context: ChannelHandlerContext) {
         begin(context)
@@ -55,23 +50,15 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func begin(_ context: ChannelHandlerContext) {
-        allow(isDraining ? min(time, lateTime) : time, context)
+        time.begin(context)
         // The handler of TLS reads on until it has bytes for others.
         context.read()
-    }
-
-    private func allow(_ time: TimeAmount, _ context: ChannelHandlerContext) {
-        end = min(end, .now() + time)
-        deadline.set(end, on: context.eventLoop)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case is TLSUserEvent: if case .handshakeCompleted? = event as? TLSUserEvent { complete(context) }
-        case is DrainEvent:
-            isDraining = true
-            // A channel that is not active yet begins later.
-            if context.channel.isActive { allow(lateTime, context) }
+        case is DrainEvent: time.drain(context)
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -79,7 +66,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     private func complete(_ context: ChannelHandlerContext) {
         guard !isOver else { return }
         isOver = true
-        deadline.release()
+        time.release()
         acknowledge(context.channel)
         let pipeline = context.pipeline.syncOperations
         do {
@@ -87,7 +74,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         } catch {
             return context.close(promise: nil)
         }
-        if isDraining { context.fireUserInboundEventTriggered(DrainEvent()) }
+        if time.isDraining { context.fireUserInboundEventTriggered(DrainEvent()) }
         pipeline.removeHandler(context: context, promise: nil)
     }
 
@@ -107,7 +94,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        deadline.release()
+        time.release()
         context.fireChannelInactive()
     }
 
@@ -119,7 +106,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         // Closing is an error for the handler of TLS.
         guard !isOver else { return }
         isOver = true
-        deadline.release()
+        time.release()
         telemetry.count(failure)
         logger.debug(
             "Handshake of TLS failed",

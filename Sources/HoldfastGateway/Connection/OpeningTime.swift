@@ -1,0 +1,39 @@
+import NIOCore
+
+/// The time that a peer has to open its connection: for the header of the PROXY protocol, or for
+/// the handshake of TLS. Once the gateway drains, it is shorter.
+///
+/// It is used on the channel's event loop.
+struct OpeningTime {
+    private let time: TimeAmount
+    private let lateTime: TimeAmount
+    private let deadline = Deadline()
+    private var end = NIODeadline.distantFuture
+    private(set) var isDraining = false
+
+    /// - Parameters:
+    ///   - time: from the beginning on.
+    ///   - timeouts: have the time from the moment on in which the gateway begins to drain.
+    init(_ time: Duration, _ timeouts: GatewayConfiguration.Timeouts) {
+        self.time = time.timeAmount
+        lateTime = timeouts.lateRequest.timeAmount
+    }
+
+    func whenPassed(_ body: @escaping () -> Void) { deadline.whenPassed(body) }
+
+    /// The channel is active.
+    mutating func begin(_ context: ChannelHandlerContext) { allow(isDraining ? min(time, lateTime) : time, context) }
+
+    mutating func drain(_ context: ChannelHandlerContext) {
+        isDraining = true
+        // A channel that is not active yet begins later.
+        if context.channel.isActive { allow(lateTime, context) }
+    }
+
+    func release() { deadline.release() }
+
+    private mutating func allow(_ time: TimeAmount, _ context: ChannelHandlerContext) {
+        end = min(end, .now() + time)
+        deadline.set(end, on: context.eventLoop)
+    }
+}
