@@ -1,0 +1,208 @@
+import HTTPCache
+import HoldfastConfiguration
+import NIOCore
+import Testing
+
+@testable import HoldfastGateway
+
+/// How many tunnels there may be, and how they end.
+extension UpgradeTests {
+    @Test("One tunnel more than the limit gets 503, and a place is free again after a tunnel") func limit() async throws
+    {
+        try await with(configure: { $0.maximumTunnels = 30 }) { _, gateway in
+            try await hold(30, gateway) {
+                let response = try await gateway.send(Self.handshake)
+                #expect(response.status == 503)
+                #expect(response["Retry-After"] == "1")
+                #expect(response.text.contains("\"urn:holdfast:problem:too-many-tunnels\""))
+            }
+            await noTunnel(gateway)
+            try await hold(30, gateway) { #expect(gateway.server.tunnelCount == 30) }
+        }
+    }
+
+    /// Opens tunnels, one inside of the other, and has each carry bytes of its own.
+    private func hold(_ count: Int, _ gateway: RunningGateway, _ body: () async throws -> Void) async throws {
+        guard count > 0 else { return try await body() }
+        try await RawClient.with(port: gateway.port) { client in
+            try await client.send(Self.handshake + "\(count)")
+            let (head, rest) = await head(from: client)
+            #expect(head.hasPrefix("HTTP/1.1 101 "))
+            let text = String(decoding: rest, as: UTF8.self)
+            #expect(text + (await self.text("\(count)".utf8.count - rest.count, from: client)) == "\(count)")
+            try await hold(count - 1, gateway, body)
+            try await client.send("end \(count)")
+            #expect(await self.text("end \(count)".utf8.count, from: client) == "end \(count)")
+        }
+    }
+
+    @Test("A side that sends no more still gets what the other one sends") func halfClosed() async throws {
+        var manner = SwitchingOrigin.Manner()
+        manner.receive = { _, _ in }
+        manner.end = { channel in
+            channel.writeAndFlush(ByteBuffer(string: "bye")).whenComplete { _ in channel.close(promise: nil) }
+        }
+        try await with(manner) { origin, gateway in
+            try await RawClient.with(port: gateway.port) { client in
+                try await client.send(Self.handshake + "all")
+                let (head, _) = await head(from: client)
+                #expect(head.hasPrefix("HTTP/1.1 101 "))
+                try await client.closeOutput()
+                #expect(String(decoding: await client.readToEnd(), as: UTF8.self) == "bye")
+            }
+            #expect(String(decoding: origin.bytes, as: UTF8.self) == "all")
+            await awaitEnd(.closed, gateway.server)
+        }
+    }
+
+    @Test("A client that closes with its handshake still gets the response") func closedEarly() async throws {
+        var manner = SwitchingOrigin.Manner()
+        manner.end = { channel in
+            channel.writeAndFlush(ByteBuffer(string: "bye")).whenComplete { _ in channel.close(promise: nil) }
+        }
+        try await with(manner) { _, gateway in
+            try await RawClient.with(port: gateway.port) { client in
+                try await client.send(Self.handshake)
+                try await client.closeOutput()
+                let (head, rest) = await head(from: client)
+                #expect(head.hasPrefix("HTTP/1.1 101 "))
+                #expect(String(decoding: rest + (await client.readToEnd()), as: UTF8.self) == "bye")
+            }
+        }
+    }
+
+    @Test("A client that vanishes ends its tunnel, and the origin's connection") func clientVanishes() async throws {
+        try await with { origin, gateway in
+            try await RawClient.with(port: gateway.port) { client in
+                try await client.send(Self.handshake + "a")
+                #expect(await head(from: client).head.hasPrefix("HTTP/1.1 101 "))
+                await origin.bytesReach(1)
+                await client.reset()
+            }
+            await origin.connectionsClose()
+            await awaitEnd(.clientAborted, gateway.server)
+            await noTunnel(gateway)
+        }
+    }
+
+    @Test("An origin that vanishes ends its tunnel, and the client's connection") func originVanishes() async throws {
+        try await with { origin, gateway in
+            try await RawClient.with(port: gateway.port) { client in
+                try await client.send(Self.handshake)
+                #expect(await head(from: client).head.hasPrefix("HTTP/1.1 101 "))
+                for channel in origin.channels { channel.reset() }
+                _ = await client.readToEnd()
+            }
+            await awaitEnd(.originAborted, gateway.server)
+            await noTunnel(gateway)
+        }
+    }
+
+    @Test("A client that vanishes before the 101 leaves no connection behind") func vanishesEarly() async throws {
+        var manner = SwitchingOrigin.Manner()
+        manner.response = { _ in "" }
+        try await with(manner) { origin, gateway in
+            try await RawClient.with(port: gateway.port) { client in
+                try await client.send(Self.handshake)
+                await origin.headsReach(1)
+                await client.reset()
+            }
+            await origin.connectionsClose()
+            await noTunnel(gateway)
+        }
+    }
+
+    @Test("Megabytes pass a reader that takes them slowly, both ways, and none is lost") func slowReader() async throws
+    {
+        let count = 4 << 20
+        var manner = SwitchingOrigin.Manner()
+        manner.receive = { _, _ in }
+        manner.begin = { channel in
+            for start in 0..<(count >> 16) {
+                channel.writeAndFlush(ByteBuffer(repeating: UInt8(start), count: 1 << 16), promise: nil)
+            }
+        }
+        try await with(manner) { origin, gateway in
+            try await RawClient.with(port: gateway.port, receiveBuffer: 32 << 10) { client in
+                try await client.send(Self.handshake)
+                let (_, rest) = await head(from: client)
+                async let sending: Void = client.send([UInt8](repeating: 7, count: count))
+                let bytes = rest + (await read(count - rest.count, from: client))
+                #expect(bytes.count == count)
+                let expected = (0..<(count >> 16)).flatMap { [UInt8](repeating: UInt8($0), count: 1 << 16) }
+                #expect(bytes == expected)
+                try await sending
+                await origin.bytesReach(count)
+                #expect(origin.bytes == [UInt8](repeating: 7, count: count))
+            }
+        }
+    }
+
+    @Test("A tunnel through which nothing passes is closed") func idle() async throws {
+        try await with(configure: { $0.timeouts.tunnel = .milliseconds(50) }) { origin, gateway in
+            try await RawClient.with(port: gateway.port) { client in
+                try await client.send(Self.handshake)
+                #expect(await head(from: client).head.hasPrefix("HTTP/1.1 101 "))
+                #expect(await client.readToEnd().isEmpty)
+            }
+            await origin.connectionsClose()
+            await awaitEnd(.idle, gateway.server)
+        }
+    }
+
+    @Test("When the gateway stops, tunnels go on until the time to drain is over") func drained() async throws {
+        try await with(configure: { $0.timeouts.draining = .milliseconds(300) }) { origin, gateway in
+            try await RawClient.with(port: gateway.port) { client in
+                try await client.send(Self.handshake)
+                #expect(await head(from: client).head.hasPrefix("HTTP/1.1 101 "))
+                async let stopping: Void = gateway.server.stop()
+                while !gateway.server.isStopping { await Task.yield() }
+                try await client.send("still")
+                #expect(await text(5, from: client) == "still")
+                #expect(await client.readToEnd().isEmpty)
+                await stopping
+            }
+            await origin.connectionsClose()
+            await awaitEnd(.drained, gateway.server)
+            #expect(gateway.server.connectionCount == 0)
+            await noTunnel(gateway)
+        }
+    }
+
+    @Test("A tunnel passes TLS on both sides, and its ends") func tls() async throws {
+        let response = SwitchingOrigin.switching(to: Self.handshake) + "first"
+        let step = RawOrigin.Step.stream { origin in
+            try await origin.write(response)
+            try await origin.write("second")
+            await origin.close()
+        }
+        try await TestCertificate.withTrustRoots { roots in
+            try await RawOrigin.with([step], tls: try TestCertificate.serverContext()) { origin in
+                try await CertificateFolder.with { folder in
+                    let tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
+                    let client = try folder.client(trusting: "a")
+                    try await RunningGateway.with(
+                        origin: origin.url,
+                        configure: { configuration in
+                            Self.passing()(&configuration)
+                            configuration.listeners = [
+                                .address(ListenAddress(host: "127.0.0.1", port: 0), tls: tls)
+                            ]
+                        },
+                        configureTransport: { $0.trustRootsFile = roots }
+                    ) { gateway in
+                        try await RawClient.with(port: gateway.port, tls: .init(client, name: "a.example")) { client in
+                            try await client.send(Self.handshake)
+                            let (head, rest) = await head(from: client)
+                            #expect(head.hasPrefix("HTTP/1.1 101 "))
+                            let all = rest + (await client.readToEnd())
+                            #expect(String(decoding: all, as: UTF8.self) == "firstsecond")
+                        }
+                        await noTunnel(gateway)
+                        await awaitEnd(.closed, gateway.server)
+                    }
+                }
+            }
+        }
+    }
+}
