@@ -110,6 +110,15 @@ struct HoldfastOriginsTests {
                         #expect(second.hasSuffix("mirror"), "\(second)")
                         let other = await gateway.server.log.line(containing: #""url.path":"/b""#)
                         #expect(other.contains(#""origin.server":"\#(mirror.baseURL)""#), "\(other)")
+                        let servers = try await gateway.run(["origins"])
+                        #expect(
+                            servers.text.contains("\n    set aside 127.0.0.1:\(port)  responses: 1, failures: 1\n"),
+                            "\(servers)"
+                        )
+                        #expect(
+                            servers.text.contains("\n    in use    \(mirror.baseURL)  responses: 1, failures: 0\n"),
+                            "\(servers)"
+                        )
                         await mirror.stop()
                         _ = try await gateway.get("/c")
                         let stored = try await gateway.get("/a")

@@ -45,6 +45,10 @@ def origins(unreachable):
             })
         else:
             result.append({"origin": origin, "state": "reachable", "failedProbes": 0, "inFlight": 4 * index, "waiting": 0})
+    result[-1]["servers"] = [
+        {"server": "10.0.0.7:8443", "aside": True, "responses": 810, "failures": 3},
+        {"server": "https://mirror.example.net/packages", "aside": False, "responses": 1064, "failures": 0},
+    ]
     return result
 
 

@@ -135,7 +135,12 @@ public struct EngineOperations: CacheOperations {
         let known = engine.origins.conditions
         let names = Set(known.map(\.origin))
         let others = Set(settings.routedOrigins).subtracting(names).map(OriginCondition.init)
-        return (known + others).sorted { $0.origin < $1.origin }
+        let servers = settings.originServers
+        return (known + others).sorted { $0.origin < $1.origin }.map { origin in
+            var origin = origin
+            origin.servers = servers[origin.origin] ?? []
+            return origin
+        }
     }
 
     /// The last outages of origins that are over.
@@ -154,6 +159,9 @@ public struct EngineOperations: CacheOperations {
 
     /// The origins of the routes.
     public var routedOrigins: [String] { settings.routedOrigins }
+
+    /// The servers of those origins.
+    public var originServers: [String: [OriginCondition.Server]] { settings.originServers }
 
     /// The rules of the configuration in force.
     public var ruleUses: [RuleUse] { settings.ruleUses }

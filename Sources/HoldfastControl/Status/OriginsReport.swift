@@ -19,6 +19,21 @@ public struct OriginsReport: Sendable, Hashable, Codable {
         public var inFlight: Int
         /// The requests that wait for a place.
         public var waiting: Int
+        /// Its servers in the order in which they are asked; `nil` if the configuration has no more
+        /// than its URL.
+        public var servers: [Server]?
+    }
+
+    /// A server that has an origin's content: one of its addresses, or a mirror.
+    public struct Server: Sendable, Hashable, Codable {
+        /// An address or a URL, as the configuration has it.
+        public var server: String
+        /// Whether it failed, so that others are asked before it.
+        public var aside: Bool
+        /// Its responses, but for 502, 503 and 504.
+        public var responses: Int
+        /// The requests that it failed.
+        public var failures: Int
     }
 
     /// The origins: unreachable ones first, then in alphabetical order.
@@ -41,9 +56,21 @@ public struct OriginsReport: Sendable, Hashable, Codable {
                 nextProbe: mode == .automatic ? condition.nextProbe.map(EndTime.text) : nil,
                 failedProbes: condition.failedProbes,
                 inFlight: condition.inFlight,
-                waiting: condition.waiting
+                waiting: condition.waiting,
+                servers: condition.servers.isEmpty ? nil : condition.servers.map(Server.init)
             )
         }
         more = conditions.count > Self.limit
+    }
+}
+
+extension OriginsReport.Server {
+    fileprivate init(_ server: OriginCondition.Server) {
+        self.init(
+            server: server.name,
+            aside: server.isAside,
+            responses: server.responses,
+            failures: server.failures
+        )
     }
 }

@@ -64,6 +64,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
     /// How long the listeners stay open after the first SIGTERM.
     nonisolated var drainDelay: Duration { current.withLock { $0.settings.drainDelay(start: start) } }
     nonisolated var routedOrigins: [String] { current.withLock { $0.settings.origins } }
+    nonisolated var originServers: [String: [OriginCondition.Server]] { parts.transport.originServers }
     nonisolated var ruleUses: [RuleUse] {
         let (parts, rules) = current.withLock { ($0.effective.rules, $0.settings.file.rules) }
         return zip(parts, rules.uses).map { part, uses in

@@ -14,6 +14,9 @@ public protocol ConfigurationOperations: Sendable {
     /// The origins that requests can be routed to: `https://a.example`.
     var routedOrigins: [String] { get }
 
+    /// The servers of those origins of which the configuration says more than the URL.
+    var originServers: [String: [OriginCondition.Server]] { get }
+
     /// The routes that have a mode of their own, in their order.
     var routeModes: [RouteMode] { get }
 
@@ -38,6 +41,9 @@ public protocol ConfigurationOperations: Sendable {
 extension ConfigurationOperations {
     /// None.
     public var ruleUses: [RuleUse] { [] }
+
+    /// None.
+    public var originServers: [String: [OriginCondition.Server]] { [:] }
 }
 
 /// A route's own mode. The cache's mode bounds it.

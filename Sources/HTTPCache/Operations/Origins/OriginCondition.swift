@@ -12,6 +12,26 @@ public struct OriginCondition: Sendable, Hashable {
         case unreachable
     }
 
+    /// A server that has the origin's content.
+    public struct Server: Sendable, Hashable {
+        /// An address or a URL, as the configuration has it.
+        public var name: String
+        /// Whether it failed, so that others are asked before it.
+        public var isAside: Bool
+        /// Its responses, but for 502, 503 and 504.
+        public var responses: Int
+        /// The requests that it failed.
+        public var failures: Int
+
+        /// A server of an origin.
+        public init(name: String, isAside: Bool, responses: Int, failures: Int) {
+            self.name = name
+            self.isAside = isAside
+            self.responses = responses
+            self.failures = failures
+        }
+    }
+
     /// `https://a.example`
     public var origin: String
     /// Whether requests reach it.
@@ -26,6 +46,9 @@ public struct OriginCondition: Sendable, Hashable {
     public var inFlight: Int
     /// The requests that wait for a place.
     public var waiting: Int
+    /// Its servers in the order in which they are asked, if the configuration says more of the
+    /// origin than its URL.
+    public var servers: [Server] = []
 
     /// A reachable origin without requests.
     public init(origin: String) {

@@ -11,6 +11,8 @@ const shapes = {
   reachable: ["●", "good", "reachable"],
   confirming: ["◐", "warn", "confirming"],
   unreachable: ["▲", "bad", "unreachable"],
+  aside: ["▲", "warn", "set aside"],
+  inUse: ["●", "good", "in use"],
   pinned: ["◆", "accent", "pinned"],
   offline: ["◇", "plain", "usable offline"],
   following: ["●", "good", "following"],

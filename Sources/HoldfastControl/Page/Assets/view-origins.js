@@ -3,8 +3,8 @@ import { get } from "./api.js";
 import { badge } from "./badges.js";
 import { controlArguments } from "./changes.js";
 import { h } from "./dom.js";
-import { at, count, dash, relative } from "./format.js";
-import { url } from "./safe.js";
+import { at, count, counted, dash, relative } from "./format.js";
+import { plain, url } from "./safe.js";
 import { follow } from "./state.js";
 import { loaded, table } from "./table.js";
 import { address } from "./view-stored.js";
@@ -42,6 +42,15 @@ function host(origin) {
   }
 }
 
+// Its addresses and mirrors, in the order in which they are asked.
+function servers(origin) {
+  if (!origin.servers) return dash;
+  const items = origin.servers.map(({ server, aside, failures }) =>
+    h("li", {}, badge(aside ? "aside" : "inUse"), " ", url(server), failures ? `, ${counted(failures, "failure")}` : ""),
+  );
+  return h("ul", { "aria-label": `Servers of ${plain(origin.origin)}` }, items);
+}
+
 function draw({ origins, more }) {
   return table({
     title: "Known origins",
@@ -49,6 +58,7 @@ function draw({ origins, more }) {
     columns: [
       { name: "Origin", kind: "wide", by: (row) => row.origin, cell: (row) => url(row.origin) },
       { name: "Breaker", by: (row) => row.state, cell: (row) => badge(row.state) },
+      { name: "Servers", cell: servers },
       { name: "Since", by: (row) => row.since, cell: (row) => (row.since ? [at(row.since), " (", relative("for", row.since), ")"] : dash) },
       { name: "Next probe", by: (row) => row.nextProbe, cell: (row) => relative("in", row.nextProbe) },
       { name: "Failed probes", kind: "number", by: (row) => row.failedProbes, cell: (row) => count(row.failedProbes) },

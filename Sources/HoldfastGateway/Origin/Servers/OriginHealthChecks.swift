@@ -1,4 +1,4 @@
-import HTTPCache
+package import HTTPCache
 import HTTPTypes
 import HoldfastConfiguration
 import NIOCore
@@ -89,6 +89,11 @@ extension OriginTransport {
     var sites: [OriginSite] {
         let (routes, origins) = routesInUse.withLock { ($0.currentRoutes, $0.origins) }
         return routes.map { origins.sites(of: $0) } ?? []
+    }
+
+    /// The servers of the same origins, by their URLs, and how they stand.
+    package var originServers: [String: [OriginCondition.Server]] {
+        Dictionary(sites.map { ($0.name, $0.conditions) }) { first, _ in first }
     }
 
     /// Asks one server, and sets it aside or takes it back.

@@ -118,6 +118,18 @@ final class OriginSite: Sendable {
         }
     }
 
+    /// How its servers stand, for operators.
+    var conditions: [OriginCondition.Server] {
+        report.map { server, isAside, counts in
+            OriginCondition.Server(
+                name: server.name,
+                isAside: isAside,
+                responses: counts.responses,
+                failures: counts.failures.values.reduce(0, +)
+            )
+        }
+    }
+
     /// For each server whether it is set aside, and its counts.
     var report: [(server: OriginServer, isAside: Bool, counts: Counts)] {
         zip(servers, states.withLock { $0 }).map { ($0, $1.standing.isAside, $1.counts) }
