@@ -274,6 +274,29 @@ import Testing
             }
         }
     }
+
+    @Test("A reload changes how long content may take, on connections from before too")
+    func reloadChangesTimeouts() async throws {
+        let half = RawOrigin.Step.response("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na")
+        try await RawOrigin.with([.ok("whole"), half]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                #expect(try await gateway.get("/a").text == "whole")
+                var configuration = OriginTransport.Configuration.patient
+                let routes = GatewayRoutes(origin: try GatewayOrigin(origin.url))
+                configuration.routes = routes
+                configuration.readTimeout = .milliseconds(20)
+                let origins = try gateway.transport.prepare(for: routes, configuration)
+                gateway.transport.reconfigure(routes: routes, origins: origins)
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("GET /b HTTP/1.1\r\nHost: g\r\n\r\n")
+                    // The end comes long before the time of the start has passed.
+                    let text = String(decoding: await client.readToEnd(), as: UTF8.self)
+                    #expect(text.hasPrefix("HTTP/1.1 200 "), "\(text)")
+                }
+                #expect(origin.connectionCount == 1)
+            }
+        }
+    }
 }
 
 extension OriginServersTests.Fault {
