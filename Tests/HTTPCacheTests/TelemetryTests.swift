@@ -5,12 +5,16 @@ import MetricsTestKit
 import Testing
 
 /// Each engine counts in the telemetry that it was given.
-@Suite struct TelemetryTests {
+@Suite(.timeLimit(.minutes(20))) struct TelemetryTests {
     private func engine(_ fixture: EngineFixture, _ factory: TestMetrics) -> CacheEngine {
-        CacheEngine(
+        var options = EngineOptions()
+        // It would sleep beside the prober.
+        options.hardTimeout = nil
+        return CacheEngine(
             store: fixture.memory,
             transport: fixture.transport,
             credentialSecret: [UInt8](repeating: 7, count: 32),
+            options: options,
             clock: fixture.clock,
             sleeper: fixture.sleeper,
             telemetry: Telemetry(factory: factory),
