@@ -1,7 +1,7 @@
 import Testing
 
 /// The same table for clients of HTTP/2, through the gateway over sockets.
-@Suite struct ConformanceOverHTTP2Tests {
+@Suite(.timeLimit(.minutes(20))) struct ConformanceOverHTTP2Tests {
     /// The cases that clients of HTTP/2 cannot play, each with its reason.
     ///
     /// There is none: no request of the table has a field that is about HTTP/1 alone, and responses

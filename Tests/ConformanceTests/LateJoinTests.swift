@@ -8,7 +8,7 @@ import Testing
 
 /// Several requests may share one response only if the cache may reuse it for each of them. RFC
 /// 9111 §4
-@Suite struct LateJoinTests {
+@Suite(.timeLimit(.minutes(20))) struct LateJoinTests {
     /// A request that arrives after the head of another's response must not reuse that response
     /// without validation.
     @Test(

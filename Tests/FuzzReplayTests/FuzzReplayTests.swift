@@ -3,7 +3,7 @@ import Testing
 /// Replays the fuzzers' recorded inputs and findings through the same target functions.
 ///
 /// The result is the same on every machine; `make fuzz` searches for more.
-@Suite("Recorded inputs of the fuzzers")
+@Suite("Recorded inputs of the fuzzers", .timeLimit(.minutes(20)))
 struct FuzzReplayTests {
     @Test(arguments: try RecordedInput.all())
     func everyClaimHolds(_ input: RecordedInput) throws {

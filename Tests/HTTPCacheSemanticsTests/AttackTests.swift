@@ -4,7 +4,7 @@ import Testing
 
 /// Attacks on caches, and mistakes of careless origins. Each test names the mutant, a change of one
 /// line of the policy, that makes it fail.
-@Suite("Attacks", .tags(.attacks))
+@Suite("Attacks", .timeLimit(.minutes(20)), .tags(.attacks))
 struct AttackTests {
     private func decide(
         _ policy: CachePolicy,

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Cache-Status: parsing and appending, RFC 9211", .tags(.rfc9211))
+@Suite("Cache-Status: parsing and appending, RFC 9211", .timeLimit(.minutes(20)), .tags(.rfc9211))
 struct CacheStatusReadingTests {
     private func members(_ lines: String...) -> [CacheStatus.Member] {
         CacheStatus(fields(lines.map { ("Cache-Status", $0) })).members

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Content-Range, RFC 9110 §14.4", .tags(.rfc9110Ranges))
+@Suite("Content-Range, RFC 9110 §14.4", .timeLimit(.minutes(20)), .tags(.rfc9110Ranges))
 struct ContentRangeTests {
     @Test(
         arguments: [

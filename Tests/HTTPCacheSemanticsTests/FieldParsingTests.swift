@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPCacheSemantics
 
-@Suite("Cache-Control of responses, RFC 9111 §5.2.2", .tags(.rfc9111ResponseDirectives))
+@Suite("Cache-Control of responses, RFC 9111 §5.2.2", .timeLimit(.minutes(20)), .tags(.rfc9111ResponseDirectives))
 struct ResponseDirectivesTests {
     private func parse(_ lines: String...) -> ResponseDirectives {
         ResponseDirectives(fields(lines.map { ("Cache-Control", $0) }), targeted: [])
@@ -92,7 +92,7 @@ struct ResponseDirectivesTests {
     }
 }
 
-@Suite("Cache-Control of requests, RFC 9111 §5.2.1", .tags(.rfc9111RequestDirectives))
+@Suite("Cache-Control of requests, RFC 9111 §5.2.1", .timeLimit(.minutes(20)), .tags(.rfc9111RequestDirectives))
 struct RequestDirectivesTests {
     private func parse(_ pairs: [(String, String)]) -> RequestDirectives { RequestDirectives(fields(pairs)) }
 
@@ -119,7 +119,7 @@ struct RequestDirectivesTests {
     }
 }
 
-@Suite("Age, RFC 9111 §5.1", .tags(.rfc9111Age))
+@Suite("Age, RFC 9111 §5.1", .timeLimit(.minutes(20)), .tags(.rfc9111Age))
 struct AgeFieldTests {
     @Test(
         arguments: [
@@ -136,7 +136,7 @@ struct AgeFieldTests {
     }
 }
 
-@Suite("Entity tags, RFC 9110 §8.8.3", .tags(.rfc9110Conditions))
+@Suite("Entity tags, RFC 9110 §8.8.3", .timeLimit(.minutes(20)), .tags(.rfc9110Conditions))
 struct EntityTagTests {
     @Test(
         arguments: [
@@ -176,7 +176,7 @@ struct EntityTagTests {
     }
 }
 
-@Suite("Lists of field names", .tags(.rfc9111Vary))
+@Suite("Lists of field names", .timeLimit(.minutes(20)), .tags(.rfc9111Vary))
 struct FieldNameListTests {
     @Test(
         arguments: [

@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 import Testing
 
-@Suite("HTTP date, RFC 9110 §5.6.7", .tags(.rfc9110Dates))
+@Suite("HTTP date, RFC 9110 §5.6.7", .timeLimit(.minutes(20)), .tags(.rfc9110Dates))
 struct HTTPDateTests {
     @Test(
         arguments: [

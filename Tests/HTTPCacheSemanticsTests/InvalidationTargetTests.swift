@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Invalidated targets, RFC 9111 §4.4", .tags(.rfc9111Invalidation))
+@Suite("Invalidated targets, RFC 9111 §4.4", .timeLimit(.minutes(20)), .tags(.rfc9111Invalidation))
 struct InvalidationTargetTests {
     private func targets(
         _ pairs: [(String, String)],
@@ -74,7 +74,7 @@ struct InvalidationTargetTests {
     }
 }
 
-@Suite("References, RFC 3986 §5", .tags(.rfc3986, .key))
+@Suite("References, RFC 3986 §5", .timeLimit(.minutes(20)), .tags(.rfc3986, .key))
 struct ReferenceTests {
     private func resolved(_ reference: String, _ base: String) throws -> String? {
         TargetURI(reference: reference.utf8, relativeTo: try TargetURI(base))?.uri

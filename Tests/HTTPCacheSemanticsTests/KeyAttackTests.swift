@@ -7,7 +7,7 @@ import Testing
 ///
 /// docs/attacks.md, 10, 13, 14, 19, 21, 26. Each test names the mutant that makes it fail;
 /// `scripts/mutants` applies them.
-@Suite("Key attacks", .tags(.key, .attacks))
+@Suite("Key attacks", .timeLimit(.minutes(20)), .tags(.key, .attacks))
 struct KeyAttackTests {
     private func wire(
         _ path: String,

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("No-Vary-Search, draft-ietf-httpbis-no-vary-search", .tags(.noVarySearch))
+@Suite("No-Vary-Search, draft-ietf-httpbis-no-vary-search", .timeLimit(.minutes(20)), .tags(.noVarySearch))
 struct NoVarySearchTests {
     private func rule(_ lines: String...) -> NoVarySearch {
         NoVarySearch(fields(lines.map { ("No-Vary-Search", $0) }))

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Extreme values", .tags(.rfc9111Age, .rfc9111Freshness))
+@Suite("Extreme values", .timeLimit(.minutes(20)), .tags(.rfc9111Age, .rfc9111Freshness))
 struct PolicyEdgeTests {
     static let extremes: [Int64] = [.min, .min + 1, -1, 0, 1, 1_772_366_400_000, .max - 1, .max]
 
@@ -144,7 +144,7 @@ struct PolicyEdgeTests {
     }
 }
 
-@Suite("Cache-Status, RFC 9211 §2", .tags(.rfc9211))
+@Suite("Cache-Status, RFC 9211 §2", .timeLimit(.minutes(20)), .tags(.rfc9211))
 struct CacheStatusTests {
     @Test(arguments: [
         (CacheOutcome(isHit: true, timeToLive: -3600, detail: .offline), "holdfast; hit; ttl=-3600; detail=offline"),

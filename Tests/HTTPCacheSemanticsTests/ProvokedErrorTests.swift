@@ -7,7 +7,7 @@ import Testing
 ///
 /// docs/attacks.md, 31: a malformed request of one client makes an origin send an error for a good
 /// URI, and the next client gets that error.
-@Suite("Errors that a client can provoke", .tags(.attacks, .rfc9111Storing))
+@Suite("Errors that a client can provoke", .timeLimit(.minutes(20)), .tags(.attacks, .rfc9111Storing))
 struct ProvokedErrorTests {
     /// Errors about the form of the request, by their names in RFC 9110. The key contains none of
     /// that.

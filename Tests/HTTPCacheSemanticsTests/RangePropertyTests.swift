@@ -5,7 +5,7 @@ import Testing
 /// The bytes of a representation; neighbours differ.
 private func model(_ length: Int) -> [UInt8] { (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 256) } }
 
-@Suite("Ranges of random representations", .tags(.rfc9110Ranges, .rfc9111Combining))
+@Suite("Ranges of random representations", .timeLimit(.minutes(20)), .tags(.rfc9110Ranges, .rfc9111Combining))
 struct RangePropertyTests {
     private let policy = CachePolicy.private
 

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Redaction", .tags(.redaction))
+@Suite("Redaction", .timeLimit(.minutes(20)), .tags(.redaction))
 struct RedactionTests {
     @Test(
         arguments: [

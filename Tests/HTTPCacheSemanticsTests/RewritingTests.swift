@@ -3,7 +3,7 @@ import HTTPTypes
 import Testing
 
 /// Changes that rules make to targets and `Accept-Encoding`.
-@Suite("Rewriting targets and Accept-Encoding", .tags(.key)) struct RewritingTests {
+@Suite("Rewriting targets and Accept-Encoding", .timeLimit(.minutes(20)), .tags(.key)) struct RewritingTests {
     private func target(_ query: String?) throws -> TargetURI {
         try TargetURI("https://a.example/x" + (query.map { "?" + $0 } ?? ""))
     }

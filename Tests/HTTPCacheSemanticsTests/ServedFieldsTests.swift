@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Qualified no-cache, RFC 9111 §5.2.2.4", .tags(.rfc9111ResponseDirectives))
+@Suite("Qualified no-cache, RFC 9111 §5.2.2.4", .timeLimit(.minutes(20)), .tags(.rfc9111ResponseDirectives))
 struct QualifiedNoCacheTests {
     private func served(
         _ head: StoredResponseHead,
@@ -62,7 +62,7 @@ struct QualifiedNoCacheTests {
     }
 }
 
-@Suite("Forwarded fields, RFC 9110 §7.6.1", .tags(.rfc9111Storing))
+@Suite("Forwarded fields, RFC 9110 §7.6.1", .timeLimit(.minutes(20)), .tags(.rfc9111Storing))
 struct ForwardedFieldsTests {
     @Test func dropsHopByHopAndNominatedFieldsOfARequest() {
         let received = fields([

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Target host", .tags(.key))
+@Suite("Target host", .timeLimit(.minutes(20)), .tags(.key))
 struct TargetHostTests {
     @Test(
         arguments: [

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Target prefix", .tags(.key))
+@Suite("Target prefix", .timeLimit(.minutes(20)), .tags(.key))
 struct TargetPrefixTests {
     @Test(
         arguments: [

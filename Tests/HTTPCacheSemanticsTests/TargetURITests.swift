@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Target URI", .tags(.key))
+@Suite("Target URI", .timeLimit(.minutes(20)), .tags(.key))
 struct TargetURITests {
     @Test(
         arguments: [

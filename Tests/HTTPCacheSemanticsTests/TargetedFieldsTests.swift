@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPCacheSemantics
 
-@Suite("Targeted fields, RFC 9213", .tags(.rfc9213))
+@Suite("Targeted fields, RFC 9213", .timeLimit(.minutes(20)), .tags(.rfc9213))
 struct TargetedFieldsTests {
     private func cdn(_ value: String, _ others: (String, String)...) -> [(String, String)] {
         [("CDN-Cache-Control", value)] + others

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Vary, RFC 9111 §4.1", .tags(.rfc9111Vary))
+@Suite("Vary, RFC 9111 §4.1", .timeLimit(.minutes(20)), .tags(.rfc9111Vary))
 struct VaryTests {
     private func variant(_ vary: String, _ original: [(String, String)]) -> StoredResponseHead {
         let response = HTTPCacheSemanticsTests.response([

@@ -11,7 +11,7 @@ import Testing
 ///
 /// docs/attacks.md, 10–27, 31, 32. Each test names the mutant, a change of one line, that makes it
 /// fail; `scripts/mutants` applies them.
-@Suite struct AttackTests {
+@Suite(.timeLimit(.minutes(20))) struct AttackTests {
     private let url = EngineFixture.url
     private let alice: HTTPFields = [.authorization: "Bearer alice-s3cret"]
     private let bob: HTTPFields = [.authorization: "Bearer bob-s3cret"]

@@ -203,7 +203,7 @@ import Testing
 }
 
 /// Background requests carry nothing of the caller's.
-@Suite struct BackgroundRequestTests {
+@Suite(.timeLimit(.minutes(20))) struct BackgroundRequestTests {
     private let url = EngineFixture.url
 
     @Test func backgroundRequestOmitsCallersRangeAndConditions() async throws {

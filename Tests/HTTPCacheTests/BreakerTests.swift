@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPCache
 
 /// The breaker as a value.
-@Suite struct BreakerTests {
+@Suite(.timeLimit(.minutes(20))) struct BreakerTests {
     private let options = BreakerOptions()
     private let start = Timestamp(seconds: 1000)
     private let bad = AskedTarget(target: 1, request: 1)

@@ -6,7 +6,7 @@ import Testing
 
 /// The cost of a breaker: for honest clients of a reachable origin, and for an unreachable origin.
 /// docs/decisions/0007
-@Suite struct BreakerWorldTests {
+@Suite(.timeLimit(.minutes(20))) struct BreakerWorldTests {
     /// Clients that request each target only once.
     private static func honest(_ perSecond: Double) -> BreakerWorld.Clients {
         BreakerWorld.Clients(perSecond: perSecond) { random in

@@ -5,7 +5,7 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-@Suite struct CacheEngineTests {
+@Suite(.timeLimit(.minutes(20))) struct CacheEngineTests {
     @Test func servesFreshResponseWithoutOrigin() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one"))

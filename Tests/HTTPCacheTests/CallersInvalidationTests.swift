@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 
 /// Invalidation that a caller asks for.
-@Suite struct CallersInvalidationTests {
+@Suite(.timeLimit(.minutes(20))) struct CallersInvalidationTests {
     private let url = EngineFixture.url
 
     private struct Ignoring: SettingsOverriding {

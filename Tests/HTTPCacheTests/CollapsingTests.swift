@@ -309,7 +309,7 @@ import Testing
 }
 
 /// Two variants of one key, fetched side by side.
-@Suite struct VariantFillTests {
+@Suite(.timeLimit(.minutes(20))) struct VariantFillTests {
     private let url = EngineFixture.url
 
     /// Mutant: `claimStoring` looks at the key alone: the older one is not stored.

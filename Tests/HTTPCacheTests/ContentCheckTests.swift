@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// A caller's check of content before it is stored.
-@Suite struct ContentCheckTests {
+@Suite(.timeLimit(.minutes(20))) struct ContentCheckTests {
     private let url = EngineFixture.url
 
     private struct Failed: Error {}

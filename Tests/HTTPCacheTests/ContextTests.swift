@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// A caller's context reaches the transport.
-@Suite struct ContextTests {
+@Suite(.timeLimit(.minutes(20))) struct ContextTests {
     private let url = EngineFixture.url
 
     /// Records the contexts of its requests.

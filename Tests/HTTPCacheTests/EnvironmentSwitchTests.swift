@@ -3,7 +3,7 @@ import Logging
 import Synchronization
 import Testing
 
-@Suite struct EnvironmentSwitchTests {
+@Suite(.timeLimit(.minutes(20))) struct EnvironmentSwitchTests {
     @Test(arguments: [(nil, true), ("on", true), ("off", false), ("OFF", true), ("0", true), ("", true)])
     func onlyOffTurnsOff(_ value: String?, _ isOn: Bool) {
         #expect(EnvironmentSwitch("HOLDFAST_PART", value: value).isOn == isOn)

@@ -6,7 +6,7 @@ import Testing
 
 /// The decisions of a fill about a response, each with its neighbours, without an engine, a store
 /// or a clock.
-@Suite struct FillContextTests {
+@Suite(.timeLimit(.minutes(20))) struct FillContextTests {
     @Test(arguments: FillCase.alone) func responseWithNothingStored(example: FillCase) throws {
         #expect(FillCase.Decision(try example.decide()) == example.decision)
     }

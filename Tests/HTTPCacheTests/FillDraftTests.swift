@@ -6,7 +6,7 @@ import Testing
 
 /// The draft under which a fill stores, and whether HEAD may change what is stored, without an
 /// engine or a store.
-@Suite struct FillDraftTests {
+@Suite(.timeLimit(.minutes(20))) struct FillDraftTests {
     private let now = FillCase.responseTime
 
     private func draft(_ example: FillCase) throws -> ResponseDraft {

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPCache
 
 /// The GraphQL requests that are recognized as queries.
-@Suite struct GraphQLTests {
+@Suite(.timeLimit(.minutes(20))) struct GraphQLTests {
     @Test(arguments: [
         ("{ a }", nil, GraphQLOperationType.query), ("query { a }", nil, .query), ("query A { a }", nil, .query),
         ("mutation { a }", nil, .mutation), ("subscription S { a }", nil, .subscription),

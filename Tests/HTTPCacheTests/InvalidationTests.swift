@@ -5,7 +5,7 @@ import HoldfastTesting
 import Testing
 
 /// The effects of unsafe requests and HEAD on stored responses. RFC 9111 §4.4, §4.3.5, RFC 9875
-@Suite struct InvalidationTests {
+@Suite(.timeLimit(.minutes(20))) struct InvalidationTests {
     private let url = EngineFixture.url
     private let other = "https://a.example/other"
     private static let groups = HTTPField.Name("Cache-Groups")

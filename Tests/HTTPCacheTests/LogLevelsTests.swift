@@ -5,7 +5,7 @@ import Logging
 import Testing
 
 /// A log level that an operator sets for a time.
-@Suite struct LogLevelsTests {
+@Suite(.timeLimit(.minutes(20))) struct LogLevelsTests {
     private let clock = ManualClock()
 
     private func debug(for seconds: Int64) -> LogLevels.Temporary {

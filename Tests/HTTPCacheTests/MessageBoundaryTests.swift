@@ -10,7 +10,7 @@ import Testing
 
 /// A response with extra bytes after it does not stay stored: docs/attacks.md, 63, without a
 /// socket.
-@Suite struct MessageBoundaryTests {
+@Suite(.timeLimit(.minutes(20))) struct MessageBoundaryTests {
     private static let url = "https://a.example/feed"
 
     /// Returns the given responses in turn, each with its own boundary.

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// A mode that an operator sets for a time.
-@Suite struct ModeSwitchTests {
+@Suite(.timeLimit(.minutes(20))) struct ModeSwitchTests {
     let store = KeptSettings()
     let clock = ManualClock()
     let sleeper = ManualDurationClock()

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPCache
 
 /// The metrics of an origin's health.
-@Suite struct OriginHealthTests {
+@Suite(.timeLimit(.minutes(20))) struct OriginHealthTests {
     private func origin(_ host: String) throws -> Origin { Origin(try TargetURI("https://\(host)/")) }
 
     @Test func outagesAreCounted() throws {

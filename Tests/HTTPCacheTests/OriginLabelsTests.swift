@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPCache
 
 /// The values of the label `origin`.
-@Suite struct OriginLabelsTests {
+@Suite(.timeLimit(.minutes(20))) struct OriginLabelsTests {
     @Test func withoutConfigurationTheFirstOnesAreNamed() {
         let labels = OriginLabels()
         let names = (0..<OriginLabels.limit + 10).map { "https://\($0).example" }

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPCache
 
 /// The places at an origin and the next waiter, as a value without an engine. docs/decisions/0025
-@Suite struct OriginPlacesTests {
+@Suite(.timeLimit(.minutes(20))) struct OriginPlacesTests {
     private let one = RequestClient("192.0.2.1")
     private let other = RequestClient("192.0.2.2")
 

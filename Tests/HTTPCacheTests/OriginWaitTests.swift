@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPCache
 
 /// The time limit that runs while a request is sent and its response arrives.
-@Suite struct OriginWaitTests {
+@Suite(.timeLimit(.minutes(20))) struct OriginWaitTests {
     enum Event: CaseIterable {
         case handOver, take, endContent, beginResponse, receiveInterim, receiveHead, ask, deliver
 

@@ -7,7 +7,7 @@ import NIOCore
 import Testing
 
 /// A request's own settings in place of the rules.
-@Suite struct OverrideTests {
+@Suite(.timeLimit(.minutes(20))) struct OverrideTests {
     private static let url = EngineFixture.url
 
     /// Some settings, identified by their names.

@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 
 /// The stored response is served at once, and the origin is asked in the background.
-@Suite struct StaleWhileRevalidatePreferenceTests {
+@Suite(.timeLimit(.minutes(20))) struct StaleWhileRevalidatePreferenceTests {
     private let url = EngineFixture.url
 
     private func stale(_ replies: ScriptedTransport.Reply..., mode: OfflineMode = .automatic) async throws
@@ -92,7 +92,7 @@ import Testing
 }
 
 /// A request repeated within a chosen time.
-@Suite struct ReuseWithinTests {
+@Suite(.timeLimit(.minutes(20))) struct ReuseWithinTests {
     private let url = EngineFixture.url
 
     private func request(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCache
 
-@Suite("Bodies read ahead of their reader")
+@Suite("Bodies read ahead of their reader", .timeLimit(.minutes(20)))
 struct ReadAheadTests {
     private struct Failure: Error {}
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCache
 
-@Suite struct ReadingPaceTests {
+@Suite(.timeLimit(.minutes(20))) struct ReadingPaceTests {
     private final class Uptime: Sendable {
         private let current = Mutex(NIODeadline.uptimeNanoseconds(1_000_000_000))
         var now: NIODeadline { current.withLock { $0 } }

@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// Options and rules of a running engine.
-@Suite struct ReconfigureTests {
+@Suite(.timeLimit(.minutes(20))) struct ReconfigureTests {
     private func options(_ change: (inout EngineOptions) -> Void = { _ in }) -> EngineOptions {
         var options = EngineOptions()
         options.hardTimeout = nil

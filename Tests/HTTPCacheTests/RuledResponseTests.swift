@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPCache
 
 /// Stored responses under rules that changed since they were stored.
-@Suite struct RuledResponseTests {
+@Suite(.timeLimit(.minutes(20))) struct RuledResponseTests {
     private let url = EngineFixture.url
 
     @Test(arguments: [("deflate, gzip", "deflate", false), ("deflate, gzip", "gzip", true), ("dcb, br", "dcb", false)])

@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 
 /// No change by a rule shows one user's response to another.
-@Suite struct RulesAttackTests {
+@Suite(.timeLimit(.minutes(20))) struct RulesAttackTests {
     private let url = EngineFixture.url
 
     private func perSession(

@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 
 /// Each setting of a rule takes effect in an exchange.
-@Suite struct RulesTests {
+@Suite(.timeLimit(.minutes(20))) struct RulesTests {
     private let url = EngineFixture.url
     private static let cookie = "session=abc"
 

@@ -7,7 +7,7 @@ import NIOCore
 import Testing
 
 /// Parameters and fields that a caller names as credentials.
-@Suite struct SecretsTests {
+@Suite(.timeLimit(.minutes(20))) struct SecretsTests {
     private static let secret = "s3cr3t-k3y"
     private static let url = "https://a.example/feed?page=1&appid=\(secret)"
     private static let field = HTTPField.Name("X-Signed-By")

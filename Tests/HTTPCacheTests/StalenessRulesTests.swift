@@ -5,7 +5,7 @@ import HoldfastTesting
 import Testing
 
 /// The limits that rules set on stale use.
-@Suite struct StalenessRulesTests {
+@Suite(.timeLimit(.minutes(20))) struct StalenessRulesTests {
     private let url = EngineFixture.url
 
     private func fixture(

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// An operator's extension, for a time, of how stale responses may be while their origin fails.
-@Suite struct StalenessSwitchTests {
+@Suite(.timeLimit(.minutes(20))) struct StalenessSwitchTests {
     let store = KeptSettings()
     let clock = ManualClock()
     let sleeper = ManualDurationClock()

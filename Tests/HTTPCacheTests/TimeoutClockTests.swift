@@ -3,7 +3,7 @@ import HoldfastTesting
 import Testing
 
 /// The clock of the engine's timeouts: sleepers wake in time, and leave nothing when cancelled.
-@Suite struct TimeoutClockTests {
+@Suite(.timeLimit(.minutes(20))) struct TimeoutClockTests {
     private let base = ManualDurationClock()
     private let clock: TimeoutClock<ManualDurationClock>
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPCache
 
 /// How long a stored body continues without a reader, as a value.
-@Suite struct UnreadLimitTests {
+@Suite(.timeLimit(.minutes(20))) struct UnreadLimitTests {
     @Test func bodyOfUnknownLengthContinuesForASecondAndEightMiB() {
         let limit = UnreadLimit(length: nil, isBackground: false)
         #expect(limit.allowance(at: 0) == .goOn(for: .seconds(1)))

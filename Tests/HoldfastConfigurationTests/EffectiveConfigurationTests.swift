@@ -3,7 +3,7 @@ import Testing
 
 @testable import HoldfastConfiguration
 
-@Suite struct EffectiveConfigurationTests {
+@Suite(.timeLimit(.minutes(20))) struct EffectiveConfigurationTests {
     private static let yaml = """
         version: 1
         store:

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HoldfastConfiguration
 
-@Suite struct FindingTests {
+@Suite(.timeLimit(.minutes(20))) struct FindingTests {
     @Test(arguments: [
         ("", "f:1: version: It is missing. Write 'version: 1' on the first line."),
         ("rules: []", "f:1: version: It is missing. Write 'version: 1' on the first line."),
@@ -415,7 +415,7 @@ import Testing
     }
 }
 
-@Suite struct HostileFileTests {
+@Suite(.timeLimit(.minutes(20))) struct HostileFileTests {
     @Test func expandedAliasesAreLimited() {
         var yaml = "version: 1\nx0: &x0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n"
         for level in 1...9 {

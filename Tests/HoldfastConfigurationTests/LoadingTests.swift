@@ -6,7 +6,7 @@ import Testing
 
 @testable import HoldfastConfiguration
 
-@Suite struct LoadingTests {
+@Suite(.timeLimit(.minutes(20))) struct LoadingTests {
     static let whole = """
         version: 1
         listen: 127.0.0.1:8080

@@ -5,7 +5,7 @@ import HoldfastConfiguration
 import Testing
 
 /// The settings of a rule for one request.
-@Suite struct RuleOverrideTests {
+@Suite(.timeLimit(.minutes(20))) struct RuleOverrideTests {
     private func settings(_ change: (inout RuleSettings) -> Void) -> RuleSettings {
         var settings = RuleSettings()
         change(&settings)

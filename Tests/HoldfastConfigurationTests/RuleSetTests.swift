@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastConfiguration
 
-@Suite struct RuleSetTests {
+@Suite(.timeLimit(.minutes(20))) struct RuleSetTests {
     @Test func emptyRuleSetDecidesNothing() throws {
         let rules = try RuleSet([])
         #expect(rules.rules.isEmpty)
@@ -162,7 +162,7 @@ import Testing
 }
 
 /// Index, memory and merging compared with the definition: all rules, one after the other.
-@Suite struct RuleMatchingTests {
+@Suite(.timeLimit(.minutes(20))) struct RuleMatchingTests {
     /// A rule with a few settings, so that several rules share some.
     private static func rule(_ numbers: inout Numbers) -> Rule {
         var settings = RuleSettings()

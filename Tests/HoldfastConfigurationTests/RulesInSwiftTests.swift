@@ -2,7 +2,7 @@ import HoldfastConfiguration
 import Testing
 
 /// Rules made in Swift.
-@Suite struct RulesInSwiftTests {
+@Suite(.timeLimit(.minutes(20))) struct RulesInSwiftTests {
     @Test func closureAssignsSettings() {
         var expected = RuleSettings()
         expected.freshness.lifetime = .seconds(300)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HoldfastConfiguration
 
-@Suite("Settings of what a fleet shares") struct SharedSettingsTests {
+@Suite("Settings of what a fleet shares", .timeLimit(.minutes(20))) struct SharedSettingsTests {
     private static let secret = String(repeating: "s", count: 32)
 
     private static func configuration(_ shared: String) throws -> Configuration {

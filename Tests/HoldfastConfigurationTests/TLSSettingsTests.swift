@@ -2,7 +2,7 @@ import Testing
 
 @testable import HoldfastConfiguration
 
-@Suite("Settings of TLS") struct TLSSettingsTests {
+@Suite("Settings of TLS", .timeLimit(.minutes(20))) struct TLSSettingsTests {
     private static let one = "{name: a, chain: a.pem, key: /k/a.key}"
 
     private static func configuration(_ tls: String) throws -> Configuration {

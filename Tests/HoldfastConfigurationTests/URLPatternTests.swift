@@ -3,7 +3,7 @@ import Testing
 
 @testable import HoldfastConfiguration
 
-@Suite struct URLPatternTests {
+@Suite(.timeLimit(.minutes(20))) struct URLPatternTests {
     @Test(arguments: [
         ("https://a.example/**", "https://a.example/x/y?z", true),
         ("https://a.example/**", "http://a.example/x", false),

@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastControl
 
 /// Tokens, scopes and failed tries, as values.
-@Suite struct AccessTests {
+@Suite(.timeLimit(.minutes(20))) struct AccessTests {
     private static let secret = String(repeating: "0123456789abcdef", count: 4)
     private static let other = String(repeating: "fedcba9876543210", count: 4)
 

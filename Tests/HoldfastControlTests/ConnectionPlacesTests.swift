@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastControl
 
 /// The places of a listener, with a time that the test names.
-@Suite struct ConnectionPlacesTests {
+@Suite(.timeLimit(.minutes(20))) struct ConnectionPlacesTests {
     private final class Name {}
 
     private static let start = NIODeadline.uptimeNanoseconds(0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HoldfastControl
 
-@Suite struct EndSequenceTests {
+@Suite(.timeLimit(.minutes(20))) struct EndSequenceTests {
     private typealias Signal = EndSequence.Signal
     private typealias Action = EndSequence.Action
 

@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastControl
 
 /// Ends of what operators set for a time.
-@Suite struct EndTimeTests {
+@Suite(.timeLimit(.minutes(20))) struct EndTimeTests {
     /// 2026-11-25T13:30:00Z, which is 14:30 in Berlin.
     private let now = Timestamp(seconds: 1_795_613_400)
 
@@ -56,7 +56,7 @@ import Testing
 }
 
 /// Switches of the mode, as clients send them.
-@Suite struct ModeRequestTests {
+@Suite(.timeLimit(.minutes(20))) struct ModeRequestTests {
     private let now = Timestamp(seconds: 1_795_613_400)
 
     private func temporary(_ json: String, configured: OfflineMode = .automatic) throws -> TemporaryMode? {
@@ -99,7 +99,7 @@ import Testing
 }
 
 /// Extensions of staleness, as clients send them.
-@Suite struct StalenessRequestTests {
+@Suite(.timeLimit(.minutes(20))) struct StalenessRequestTests {
     private let now = Timestamp(seconds: 1_795_613_400)
 
     private func temporary(_ json: String) throws -> TemporaryStaleness {

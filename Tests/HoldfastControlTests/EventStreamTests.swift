@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastControl
 
 /// The streams of events of the page.
-@Suite struct EventStreamTests {
+@Suite(.timeLimit(.minutes(20))) struct EventStreamTests {
     private func text(_ buffer: ByteBuffer?) -> String? { buffer.map { String(buffer: $0) } }
 
     @Test func streamsAreBoundedAndPlacesComeBack() throws {

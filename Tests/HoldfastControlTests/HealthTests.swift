@@ -7,7 +7,7 @@ import Testing
 
 @testable import HoldfastControl
 
-@Suite struct HealthTests {
+@Suite(.timeLimit(.minutes(20))) struct HealthTests {
     @Test(arguments: [StoreCondition.usable, .readOnly, .notWritable], OfflineMode.allCases)
     func gatewayThatCanAnswerIsReady(_ store: StoreCondition, _ mode: OfflineMode) {
         for origins in [[], ["https://a.example"]] {

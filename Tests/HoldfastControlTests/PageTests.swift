@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastControl
 
 /// The page's files, and the sessions by which it gets a token.
-@Suite struct PageTests {
+@Suite(.timeLimit(.minutes(20))) struct PageTests {
     private static let folder = #filePath.replacing(
         "Tests/HoldfastControlTests/PageTests.swift",
         with: "Sources/HoldfastControl/Page/Assets"

@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastControl
 
 /// Reading changes of pins from JSON.
-@Suite struct PinRequestTests {
+@Suite(.timeLimit(.minutes(20))) struct PinRequestTests {
     @Test func readsAChange() throws {
         let json =
             #"{"select": {"tags": ["a"], "urls": ["https://a.example/"]}, "pinned": false, "dryRun": true, "reason": "r"}"#

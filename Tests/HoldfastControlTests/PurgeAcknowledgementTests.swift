@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastControl
 
 /// How a purge is acknowledged that other nodes hear of.
-@Suite struct PurgeAcknowledgementTests {
+@Suite(.timeLimit(.minutes(20))) struct PurgeAcknowledgementTests {
     /// A fleet that says what the test says, and notes what it was asked.
     private final class ScriptedFleet: SharingOperations {
         let acknowledgedLevel: PurgeLevel

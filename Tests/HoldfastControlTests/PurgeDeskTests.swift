@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastControl
 
 /// The desk that takes purges, on a store that does what the test says.
-@Suite struct PurgeDeskTests {
+@Suite(.timeLimit(.minutes(20))) struct PurgeDeskTests {
     private let store = ScriptedStore()
     private let log = LogLines()
     private let desk: PurgeDesk

@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastControl
 
 /// The values behind purges: rate, repeated requests, history.
-@Suite struct PurgeValueTests {
+@Suite(.timeLimit(.minutes(20))) struct PurgeValueTests {
     private func instant(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
 
     @Test func fiveHundredPurgesMayComeAtOnceAndFiftyASecondAfterwards() {

@@ -4,7 +4,7 @@ import Testing
 @testable import HoldfastControl
 
 /// The member `refresh` of a purge, and its place.
-@Suite struct RefreshRequestTests {
+@Suite(.timeLimit(.minutes(20))) struct RefreshRequestTests {
     private func purge(_ refresh: String, _ more: String = "") throws -> PurgeRequest {
         try PurgeRequest(json: Array(#"{"select": {"tags": ["a"]}, "refresh": \#(refresh)\#(more)}"#.utf8))
     }

@@ -3,7 +3,7 @@ import Testing
 @testable import HoldfastControl
 
 /// Members that an object of a request's content has twice.
-@Suite struct RepeatedMemberTests {
+@Suite(.timeLimit(.minutes(20))) struct RepeatedMemberTests {
     @Test(arguments: [
         (#"{"a": 1, "a": 1}"#, "a"), (#"{"a": 1, "b": {"a": 2, "c": 3, "c": 4}}"#, "b.c"),
         (#"{"a": [{"b": 1}, {"b": 1, "b": 2}]}"#, "a[1].b"), (#"{"a": "x", "\u0061": "y"}"#, "a"),

@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastControl
 
 /// Connections whose clients send slowly, on a loop whose time the test moves.
-@Suite struct SlowClientTests {
+@Suite(.timeLimit(.minutes(20))) struct SlowClientTests {
     private func channel() throws -> (EmbeddedChannel, EmbeddedEventLoop) {
         let loop = EmbeddedEventLoop()
         let channel = EmbeddedChannel(handler: HeadDeadline(limit: .seconds(30)), loop: loop)

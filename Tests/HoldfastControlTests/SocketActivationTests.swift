@@ -3,7 +3,7 @@ import Testing
 @testable import HoldfastControl
 
 /// The variables by which a service manager passes sockets.
-@Suite struct SocketActivationTests {
+@Suite(.timeLimit(.minutes(20))) struct SocketActivationTests {
     private func activation(_ environment: [String: String]) throws(SocketActivation.Refusal) -> SocketActivation {
         try SocketActivation(environment: environment, process: 7, limit: 16)
     }

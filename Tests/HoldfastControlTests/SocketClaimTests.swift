@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastControl
 
 /// The right to a control socket: between processes that start together, and over what they leave.
-@Suite struct SocketClaimTests {
+@Suite(.timeLimit(.minutes(20))) struct SocketClaimTests {
     /// A folder with a short path, because the address of a socket has little room.
     private func withFolder(_ body: (String) async throws -> Void) async throws {
         var template = Array("/tmp/hf-XXXXXX".utf8CString)

@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastControl
 
 /// The numbers that the page shows of the past, as values.
-@Suite struct TrafficTests {
+@Suite(.timeLimit(.minutes(20))) struct TrafficTests {
     private static let bounds = MetricDescription.durationBounds
 
     private func family(_ name: String, _ series: [([(String, String)], Int64)]) -> MetricFamily {

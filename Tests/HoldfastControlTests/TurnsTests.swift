@@ -2,7 +2,7 @@ import HTTPCache
 import Testing
 
 /// The order in which operations get their turns.
-@Suite struct TurnsTests {
+@Suite(.timeLimit(.minutes(20))) struct TurnsTests {
     @Test func turnsComeInTheOrderOfArrival() {
         var turns = Turns(places: 2, waitingLimit: 2)
         #expect((1...5).map { turns.arrive($0) } == [.enter, .enter, .wait, .wait, .isFull])

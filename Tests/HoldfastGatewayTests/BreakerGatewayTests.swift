@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPCache
 
 /// A target for which the origin closes the connection, tested over sockets. docs/decisions/0007
-@Suite struct BreakerGatewayTests {
+@Suite(.timeLimit(.minutes(20))) struct BreakerGatewayTests {
     /// The responses that clients got.
     private final class Seen: Sendable {
         struct Counts {

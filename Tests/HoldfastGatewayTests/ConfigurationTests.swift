@@ -3,7 +3,7 @@ import HoldfastConfiguration
 import HoldfastGateway
 import Testing
 
-@Suite("Gateway configuration from a file")
+@Suite("Gateway configuration from a file", .timeLimit(.minutes(20)))
 struct ConfigurationTests {
     @Test func takesAddressRoutesAndLimits() throws {
         let file = try HoldfastConfiguration.Configuration(

@@ -11,7 +11,7 @@ import Testing
 
 /// A process without a free descriptor for a client's connection. The test runs in a process of its
 /// own, because the limit applies to the whole process.
-@Suite("Out of descriptors")
+@Suite("Out of descriptors", .timeLimit(.minutes(20)))
 struct DescriptorTests {
     @Test("Accepting pauses, open connections are served, and the waiting client is served in the end")
     func pausesAccepting() async {

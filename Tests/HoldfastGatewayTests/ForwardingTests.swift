@@ -3,7 +3,7 @@ import HoldfastConfiguration
 import HoldfastGateway
 import Testing
 
-@Suite("Forwarding, RFC 9110 §7.6")
+@Suite("Forwarding, RFC 9110 §7.6", .timeLimit(.minutes(20)))
 struct ForwardingTests {
     @Test(
         "Any method passes",

@@ -9,7 +9,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Numbers of a gateway, held against what clients and origins saw.
-@Suite("Metrics of the gateway") struct GatewayMetricsTests {
+@Suite("Metrics of the gateway", .timeLimit(.minutes(20))) struct GatewayMetricsTests {
     /// The metrics of one moment.
     private struct Scrape {
         let families: [MetricFamily]

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("docs/limits.md")
+@Suite("docs/limits.md", .timeLimit(.minutes(20)))
 struct LimitPageTests {
     @Test("Each stated default is the one in effect") func defaults() throws {
         let configuration = GatewayConfiguration(origin: try GatewayOrigin("http://a.example"))

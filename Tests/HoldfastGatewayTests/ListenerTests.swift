@@ -11,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Listeners, one on each loop")
+@Suite("Listeners, one on each loop", .timeLimit(.minutes(20)))
 struct ListenerTests {
     /// Mutant: `GatewayServer.listen` without `reserve`: the system would distribute the
     /// connections over both.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Requests to the origin")
+@Suite("Requests to the origin", .timeLimit(.minutes(20)))
 struct OriginTests {
     private static let cacheable = "Cache-Control: max-age=60\r\n"
 

@@ -9,7 +9,7 @@ import Testing
 
 /// Clients that hold places at an origin, and clients that need one, over sockets.
 /// docs/decisions/0025
-@Suite struct PlaceTests {
+@Suite(.timeLimit(.minutes(20))) struct PlaceTests {
     private static let fine = RawOrigin.Step.ok("fine", fields: "Cache-Control: max-age=60\r\n")
 
     /// Begins uploads on connections of their own, and lets them stall while the body runs.
@@ -159,7 +159,7 @@ import Testing
 }
 
 /// The pace of a client's content as a value.
-@Suite struct UploadPaceTests {
+@Suite(.timeLimit(.minutes(20))) struct UploadPaceTests {
     private func pace(_ rate: Int64? = 1000) -> UploadPace { UploadPace(rate: rate, patience: .seconds(20)) }
 
     @Test func stallMayLastTwentySeconds() {

@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Relayed responses: which ones are relayed, and that clients see no difference.
-@Suite struct RelayedResponseTests {
+@Suite(.timeLimit(.minutes(20))) struct RelayedResponseTests {
     private static let plain = "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 3\r\n\r\nabc"
 
     @Test func plainResponsesAreRelayed() throws {

@@ -66,7 +66,7 @@ extension Sequence where Element == Decoded<RequestHead> {
     }
 }
 
-@Suite("Request decoder, RFC 9112")
+@Suite("Request decoder, RFC 9112", .timeLimit(.minutes(20)))
 struct RequestDecoderTests {
     /// Mutants: any one check of `Framing`, `FieldBlock`, `LineCutter`, `ContentDecoder` or
     /// `RequestLine` left out.

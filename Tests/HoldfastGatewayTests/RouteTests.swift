@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Routes")
+@Suite("Routes", .timeLimit(.minutes(20)))
 struct RouteTests {
     private static let table: @Sendable () throws -> GatewayRoutes = {
         try GatewayRoutes([

@@ -2,7 +2,7 @@ import HoldfastGateway
 import HoldfastTesting
 import Testing
 
-@Suite("TLS towards the origin")
+@Suite("TLS towards the origin", .timeLimit(.minutes(20)))
 struct TLSTests {
     @Test("A trusted origin is reached by address and by name", arguments: ["127.0.0.1", "localhost"])
     func trusts(host: String) async throws {

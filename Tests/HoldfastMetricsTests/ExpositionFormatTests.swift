@@ -3,7 +3,7 @@ import Testing
 @testable import HoldfastMetrics
 
 /// The text that a scrape reads.
-@Suite struct ExpositionFormatTests {
+@Suite(.timeLimit(.minutes(20))) struct ExpositionFormatTests {
     private let counter = MetricDescription("holdfast_exchanges_total", .counter, "Exchanges.")
     private let histogram = MetricDescription(
         "wait_seconds",

@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastMetrics
 
 /// Values that are recorded through the API of swift-metrics are collected.
-@Suite struct RegistryTests {
+@Suite(.timeLimit(.minutes(20))) struct RegistryTests {
     private static let described = [
         MetricDescription("a_total", .counter, "The first."),
         MetricDescription("b_seconds", .histogram(bounds: [0.1, 1]), "The second."),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite struct AnyEndpointTests {
+@Suite(.timeLimit(.minutes(20))) struct AnyEndpointTests {
     private enum Weather: Endpoint {
         case today
         var path: String { "/today" }

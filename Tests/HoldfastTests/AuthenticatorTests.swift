@@ -429,7 +429,7 @@ private let unreachable = TransportError(code: .connect, message: "refused")
     }
 }
 
-@Suite struct TokenStateTests {
+@Suite(.timeLimit(.minutes(20))) struct TokenStateTests {
     private static func state(_ token: AccessToken, at now: TokenState.Instant) -> TokenState {
         var state = TokenState(
             nil,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite struct ContentDecodingTests {
+@Suite(.timeLimit(.minutes(20))) struct ContentDecodingTests {
     struct Person: Decodable, Equatable { var name: String }
 
     private func decode<Value: Decodable>(

@@ -5,7 +5,7 @@ import Testing
 @testable import Holdfast
 
 /// Searches for bytes in content that arrives in chunks.
-@Suite struct ContentSearchTests {
+@Suite(.timeLimit(.minutes(20))) struct ContentSearchTests {
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func findsTheSameAsASearchOfTheWholeContent(seed: UInt64) {
         var random = SeededRandom(seed: seed)

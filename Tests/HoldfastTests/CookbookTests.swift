@@ -9,7 +9,7 @@ import NIOCore
 import Testing
 
 /// Every file of the cookbook is loaded unchanged and behaves as the cookbook states.
-@Suite struct CookbookTests {
+@Suite(.timeLimit(.minutes(20))) struct CookbookTests {
     @Test func everyFileIsQuotedUnchanged() throws {
         let text = try String(
             contentsOfFile: Cookbook.root + "Sources/HoldfastConfiguration/HoldfastConfiguration.docc/Cookbook.md",

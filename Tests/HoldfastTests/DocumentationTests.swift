@@ -3,7 +3,7 @@ import Holdfast
 import Testing
 
 /// README shows code that is compiled and run: `make test` builds `Tests/ConsumerPackage`.
-@Suite struct DocumentationTests {
+@Suite(.timeLimit(.minutes(20))) struct DocumentationTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite struct DownloadDecisionTests {
+@Suite(.timeLimit(.minutes(20))) struct DownloadDecisionTests {
     /// A part of 500 of 1,000 bytes, with a tag.
     private func part(length: Int64 = 500, of total: Int64? = 1000, validator: String = "\"one\"") throws
         -> ResumablePart

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite struct EndpointTests {
+@Suite(.timeLimit(.minutes(20))) struct EndpointTests {
     private func url(_ base: String, _ path: String, _ task: HTTPTask = .plain, defaults: RequestDefaults = .init())
         throws -> String
     {

@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// The fixtures, loaded and run through the public interface.
-@Suite struct ExpiryFixtureTests {
+@Suite(.timeLimit(.minutes(20))) struct ExpiryFixtureTests {
     @Test func fixturesAreFound() throws {
         #expect(try ExpiryFixture.all().count >= 100)
     }

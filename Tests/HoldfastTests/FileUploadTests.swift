@@ -10,7 +10,7 @@ import Testing
 
 /// Files as content and as parts of it: they are read while they are sent, and their length is
 /// announced.
-@Suite struct FileUploadTests {
+@Suite(.timeLimit(.minutes(20))) struct FileUploadTests {
     /// A temporary folder for one test.
     private struct Folder {
         let path: String

@@ -3,7 +3,7 @@ import Holdfast
 import Testing
 
 /// `errors` in a response, whatever its status. GraphQL §7.1
-@Suite struct GraphQLErrorsTests {
+@Suite(.timeLimit(.minutes(20))) struct GraphQLErrorsTests {
     private func check(_ json: String) throws { try GraphQLErrors.check(Data(json.utf8)) }
 
     @Test(arguments: [

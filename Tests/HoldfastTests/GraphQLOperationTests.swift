@@ -9,7 +9,7 @@ import Testing
 @testable import Holdfast
 
 /// How GraphQL operations are sent, and which of them the store keeps.
-@Suite struct GraphQLOperationTests {
+@Suite(.timeLimit(.minutes(20))) struct GraphQLOperationTests {
     private struct Operation: Endpoint {
         var baseURL = "https://a.example"
         let path = "/graphql"

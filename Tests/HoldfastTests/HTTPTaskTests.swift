@@ -6,7 +6,7 @@ import Testing
 @testable import Holdfast
 
 /// How tasks become requests: methods, targets, fields, content.
-@Suite struct HTTPTaskTests {
+@Suite(.timeLimit(.minutes(20))) struct HTTPTaskTests {
     private struct Call: Endpoint {
         var baseURL = "https://a.example/v1"
         var path = "/x"

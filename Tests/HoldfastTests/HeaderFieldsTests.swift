@@ -4,7 +4,7 @@ import Testing
 @testable import Holdfast
 
 /// An endpoint's fields, with names as values or as strings.
-@Suite struct HeaderFieldsTests {
+@Suite(.timeLimit(.minutes(20))) struct HeaderFieldsTests {
     private struct Named: Endpoint {
         let baseURL = "https://a.example"
         let path = "/x"

@@ -5,7 +5,7 @@ import Testing
 @testable import Holdfast
 
 /// The position of a value in JSON text.
-@Suite struct JSONPlacesTests {
+@Suite(.timeLimit(.minutes(20))) struct JSONPlacesTests {
     private static func range(_ path: ValuePath, _ text: String, _ decoder: JSONDecoder = JSONDecoder()) -> String? {
         let data = Data(text.utf8)
         return JSONPlaces(data: data, decoder: decoder).range(of: path).map {

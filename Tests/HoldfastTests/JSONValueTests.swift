@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-@Suite struct JSONValueTests {
+@Suite(.timeLimit(.minutes(20))) struct JSONValueTests {
     /// Each row is one meaning in all the ways in which APIs write it; two rows never mean the
     /// same.
     private static let senses: [[JSONValue]] = [

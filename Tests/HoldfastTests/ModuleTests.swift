@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The modules that only tools link.
-@Suite struct ModuleTests {
+@Suite(.timeLimit(.minutes(20))) struct ModuleTests {
     @Test(arguments: [("OfflineStoreRecovery", ["cache-dump"]), ("HTTPCacheExplaining", ["holdfast-cli"])])
     func onlyToolsImport(_ module: String, _ tools: [String]) throws {
         let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -7,7 +7,7 @@ import Testing
 @testable import Holdfast
 
 /// Fields and files in one content. RFC 7578, RFC 2046 §5.1
-@Suite struct MultipartTests {
+@Suite(.timeLimit(.minutes(20))) struct MultipartTests {
     private static func inMemory(_ multipart: Multipart) throws -> (content: [UInt8], type: String) {
         let (body, type) = try multipart.encoded()
         guard case .buffer(let buffer) = body else { throw BodyStreamError.alreadyRead }

@@ -132,7 +132,7 @@ import Testing
     }
 }
 
-@Suite("Secret redaction") struct SecretRedactionTests {
+@Suite("Secret redaction", .timeLimit(.minutes(20))) struct SecretRedactionTests {
     private let redaction = SecretRedaction(NetworkLoggerTests.secrets)
 
     @Test(arguments: [

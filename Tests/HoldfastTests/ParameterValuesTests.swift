@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// Parameter values of the types that callers have.
-@Suite struct ParameterValuesTests {
+@Suite(.timeLimit(.minutes(20))) struct ParameterValuesTests {
     private struct Filter: Encodable, Sendable {
         var author: Int
         var tags: [String]

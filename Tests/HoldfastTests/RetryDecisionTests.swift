@@ -4,7 +4,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite struct RetryDecisionTests {
+@Suite(.timeLimit(.minutes(20))) struct RetryDecisionTests {
     private static let now = Timestamp(seconds: 784_111_777)  // Sun, 06 Nov 1994 08:49:37 GMT
     private static let policy = RetryPolicy(limit: 3, delay: .seconds(1), maximumDelay: .seconds(10))
 

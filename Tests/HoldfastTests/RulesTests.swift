@@ -4,7 +4,7 @@ import HoldfastTesting
 import SampleOrigin
 import Testing
 
-@Suite("Rules in a service")
+@Suite("Rules in a service", .timeLimit(.minutes(20)))
 struct RulesTests {
     private static let yaml = """
         version: 1

@@ -4,7 +4,7 @@ import Testing
 @testable import Holdfast
 
 /// How parameters are written in queries and forms.
-@Suite struct URLConventionTests {
+@Suite(.timeLimit(.minutes(20))) struct URLConventionTests {
     private static let nested: Parameters = ["f": .object(["b": ["x": 1], "a": .array([true, nil, "y z"])])]
 
     @Test(arguments: [

@@ -5,7 +5,7 @@ import Testing
 @testable import Holdfast
 
 /// Data in paths stays within its segment.
-@Suite struct URLPathTests {
+@Suite(.timeLimit(.minutes(20))) struct URLPathTests {
     private enum GitHub: Endpoint {
         case user(String)
         case file(String, revision: Int)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite struct ValuePathTests {
+@Suite(.timeLimit(.minutes(20))) struct ValuePathTests {
     typealias Step = ValuePath.Step
 
     @Test(

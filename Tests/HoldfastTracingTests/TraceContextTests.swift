@@ -3,7 +3,7 @@ import Testing
 @testable import HoldfastTracing
 
 /// `traceparent` and `tracestate`, by W3C Trace Context.
-@Suite struct TraceContextTests {
+@Suite(.timeLimit(.minutes(20))) struct TraceContextTests {
     private static let valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
     @Test func aValidContextIsReadAndWritten() throws {

@@ -3,7 +3,7 @@ import Testing
 @testable import HoldfastTracing
 
 /// The environment variables of OpenTelemetry.
-@Suite struct TracingConfigurationTests {
+@Suite(.timeLimit(.minutes(20))) struct TracingConfigurationTests {
     private let base = ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318"]
 
     private func read(_ more: [String: String]) throws -> TracingConfiguration? {

@@ -5,7 +5,7 @@ import NIOCore
 import OfflineStore
 import Testing
 
-@Suite struct BatchWriteTests {
+@Suite(.timeLimit(.minutes(20))) struct BatchWriteTests {
     struct Refused: Error {}
     /// A value that cannot be encoded if its number is 7.
     struct Picky: Codable, Sendable, Equatable {

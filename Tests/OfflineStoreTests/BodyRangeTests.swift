@@ -5,7 +5,7 @@ import OfflineStore
 import Testing
 
 /// Ranges of stored bodies; a chunk has 65,536 bytes.
-@Suite struct BodyRangeTests {
+@Suite(.timeLimit(.minutes(20))) struct BodyRangeTests {
     static let chunk: Int64 = 65_536
 
     let folder: TemporaryFolder

@@ -4,7 +4,7 @@ import NIOCore
 import OfflineStore
 import Testing
 
-@Suite struct BudgetTests {
+@Suite(.timeLimit(.minutes(20))) struct BudgetTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

@@ -4,7 +4,7 @@ import HTTPTypes
 import OfflineStore
 import Testing
 
-@Suite struct ChangeTests {
+@Suite(.timeLimit(.minutes(20))) struct ChangeTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

@@ -8,7 +8,7 @@ import Testing
 
 /// A clock that is set forwards and back by years. No age is negative, nothing is lost, recently
 /// used entries stay, and no entry is live for as long as the clock was wrong.
-@Suite struct ClockJumpTests {
+@Suite(.timeLimit(.minutes(20))) struct ClockJumpTests {
     static let year = Duration.seconds(365 * 86_400)
 
     let folder: TemporaryFolder

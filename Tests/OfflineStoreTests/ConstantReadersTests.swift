@@ -9,7 +9,7 @@ import Testing
 
 /// SQLite reuses its log only in a moment without readers. With readers that never pause, there is
 /// no such moment by chance.
-@Suite struct ConstantReadersTests {
+@Suite(.timeLimit(.minutes(20))) struct ConstantReadersTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

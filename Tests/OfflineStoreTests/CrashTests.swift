@@ -13,7 +13,7 @@ import Testing
 #endif
 
 /// The files of an open store, copied at some moment, are what a killed process leaves.
-@Suite struct CrashTests {
+@Suite(.timeLimit(.minutes(20))) struct CrashTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
     var copy: String { folder.path + "/copy" }

@@ -19,7 +19,7 @@ private final class Writing: Sendable {
     let isDone = Atomic(false)
 }
 
-@Suite struct DamageTests {
+@Suite(.timeLimit(.minutes(20))) struct DamageTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
     var database: String { folder.store + "/0001.sqlite" }

@@ -7,7 +7,7 @@ import Testing
 
 /// Strings that look alike but differ in their bytes are two keys, two tags and two principals, in
 /// every public call of the store.
-@Suite struct EqualLookingTextTests {
+@Suite(.timeLimit(.minutes(20))) struct EqualLookingTextTests {
     /// Equal in Swift but different in UTF-8: composed and decomposed, reordered marks, singletons,
     /// Hangul.
     static let pairs: [(String, String)] = [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import OfflineStore
 
-@Suite struct EvictionOrderTests {
+@Suite(.timeLimit(.minutes(20))) struct EvictionOrderTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import OfflineStore
 import Testing
 
-@Suite struct ExpiryDateTests {
+@Suite(.timeLimit(.minutes(20))) struct ExpiryDateTests {
     @Test func dateConvertsToAnInstant() {
         let date = Date(timeIntervalSince1970: 1_767_225_600.125)
         #expect(Expiry.at(date) == .at(Timestamp(milliseconds: 1_767_225_600_125)))

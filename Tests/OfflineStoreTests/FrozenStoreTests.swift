@@ -6,7 +6,7 @@ import OfflineStore
 import Testing
 
 /// The stores that programs of every released schema wrote: see Tests/Fixtures/stores/README.md.
-@Suite struct FrozenStoreTests {
+@Suite(.timeLimit(.minutes(20))) struct FrozenStoreTests {
     static let versions = [1, 2, 3, 4]
 
     let folder: TemporaryFolder

@@ -12,7 +12,7 @@ import Testing
     import Glibc
 
     /// A store that fills its disk, or whose disk others fill, continues with the space it has.
-    @Suite(.enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
+    @Suite(.timeLimit(.minutes(20)), .enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
     struct FullDiskEvictionTests {
         let folder: TemporaryFolder
         let clock = ManualClock()

@@ -9,7 +9,7 @@ import Testing
 #if os(Linux)
     import Glibc
 
-    @Suite(.enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
+    @Suite(.timeLimit(.minutes(20)), .enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
     struct FullDiskTests {
         let folder: TemporaryFolder
         let clock = ManualClock()

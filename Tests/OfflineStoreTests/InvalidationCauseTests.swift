@@ -7,7 +7,7 @@ import Testing
 
 /// The cause of an invalidation: on disk and in memory, before and after the sweep, and after a
 /// crash, a recovery and a migration.
-@Suite struct InvalidationCauseTests {
+@Suite(.timeLimit(.minutes(20))) struct InvalidationCauseTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
     var path: String { folder.store + "/0001.sqlite" }

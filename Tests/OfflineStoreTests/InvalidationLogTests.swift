@@ -143,7 +143,7 @@ import Testing
     }
 }
 
-@Suite struct KnownInvalidationsTests {
+@Suite(.timeLimit(.minutes(20))) struct KnownInvalidationsTests {
     private func subject(_ number: Int64, tags: [Int64] = []) -> InvalidationSubject {
         InvalidationSubject(keyHash: number, targetHash: -number, tagHashes: tags)
     }

@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import OfflineStore
 import Testing
 
-@Suite struct InvalidationTests {
+@Suite(.timeLimit(.minutes(20))) struct InvalidationTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

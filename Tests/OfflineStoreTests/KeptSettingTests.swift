@@ -6,7 +6,7 @@ import Testing
 @testable import OfflineStore
 
 /// The settings that a store keeps for a time.
-@Suite struct KeptSettingTests {
+@Suite(.timeLimit(.minutes(20))) struct KeptSettingTests {
     let folder: TemporaryFolder
     let mode = TemporaryMode(
         .offline,

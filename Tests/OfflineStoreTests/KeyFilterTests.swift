@@ -2,7 +2,7 @@ import Testing
 
 @testable import OfflineStore
 
-@Suite struct KeyFilterTests {
+@Suite(.timeLimit(.minutes(20))) struct KeyFilterTests {
     /// Spreads numbers as the hash of keys does.
     private static func hash(_ number: Int) -> Int64 {
         Int64(bitPattern: XXHash64.hash(withUnsafeBytes(of: number.littleEndian) { Array($0) }))

@@ -6,7 +6,7 @@ import Testing
 @testable import OfflineStore
 
 /// The store's content as operators list it.
-@Suite struct ListingTests {
+@Suite(.timeLimit(.minutes(20))) struct ListingTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

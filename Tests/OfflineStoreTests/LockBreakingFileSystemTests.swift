@@ -5,7 +5,7 @@ import Testing
 
 @testable import OfflineStore
 
-@Suite struct LockBreakingFileSystemTests {
+@Suite(.timeLimit(.minutes(20))) struct LockBreakingFileSystemTests {
     @Test(
         arguments: [
             (0x6969, .nfs), (0xff53_4d42, .smb), (0xfe53_4d42, .smb), (0x517b, .smb), (0x0102_1997, .plan9),

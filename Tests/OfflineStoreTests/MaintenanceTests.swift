@@ -5,7 +5,7 @@ import NIOCore
 import OfflineStore
 import Testing
 
-@Suite struct MaintenanceTests {
+@Suite(.timeLimit(.minutes(20))) struct MaintenanceTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

@@ -15,7 +15,7 @@ import Testing
 #endif
 
 /// Many tasks use one store, and compare it with what they know of each other's finished work.
-@Suite struct MemoryModelTests {
+@Suite(.timeLimit(.minutes(20))) struct MemoryModelTests {
     /// No reader sees a value older than one that was seen or acknowledged before, nor a removed
     /// one, nor an invalidated one as valid.
     @Test(arguments: Model.seeds, [false, true])

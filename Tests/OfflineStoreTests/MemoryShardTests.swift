@@ -4,7 +4,7 @@ import Testing
 
 @testable import OfflineStore
 
-@Suite final class MemoryShardTests {
+@Suite(.timeLimit(.minutes(20))) final class MemoryShardTests {
     /// The usable budget is a little smaller: 16 remembered hashes take 768 bytes.
     private static let budget = 50_768
     private static let usable = 50_000

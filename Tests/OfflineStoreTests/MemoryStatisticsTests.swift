@@ -3,7 +3,7 @@ import OfflineStore
 import Testing
 
 /// Each in a process of its own, because the statistics belong to the process.
-@Suite struct MemoryStatisticsTests {
+@Suite(.timeLimit(.minutes(20))) struct MemoryStatisticsTests {
     @Test func openingAStoreDisablesMemoryStatistics() async {
         await #expect(processExitsWith: .success) {
             try await MemoryStatisticsTests.use(try TemporaryFolder())

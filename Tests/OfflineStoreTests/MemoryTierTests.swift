@@ -5,7 +5,7 @@ import NIOCore
 import OfflineStore
 import Testing
 
-@Suite struct MemoryTierTests {
+@Suite(.timeLimit(.minutes(20))) struct MemoryTierTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 
@@ -195,7 +195,7 @@ import Testing
     }
 }
 
-@Suite struct BatchTests {
+@Suite(.timeLimit(.minutes(20))) struct BatchTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import OfflineStore
 import Testing
 
-@Suite struct ObjectTests {
+@Suite(.timeLimit(.minutes(20))) struct ObjectTests {
     struct Feed: Codable, Sendable, Equatable {
         var title: String
         var likes: [String: Int]

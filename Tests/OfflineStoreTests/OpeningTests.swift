@@ -13,7 +13,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite struct OpeningTests {
+@Suite(.timeLimit(.minutes(20))) struct OpeningTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 
@@ -259,7 +259,7 @@ import Testing
     }
 }
 
-@Suite struct SchemaTests {
+@Suite(.timeLimit(.minutes(20))) struct SchemaTests {
     /// Released steps are frozen. A change of the schema is a new file.
     @Test(arguments: [
         ("V001__store", 10_225_777_037_920_993_147), ("V002__tags", 6_731_857_290_421_569_900),

@@ -7,7 +7,7 @@ import Testing
 @testable import OfflineStore
 
 /// The values that readers see while the writer, a reader or a writing task is stopped.
-@Suite struct PendingVisibilityTests {
+@Suite(.timeLimit(.minutes(20))) struct PendingVisibilityTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

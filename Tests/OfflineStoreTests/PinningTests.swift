@@ -6,7 +6,7 @@ import Testing
 @testable import OfflineStore
 
 /// Pins that operators set on stored responses.
-@Suite struct PinningTests {
+@Suite(.timeLimit(.minutes(20))) struct PinningTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

@@ -9,7 +9,7 @@ import Testing
 @testable import OfflineStore
 
 /// Invalidations of many responses: by prefix, and all.
-@Suite struct PurgeTests {
+@Suite(.timeLimit(.minutes(20))) struct PurgeTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
     var path: String { folder.store + "/0001.sqlite" }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OfflineStore
 
-@Suite struct QuotaTests {
+@Suite(.timeLimit(.minutes(20))) struct QuotaTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
     var path: String { folder.store + "/0001.sqlite" }

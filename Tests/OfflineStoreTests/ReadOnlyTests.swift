@@ -13,7 +13,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite struct ReadOnlyTests {
+@Suite(.timeLimit(.minutes(20))) struct ReadOnlyTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

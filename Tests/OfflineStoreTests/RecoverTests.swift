@@ -15,7 +15,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite struct RecoverTests {
+@Suite(.timeLimit(.minutes(20))) struct RecoverTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
     var database: String { folder.store + "/0001.sqlite" }

@@ -6,7 +6,7 @@ import Testing
 @testable import OfflineStore
 
 /// Reading purged responses, whose requests are made again.
-@Suite struct RefreshingTests {
+@Suite(.timeLimit(.minutes(20))) struct RefreshingTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

@@ -7,7 +7,7 @@ import Testing
 @testable import OfflineStore
 
 /// A stored response that gets another body, if it still has the one that was read.
-@Suite struct ReplacingTests {
+@Suite(.timeLimit(.minutes(20))) struct ReplacingTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
     var path: String { folder.store + "/0001.sqlite" }

@@ -5,7 +5,7 @@ import NIOCore
 import OfflineStore
 import Testing
 
-@Suite struct ResponseStoreTests {
+@Suite(.timeLimit(.minutes(20))) struct ResponseStoreTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

@@ -7,7 +7,7 @@ import Testing
 @testable import OfflineStore
 
 /// Random stores, revised at random, compared with the expected place of each response.
-@Suite struct RevisingModelTests {
+@Suite(.timeLimit(.minutes(20))) struct RevisingModelTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
     var path: String { folder.store + "/0001.sqlite" }

@@ -8,7 +8,7 @@ import Testing
 @testable import OfflineStore
 
 /// Moving responses to other keys.
-@Suite struct RevisingTests {
+@Suite(.timeLimit(.minutes(20))) struct RevisingTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
     var path: String { folder.store + "/0001.sqlite" }

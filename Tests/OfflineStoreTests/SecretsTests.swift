@@ -18,7 +18,7 @@ import Testing
 /// The files on disk, and who may read them.
 ///
 /// One test after another: the mask for new files belongs to the process.
-@Suite(.serialized) struct SecretsTests {
+@Suite(.timeLimit(.minutes(20)), .serialized) struct SecretsTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
     /// Occurs in content that must not be on disk, and nowhere else.

@@ -9,7 +9,7 @@ import Testing
 @testable import OfflineStore
 
 /// The effects of other openings, slow readers and large heads on an open store.
-@Suite struct SharedFileTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedFileTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

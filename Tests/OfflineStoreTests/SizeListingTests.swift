@@ -5,7 +5,7 @@ import Testing
 @testable import OfflineStore
 
 /// The order by size of a store with many entries, where a sample bounds what is sorted.
-@Suite struct SizeListingTests {
+@Suite(.timeLimit(.minutes(20))) struct SizeListingTests {
     private static let count: Int64 = 300_000
 
     /// Fills the columns that the listing reads.

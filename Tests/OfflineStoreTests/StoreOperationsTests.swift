@@ -6,7 +6,7 @@ import Testing
 @testable import OfflineStore
 
 /// The operations of operators on a store: purges of several scopes, and counts of them.
-@Suite struct StoreOperationsTests {
+@Suite(.timeLimit(.minutes(20))) struct StoreOperationsTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
 

@@ -3,7 +3,7 @@ import HTTPTypes
 import OfflineStore
 import Testing
 
-@Suite struct StoredHeadCodecTests {
+@Suite(.timeLimit(.minutes(20))) struct StoredHeadCodecTests {
     private static let binding = HeadBinding(entryID: 7, keyHash: -3, bodyID: 7, bodyLength: 12)
 
     private static func head() throws -> StoredResponseHead {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import OfflineStore
 
-@Suite struct TagBytesTests {
+@Suite(.timeLimit(.minutes(20))) struct TagBytesTests {
     @Test func eachTagIsWrittenOnce() {
         var bytes = TagBytes()
         bytes.add(10, to: 2)

@@ -5,7 +5,7 @@ import NIOCore
 import OfflineStore
 import Testing
 
-@Suite struct TagTests {
+@Suite(.timeLimit(.minutes(20))) struct TagTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
     var path: String { folder.store + "/0001.sqlite" }

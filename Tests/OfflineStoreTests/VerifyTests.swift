@@ -15,7 +15,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite struct VerifyTests {
+@Suite(.timeLimit(.minutes(20))) struct VerifyTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
     var database: String { folder.store + "/0001.sqlite" }

@@ -4,7 +4,7 @@ import Testing
 @testable import OfflineStore
 
 /// The queue of the writer, without a writer.
-@Suite struct WriteQueueTests {
+@Suite(.timeLimit(.minutes(20))) struct WriteQueueTests {
     private let queue: WriteQueue
 
     init() throws { queue = WriteQueue(limits: try StoreLimits(CacheManager.Configuration(budget: 64 << 20))) }

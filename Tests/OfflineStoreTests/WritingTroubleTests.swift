@@ -4,7 +4,7 @@ import Testing
 @testable import OfflineStore
 
 /// Tests the state that separates a disk that accepts no writes from one that does.
-@Suite struct WritingTroubleTests {
+@Suite(.timeLimit(.minutes(20))) struct WritingTroubleTests {
     private let start = Timestamp(seconds: 1000)
 
     private func at(_ milliseconds: Int64) -> Timestamp { start.adding(milliseconds: milliseconds) }

@@ -8,7 +8,7 @@ import Testing
 
 /// Entries stored while the clock is ahead are not live for the whole difference: one model and
 /// every call of the store, for steps of the clock in both directions.
-@Suite struct WrongClockTests {
+@Suite(.timeLimit(.minutes(20))) struct WrongClockTests {
     /// A stored entry, and what must be true of it.
     private struct Stored {
         let name: String

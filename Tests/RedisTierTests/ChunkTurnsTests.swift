@@ -61,7 +61,7 @@ private final class NumberList: Sendable {
     func append(_ number: Int) { numbers.withLock { $0.append(number) } }
 }
 
-@Suite struct ValueRepliesTests {
+@Suite(.timeLimit(.minutes(20))) struct ValueRepliesTests {
     @Test func otherFormsAreMalformed() {
         for reply in [.integer(2), .null, .bulk("1"), .array([])] as [RESPValue] {
             #expect(throws: SharedLogError.malformed("a script's reply")) { try ValueReplies.flag(reply) }

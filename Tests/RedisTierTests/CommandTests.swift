@@ -3,7 +3,7 @@ import Testing
 
 @testable import RedisTier
 
-@Suite("Encoding of commands") struct CommandTests {
+@Suite("Encoding of commands", .timeLimit(.minutes(20))) struct CommandTests {
     @Test func commandsAreArraysOfStringsInOneBuffer() {
         var encoder = CommandEncoder()
         #expect(encoder.isEmpty)

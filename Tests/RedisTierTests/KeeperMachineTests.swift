@@ -2,7 +2,7 @@ import Testing
 
 @testable import RedisTier
 
-@Suite("Keeper, as a value") struct KeeperMachineTests {
+@Suite("Keeper, as a value", .timeLimit(.minutes(20))) struct KeeperMachineTests {
     private var machine = KeeperMachine(KeeperPolicy())
 
     /// Connects at a time.

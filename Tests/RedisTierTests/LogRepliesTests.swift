@@ -7,7 +7,7 @@ import Testing
 @testable import RedisTier
 
 /// Replies of a server to which other programs write, too.
-@Suite struct LogRepliesTests {
+@Suite(.timeLimit(.minutes(20))) struct LogRepliesTests {
     private func entry(_ id: String, _ fields: [String]) -> RESPValue {
         .array([.bulk(id), .array(fields.map { .bulk($0) })])
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RedisTier
 
-@Suite struct RedisAddressTests {
+@Suite(.timeLimit(.minutes(20))) struct RedisAddressTests {
     @Test(arguments: [
         ("redis://cache.internal", "cache.internal:6379 false nil"),
         ("redis://cache.internal:7000/", "cache.internal:7000 false nil"),

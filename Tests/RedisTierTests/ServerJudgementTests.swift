@@ -5,7 +5,7 @@ import Testing
 @testable import RedisTier
 
 /// The findings about a server, by its state and the settings of a fleet.
-@Suite struct ServerJudgementTests {
+@Suite(.timeLimit(.minutes(20))) struct ServerJudgementTests {
     /// A server as a fleet wants it.
     private func facts() -> ServerFacts {
         var facts = ServerFacts(endpoint: .tcp(host: "127.0.0.1", port: 6379))

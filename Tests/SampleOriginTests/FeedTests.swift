@@ -2,7 +2,7 @@ import Foundation
 import SampleOrigin
 import Testing
 
-@Suite("The feed as REST")
+@Suite("The feed as REST", .timeLimit(.minutes(20)))
 struct FeedTests {
     private let feed = "/moments?userID=harbour"
 

@@ -2,7 +2,7 @@ import Foundation
 import SampleOrigin
 import Testing
 
-@Suite("The feed as GraphQL")
+@Suite("The feed as GraphQL", .timeLimit(.minutes(20)))
 struct GraphQLTests {
     private func post(
         _ query: String,

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SampleOrigin
 
-@Suite("HTTPDate")
+@Suite("HTTPDate", .timeLimit(.minutes(20)))
 struct HTTPDateTests {
     @Test(
         "IMF-fixdate is written and read",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SampleOrigin
 
-@Suite("Ranges (RFC 9110 §14)")
+@Suite("Ranges (RFC 9110 §14)", .timeLimit(.minutes(20)))
 struct RangeTests {
     @Test(
         arguments: [

@@ -4,7 +4,7 @@ import NIOPosix
 import SampleOrigin
 import Testing
 
-@Suite("RunningOrigin")
+@Suite("RunningOrigin", .timeLimit(.minutes(20)))
 struct RunningOriginTests {
     @Test func countsRequestsByPathRouteAndInTotal() async throws {
         try await SampleOrigin.withOrigin { origin in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SharedTier
 
-@Suite struct ChunkSealerTests {
+@Suite(.timeLimit(.minutes(20))) struct ChunkSealerTests {
     private typealias Bench = ResponseBench
 
     @Test(arguments: [65_537, 131_072, 131_073, 200_000]) func bodyComesBack(_ length: Int) throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SharedTier
 
-@Suite struct EngineOffsetTests {
+@Suite(.timeLimit(.minutes(20))) struct EngineOffsetTests {
     private typealias Bench = ResponseBench
     private let policy = CachePolicy(kind: .shared)
 

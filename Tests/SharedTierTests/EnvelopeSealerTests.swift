@@ -7,7 +7,7 @@ import Testing
 
 @testable import SharedTier
 
-@Suite struct EnvelopeSealerTests {
+@Suite(.timeLimit(.minutes(20))) struct EnvelopeSealerTests {
     private typealias Bench = ResponseBench
 
     /// All of a draft but its pin.

@@ -6,7 +6,7 @@ import Testing
 @testable import SharedTier
 
 /// Each rule of reading a shared log, by itself. Whole histories are in `SharingSimulationTests`.
-@Suite struct FollowerTests {
+@Suite(.timeLimit(.minutes(20))) struct FollowerTests {
     private static let lease = Duration.seconds(5)
 
     private func position(_ number: UInt64, in epoch: UInt64 = 8) -> LogPosition {

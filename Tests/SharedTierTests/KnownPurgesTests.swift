@@ -5,7 +5,7 @@ import Testing
 @testable import SharedTier
 
 /// The judgement of other nodes' responses by the purges that are known.
-@Suite struct KnownPurgesTests {
+@Suite(.timeLimit(.minutes(20))) struct KnownPurgesTests {
     private func place(_ number: UInt64, epoch: UInt64 = 1) -> LogPosition { LogPosition(epoch: epoch, number: number) }
     private func key(_ path: String = "/a/b") throws -> CacheKey {
         CacheKey(target: try TargetURI("https://a.example\(path)"))

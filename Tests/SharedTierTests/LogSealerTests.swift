@@ -5,7 +5,7 @@ import Testing
 
 @testable import SharedTier
 
-@Suite struct LogSealerTests {
+@Suite(.timeLimit(.minutes(20))) struct LogSealerTests {
     private static let secret = [UInt8](repeating: 7, count: 32)
     private static let other = [UInt8](repeating: 8, count: 40)
 

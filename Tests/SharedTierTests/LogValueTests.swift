@@ -4,7 +4,7 @@ import Testing
 
 @testable import SharedTier
 
-@Suite struct LogValueTests {
+@Suite(.timeLimit(.minutes(20))) struct LogValueTests {
     @Test(arguments: ["0-0", "1-2", "18446744073709551615-18446744073709551615", "5-0"])
     func positionsAreReadAsTheyAreWritten(_ text: String) {
         #expect(LogPosition(text).map { "\($0)" } == text)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedTier
 
-@Suite struct NodeProgressTests {
+@Suite(.timeLimit(.minutes(20))) struct NodeProgressTests {
     private let position = LogPosition(epoch: 5, number: 9)
     private let now = EngineTime(milliseconds: 1_767_225_600_000)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SharedTier
 
-@Suite struct ValueNamesTests {
+@Suite(.timeLimit(.minutes(20))) struct ValueNamesTests {
     private func names(_ path: String = "/a", secret: [UInt8] = ResponseBench.secret) throws -> ValueNames {
         try ResponseBench(secret, path: path).names
     }

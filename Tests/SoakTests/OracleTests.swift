@@ -4,7 +4,7 @@ import Testing
 
 /// The oracle finds violations: each test gives it a history that is a violation, beside a correct
 /// one.
-@Suite struct OracleTests {
+@Suite(.timeLimit(.minutes(20))) struct OracleTests {
     @Test func acceptsOriginsResponse() throws {
         var story = try Story("/page/1")
         story.origin(version: 1, at: 10)
@@ -100,7 +100,7 @@ import Testing
 }
 
 /// Judges which versions may be served from the store at which time.
-@Suite struct ValidityTests {
+@Suite(.timeLimit(.minutes(20))) struct ValidityTests {
     @Test(arguments: [(11.5, false), (14.0, true)]) func findsStaleResponseReportedAsFresh(at: Double, isWrong: Bool)
         throws
     {
@@ -188,7 +188,7 @@ import Testing
 }
 
 /// Connections and interim responses.
-@Suite struct ConnectionTests {
+@Suite(.timeLimit(.minutes(20))) struct ConnectionTests {
     @Test func findsLostRequest() throws {
         var story = try Story("/page/1")
         #expect(story.judge(.ended("closed"), at: 10) == [.vanished])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import soak
 
-@Suite struct RepresentationTests {
+@Suite(.timeLimit(.minutes(20))) struct RepresentationTests {
     private let noise = Noise(seed: 1)
 
     private func make(_ target: String, _ version: Int, _ selector: String = "-") throws -> Representation {
@@ -45,7 +45,7 @@ import Testing
     }
 }
 
-@Suite struct OptionsTests {
+@Suite(.timeLimit(.minutes(20))) struct OptionsTests {
     @Test func acceptsSecondsAndSeed() throws {
         let options = try Options(["600", "7"], folder: "/tools")
         #expect(options.seconds == 600 && options.seed == 7 && options.gateway == "/tools/holdfast")

@@ -6,7 +6,7 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-@Suite("Explanations")
+@Suite("Explanations", .timeLimit(.minutes(20)))
 struct ExplanationTests {
     @Test func verdictNamesDecidingReason() async throws {
         let fixture = EngineFixture()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Lines of the access log") struct AccessLogFormatTests {
+@Suite("Lines of the access log", .timeLimit(.minutes(20))) struct AccessLogFormatTests {
     private func line(_ entry: AccessLogEntry, _ settings: AccessLog.Settings = .init()) -> String {
         var (format, bytes) = (AccessLogFormat(), ByteBuffer())
         format.write(entry, settings, to: &bytes)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Lost lines of the access log") struct LogLossesTests {
+@Suite("Lost lines of the access log", .timeLimit(.minutes(20))) struct LogLossesTests {
     @Test func begunAndEndedOnce() {
         var losses = LogLosses()
         var now = NIODeadline.now()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Patience with clients of HTTP/2")
+@Suite("Patience with clients of HTTP/2", .timeLimit(.minutes(20)))
 struct HTTP2PatienceTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 

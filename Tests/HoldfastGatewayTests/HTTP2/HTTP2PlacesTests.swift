@@ -2,7 +2,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Places for requests of HTTP/2")
+@Suite("Places for requests of HTTP/2", .timeLimit(.minutes(20)))
 struct HTTP2PlacesTests {
     @Test func keepsAPlaceAsLongAsItsWork() {
         let places = HTTP2Places(2, of: HTTP2RequestCount())

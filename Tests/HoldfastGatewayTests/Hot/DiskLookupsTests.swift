@@ -9,7 +9,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Lookups for a loop")
+@Suite("Lookups for a loop", .timeLimit(.minutes(20)))
 struct DiskLookupsTests {
     /// A lookup as an engine would make it in a store.
     private func lookup(in disk: DiskStore) throws -> StoredLookup {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Responses in a hot table")
+@Suite("Responses in a hot table", .timeLimit(.minutes(20)))
 struct HotTableTests {
     /// Hits on an engine whose store has a response of a given size for every path.
     private func hotResponse(_ path: String, bytes: Int = 10) async throws -> HotResponse {
@@ -97,7 +97,7 @@ struct HotTableTests {
     }
 }
 
-@Suite("The end of a head")
+@Suite("The end of a head", .timeLimit(.minutes(20)))
 struct HeadEndTests {
     @Test(
         "The head ends after the first empty line",

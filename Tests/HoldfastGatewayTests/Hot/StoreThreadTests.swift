@@ -7,7 +7,7 @@ import Testing
 
 /// Exchanges run on their connection's loop. A store that waits for its disk must not block that
 /// loop's other connections.
-@Suite("The store's threads")
+@Suite("The store's threads", .timeLimit(.minutes(20)))
 struct StoreThreadTests {
     /// Mutant: `WorkPlace.perform` that runs its operation on the calling thread.
     @Test("The store never looks up, writes, reads or freshens on an event loop") func worksElsewhere() async throws {

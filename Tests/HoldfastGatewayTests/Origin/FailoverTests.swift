@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// The value that decides which server of an origin is asked next.
-@Suite("Failover between the servers of an origin") struct FailoverTests {
+@Suite("Failover between the servers of an origin", .timeLimit(.minutes(20))) struct FailoverTests {
     private static let get = Failover.Request(isSafe: true, isRepeatable: true)
     private static let put = Failover.Request(isSafe: false, isRepeatable: true)
     private static let post = Failover.Request(isSafe: false, isRepeatable: false)
@@ -111,7 +111,7 @@ import Testing
     }
 }
 
-@Suite("Standing of a server of an origin") struct ServerStandingTests {
+@Suite("Standing of a server of an origin", .timeLimit(.minutes(20))) struct ServerStandingTests {
     private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
     private static func at(_ seconds: Int64) -> NIODeadline { start + .seconds(seconds) }
 

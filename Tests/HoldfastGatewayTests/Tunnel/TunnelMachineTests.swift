@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("WebSocketKey") struct WebSocketKeyTests {
+@Suite("WebSocketKey", .timeLimit(.minutes(20))) struct WebSocketKeyTests {
     @Test("The response is that of RFC 6455 §1.3") func accept() {
         #expect(WebSocketKey("dGhlIHNhbXBsZSBub25jZQ==").accept == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
     }
@@ -22,7 +22,7 @@ import Testing
     }
 }
 
-@Suite("Tunnel") struct TunnelTests {
+@Suite("Tunnel", .timeLimit(.minutes(20))) struct TunnelTests {
     /// An end that does what the test says.
     private final class End: TunnelEnd {
         var hasRoom = true

@@ -3,7 +3,7 @@ import Testing
 
 /// The code that the pages of `Holdfast.docc` and `docs/capabilities.md` show is compiled: each
 /// block stands in a file of this folder, line by line.
-@Suite struct PagesTests {
+@Suite(.timeLimit(.minutes(20))) struct PagesTests {
     private static let here = URL(filePath: #filePath).deletingLastPathComponent()
     private static let pages = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Sources/Holdfast/Holdfast.docc")

@@ -5,7 +5,7 @@ import Testing
 @testable import Holdfast
 
 /// Results in an envelope.
-@Suite struct EnvelopeTests {
+@Suite(.timeLimit(.minutes(20))) struct EnvelopeTests {
     struct Moment: Decodable, Equatable { var id: Int }
 
     private static let described = Envelope(

@@ -5,7 +5,7 @@ import Testing
 @testable import Holdfast
 
 /// `{ code, msg, data }` and `validate()`.
-@Suite struct RootModelTests {
+@Suite(.timeLimit(.minutes(20))) struct RootModelTests {
     struct Detail: Codable, Equatable { var id: Int }
     struct Strict: Decodable, Equatable, EnvelopeRule {
         var id: Int

@@ -3,7 +3,7 @@ import Holdfast
 import Testing
 
 /// Required properties, defaults, and exact identifiers.
-@Suite struct RequiredAndDefaultedTests {
+@Suite(.timeLimit(.minutes(20))) struct RequiredAndDefaultedTests {
     enum Kind: String, Codable, DefaultProviding {
         case link = "URL"
         case photos = "PHOTOS"

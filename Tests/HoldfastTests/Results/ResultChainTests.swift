@@ -3,7 +3,7 @@ import Holdfast
 import Testing
 
 /// One result, chained handlers, and processing steps.
-@Suite struct ResultChainTests {
+@Suite(.timeLimit(.minutes(20))) struct ResultChainTests {
     struct User: Decodable, Equatable, Sendable { var id: Int, name: String }
     typealias Loaded = Result<Data, HoldfastError>
 

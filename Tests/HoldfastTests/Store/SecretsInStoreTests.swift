@@ -5,7 +5,7 @@ import NIOCore
 import Testing
 
 /// A value that a caller names as a secret is in none of a store's files.
-@Suite struct SecretsInStoreTests {
+@Suite(.timeLimit(.minutes(20))) struct SecretsInStoreTests {
     /// Responds to all requests alike, with every field that makes a store keep more of a request.
     private struct Origin: Transport {
         func send(_ request: TransportRequest) async throws -> TransportResponse {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite struct EmissionReadingTests {
+@Suite(.timeLimit(.minutes(20))) struct EmissionReadingTests {
     struct Detail: Decodable, Sendable, Equatable { var id: Int }
 
     private func emission(_ json: String, envelope: Envelope? = nil) -> Emission<Content> {
