@@ -77,15 +77,24 @@ struct FieldRewriter {
         guard !route.keepsTargets else { return nil }
         hasFoundPath = true
         if let rest = Self.rest(of: value, behind: route.originPrefix.text) {
-            guard !Self.leaves(rest) else { return nil }
-            let path = Array(route.prefix.text.utf8) + rest
-            return path.first == UInt8(ascii: "/") ? path : [UInt8(ascii: "/")] + path
+            guard !Self.leaves(rest), client.leads(before: Self.path(of: rest)) else { return nil }
+            return Self.absolutePath(Array(route.prefix.text.utf8) + rest)
         }
         // Below another route's origin, maybe.
         let origin = Array("\(route.origin.scheme)://\(route.origin.authority)".utf8)
         guard !route.preservesHost, let url = url(origin + value) else { return nil }
         let own = Array("\(client.scheme)://\(client.authority ?? "")/".utf8)
-        return url.starts(with: own) ? Array(url.dropFirst(own.count - 1)) : url
+        return url.starts(with: own) ? Self.absolutePath(Array(url.dropFirst(own.count - 1))) : url
+    }
+
+    /// A reference to a path. It is never read as one to another host: `//a` is a host, and so are
+    /// `/\a` and `/`, a tab, `/a` for browsers.
+    private static func absolutePath(_ path: [UInt8]) -> [UInt8] {
+        let rest = path.first == UInt8(ascii: "/") ? path.dropFirst() : path[...]
+        guard let first = rest.first, first == UInt8(ascii: "/") || first == UInt8(ascii: "\\") || first <= 0x20 else {
+            return [UInt8(ascii: "/")] + rest
+        }
+        return Array("/./".utf8) + rest
     }
 
     /// The part of a path behind a prefix that ends with a segment.
@@ -94,6 +103,9 @@ struct FieldRewriter {
         let rest = Array(path.dropFirst(prefix.utf8.count))
         return rest.isEmpty || "/?#".utf8.contains(rest[0]) ? rest : nil
     }
+
+    /// A reference without its query and its fragment.
+    private static func path(of reference: [UInt8]) -> [UInt8] { Array(reference.prefix { !"?#".utf8.contains($0) }) }
 
     /// Whether a dot segment may lead out of the path before it.
     private static func leaves(_ rest: some Collection<UInt8>) -> Bool {
@@ -107,11 +119,13 @@ struct FieldRewriter {
         var result: [UInt8] = []
         var quotes = QuoteScanner()
         var index = 0
+        // Behind the last end no start is looked at: each would search to the end of the field.
+        let last = value.lastIndex(of: UInt8(ascii: ">")) ?? 0
         while index < value.count {
             let byte = value[index]
             result.append(byte)
             index += 1
-            guard !quotes.isInside(byte), byte == UInt8(ascii: "<"),
+            guard !quotes.isInside(byte), byte == UInt8(ascii: "<"), index <= last,
                 let end = value[index...].firstIndex(of: UInt8(ascii: ">"))
             else { continue }
             let target = Array(value[index..<end])
@@ -121,18 +135,31 @@ struct FieldRewriter {
         return result
     }
 
-    /// `Refresh: 5; url=…`, as browsers read it.
+    /// `Refresh: 5; url=…`, as browsers read it: the HTML Standard, "shared declarative refresh
+    /// steps".
     private mutating func refresh(_ value: [UInt8]) -> [UInt8]? {
-        guard var start = value.firstIndex(where: { ";,".utf8.contains($0) }) else { return nil }
-        func skipSpace() { while start < value.count, value[start].isWhitespace { start += 1 } }
-        start += 1
-        skipSpace()
-        guard value[start...].prefix(3).map({ $0 | 0x20 }).elementsEqual("url".utf8) else { return nil }
-        start += 3
-        skipSpace()
-        guard start < value.count, value[start] == UInt8(ascii: "=") else { return nil }
-        start += 1
-        skipSpace()
+        var start = 0
+        func skip(_ isSkipped: (UInt8) -> Bool) { while start < value.count, isSkipped(value[start]) { start += 1 } }
+        skip(\.isWhitespace)
+        let digits = start
+        skip { $0.isDigit || $0 == UInt8(ascii: ".") }
+        guard start > digits, start < value.count, value[start].isWhitespace || ";,".utf8.contains(value[start])
+        else { return nil }
+        skip(\.isWhitespace)
+        if start < value.count, ";,".utf8.contains(value[start]) { start += 1 }
+        skip(\.isWhitespace)
+        // 'url=' may be missing, and then the URL begins here.
+        let place = start
+        if value[start...].prefix(3).map({ $0 | 0x20 }).elementsEqual("url".utf8) {
+            start += 3
+            skip(\.isWhitespace)
+            if start < value.count, value[start] == UInt8(ascii: "=") {
+                start += 1
+                skip(\.isWhitespace)
+            } else {
+                start = place
+            }
+        }
         var end = value.count
         if start < value.count, "'\"".utf8.contains(value[start]) {
             end = value[(start + 1)...].firstIndex(of: value[start]) ?? end
@@ -192,7 +219,11 @@ extension FieldRewriter {
         else { return nil }
         var result = Array(name)
         for part in parts.dropFirst() {
-            let halves = String(decoding: part, as: UTF8.self).split(separator: "=", maxSplits: 1)
+            guard let attribute = String(validating: part, as: UTF8.self) else {
+                result += [UInt8(ascii: ";")] + part
+                continue
+            }
+            let halves = attribute.split(separator: "=", maxSplits: 1)
             let text = halves.count > 1 ? String(halves[1]).trimmed : ""
             switch halves.first.map({ String($0).trimmed.lowercased() }) {
             case "domain" where isForeign(domain: text):

@@ -83,6 +83,8 @@ final class ResponseRewriting: Sendable {
         guard concernsContent else { return .unchanged }
         switch head.status.code {
         case 206:
+            // As the whole is treated, whose length may not be known.
+            if let stored { return rewrites(stored.fields) ? .partial : .unchanged }
             let length = ContentRange(head.headerFields)?.completeLength
             return rewrites(head.headerFields, length: length) ? .partial : .unchanged
         case 416:

@@ -31,7 +31,9 @@ extension RewriteClient {
             let host = try reader.readHost(upTo: max(map.longestHost, requested?.name.utf8.count ?? 0))
         else { return nil }
         let standard = RewriteMap.Server.defaultPort(isSecure: isSecure)
-        guard let port = try reader.readPort(standard), try reader.isBoundary() else { return nil }
+        guard let port = try reader.readPort(standard), try reader.isBoundary(), try !reader.isUserInformation() else {
+            return nil
+        }
         let server = RewriteMap.Server(isSecure: isSecure, host: host, port: port)
         if route.preservesHost, let requested, host == requested.name, port == requested.port ?? standard {
             return try matchPreserved(start.index..<reader.index, &reader, slash)
@@ -42,7 +44,9 @@ extension RewriteClient {
         let path = try reader.readPath(upTo: origins.longestPath)
         for (length, routes) in origins.startingPaths(of: path.bytes) {
             reader.index = length > 0 ? path.ends[length - 1] : end
-            guard try reader.isBoundary(), let base = base(ofFirst: routes) else { continue }
+            guard try reader.isBoundary() else { continue }
+            let rest = try reader.peekPath(upTo: map.decidingPathLength)
+            guard let base = base(ofFirst: routes, before: rest) else { continue }
             let scheme = hasScheme ? base.scheme + ":" : ""
             let text = "\(scheme)//\(base.authority)\(base.path)"
             return URLMatch(length: reader.index - start.index, replacement: Self.bytes(text, slash))
@@ -62,7 +66,9 @@ extension RewriteClient {
         let path = try reader.readPath(upTo: prefix.count)
         guard path.bytes.elementsEqual(prefix) else { return nil }
         reader.index = path.ends.last ?? start.upperBound
-        guard try reader.isBoundary() else { return nil }
+        guard try reader.isBoundary(), leads(before: try reader.peekPath(upTo: map.decidingPathLength)) else {
+            return nil
+        }
         let kept = Array(reader.bytes[start])
         return URLMatch(
             length: reader.index - start.lowerBound,

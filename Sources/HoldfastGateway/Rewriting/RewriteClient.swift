@@ -51,12 +51,14 @@ struct RewriteClient {
             && bytes.allSatisfy { $0.isHostByte || "[]:".utf8.contains($0) }
     }
 
-    /// The URL of the first route of these that this client can request; the request's own route
-    /// comes before the others.
-    mutating func base(ofFirst routes: [Int]) -> Base? {
-        if routes.contains(routeIndex), let base = base(of: routeIndex) { return base }
-        for route in routes {
-            if let base = base(of: route) { return base }
+    /// The URL of the first route of these by which this client can request a path; the request's
+    /// own route comes before the others.
+    ///
+    /// - Parameter rest: the path behind the route's, or the start of it up to
+    ///   ``RewriteMap/decidingPathLength``.
+    mutating func base(ofFirst routes: [Int], before rest: [UInt8]) -> Base? {
+        for route in routes.contains(routeIndex) ? [routeIndex] + routes : routes {
+            if let base = base(of: route), rest.isEmpty || leads(base, before: rest, to: route) { return base }
         }
         return nil
     }
@@ -80,13 +82,21 @@ struct RewriteClient {
         return Base(scheme: scheme, authority: authority, path: route.prefix.text)
     }
 
+    /// Whether this client's request for a path below its route's takes that route.
+    func leads(before rest: [UInt8]) -> Bool { leads(authority, route.prefix.text, before: rest, to: routeIndex) }
+
+    private func leads(_ base: Base, before rest: [UInt8] = [], to index: Int) -> Bool {
+        leads(base.authority, base.path, before: rest, to: index)
+    }
+
     /// Whether a request for a URL takes a route, or another one to the same place: an earlier
     /// route may take it.
-    private func leads(_ base: Base, to index: Int) -> Bool {
-        let target = base.path.isEmpty ? "/" : base.path
-        guard let chosen = map.routes.choose(authority: base.authority, target: target)?.route else { return false }
-        let (mine, other) = (map.routes.routes[index], map.routes.routes[chosen])
-        return chosen == index || mine.origin == other.origin && mine.prefix == other.prefix
+    private func leads(_ authority: String?, _ path: String, before rest: [UInt8], to index: Int) -> Bool {
+        let path = path + String(decoding: rest, as: UTF8.self)
+        let target = path.hasPrefix("/") ? path : "/" + path
+        guard let choice = map.routes.choose(authority: authority, target: target) else { return false }
+        let (mine, other) = (map.routes.routes[index], map.routes.routes[choice.route])
+        return choice.route == index || mine.endpoint == other.endpoint && mine.path(for: target) == choice.path
     }
 }
 

@@ -31,6 +31,8 @@ struct RewriteMap: Sendable {
     private let servers: [Server: Origins]
     /// The longest host of an origin, in bytes.
     let longestHost: Int
+    /// As many bytes of a path decide which route a request takes. 0 if no route has a path
+    let decidingPathLength: Int
 
     /// - Parameter mirrors: see ``GatewayConfiguration/mirrors``.
     init(_ routes: GatewayRoutes, mirrors: [GatewayOrigin: [GatewayOrigin]] = [:]) {
@@ -49,6 +51,9 @@ struct RewriteMap: Sendable {
         servers = paths.mapValues { paths in
             Origins(table: PrefixTable(paths), longestPath: paths.keys.map(\.count).max() ?? 0)
         }
+        let longestPath = routes.routes.map(\.prefix.text.utf8.count).max() ?? 0
+        // One more tells whether the last segment ends.
+        decidingPathLength = longestPath > 0 ? longestPath + 1 : 0
         longestHost = paths.keys.map(\.host.utf8.count).max() ?? 0
     }
 

@@ -129,6 +129,31 @@ struct URLReader {
         return path
     }
 
+    /// The start of the path that begins here, which is not read.
+    ///
+    /// - Parameter limit: the most bytes of interest.
+    func peekPath(upTo limit: Int) throws(Incomplete) -> [UInt8] {
+        guard limit > 0 else { return [] }
+        var reader = self
+        return try reader.readPath(upTo: limit).bytes
+    }
+
+    /// The longest user information that is told from an authority, in bytes.
+    private static let userInformationLimit = 256
+
+    /// Whether the bytes before this place are a user's name and not a host: an `@` follows before
+    /// the authority ends. RFC 3986 §3.2.1
+    ///
+    /// Quotes and brackets end a URL in text, although a name may have them.
+    func isUserInformation() throws(Incomplete) -> Bool {
+        for offset in 0..<Self.userInformationLimit {
+            guard let byte = try peek(offset) else { return false }
+            if byte == UInt8(ascii: "@") { return true }
+            guard byte.isHostByte || "!$&*+,;=:%~|".utf8.contains(byte) else { return false }
+        }
+        return false
+    }
+
     /// Quotes and angle brackets, as HTML writes them.
     private static let entities: [StaticString] = ["&quot;", "&apos;", "&#34;", "&#39;", "&lt;", "&gt;"]
 

@@ -39,6 +39,9 @@ struct BodyRewriterTests {
         ("src=//index.example/x", "src=//index.local:8080/x"),
         (#"url(//index.example/x)"#, #"url(//index.local:8080/x)"#),
         (#""\/\/index.example\/x""#, #""\/\/index.local:8080\/x""#),
+        ("['https://index.example','a@b']", "['http://index.local:8080','a@b']"),
+        ("url(https://index.example);@media", "url(http://index.local:8080);@media"),
+        ("https://index.example,https://index.example/@", "http://index.local:8080,http://index.local:8080/@"),
         ("https://10.0.0.7/ http://10.0.0.7/app/x", "https://10.0.0.7/ http://kept.local:8080/k/x"),
     ])
     func replacesURLBelowOrigin(text: String, expected: String) throws {
@@ -47,7 +50,8 @@ struct BodyRewriterTests {
 
     @Test(arguments: [
         "https://index.example.evil/", "https://index.example:8443/", "xhttps://index.example/",
-        "https://index.example@evil/", "https://index.example:443@evil/", "https://index.example:pw@evil/",
+        "https://index.example@evil/", "https://index.example,x@evil/", "https://index.example;u:p@evil/x",
+        "https://index.example:443@evil/", "https://index.example:pw@evil/",
         "https://index.example-x/", "https://index.example%2e/", "https://index.example./", "https://index.examplé/",
         "https://xindex.example/", "https://www.index.example/", "http://index.example/", "https:/index.example/",
         #"https:/\/index.example/"#, #"https:\/\/index.example\u002eevil"#, "https://index.example&#46;evil/",

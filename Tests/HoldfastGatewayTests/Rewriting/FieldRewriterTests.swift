@@ -50,6 +50,54 @@ struct FieldRewriterTests {
         #expect(try rewrite("Location", "/x", .index, authority: "index.local") == "/x")
     }
 
+    /// The path of the origin may hide that a path looks like a host. Browsers take a backslash for
+    /// a slash, and drop tabs.
+    @Test(arguments: [
+        ("/deep/er//evil.example/x", "/.//evil.example/x"), (#"/deep/er/\evil.example"#, #"/./\evil.example"#),
+        ("/deep/er/\t/evil.example", "/./\t/evil.example"), ("/deep/er/", "/"), ("/deep/er/.x", "/.x"),
+    ])
+    func namesNoOtherHostByAPath(value: String, expected: String) throws {
+        #expect(try rewrite("Location", value, .nested, authority: "nested.local") == expected)
+        #expect(try rewrite("Link", "<\(value)>", .nested, authority: "nested.local") == "<\(expected)>")
+        #expect(try rewrite("Refresh", "1; url=\(value)", .nested, authority: "nested.local") == "1; url=\(expected)")
+    }
+
+    /// A route that comes first takes some of the paths of another one.
+    @Test(arguments: [
+        ("/v2/x", "/two/x"), ("/v2/sub/y", "/v2/sub/y"), ("/v2/sub", "/v2/sub"), ("/v2/subs", "/two/subs"),
+        ("http://one.example/v2/sub/y?z", "http://one.example/v2/sub/y?z"), ("/v2?sub", "/two?sub"),
+        ("http://one.example/v2/subs", "http://gw.local/two/subs"), ("/v2/same/y", "/two/same/y"),
+        ("http://one.example/w//evil.example", "http://gw.local/w//evil.example"),
+        ("/w//evil.example/x", "/w//evil.example/x"), ("/b//evil.example/x", "/.//evil.example/x"),
+    ])
+    func staysIfAnotherRouteTakesThePath(value: String, expected: String) throws {
+        let map = RewriteMap(
+            try GatewayRoutes([
+                GatewayRoute(path: "/two/sub", origin: GatewayOrigin("http://two.example")),
+                GatewayRoute(path: "/two/same", origin: GatewayOrigin("http://one.example/v2/same")),
+                GatewayRoute(path: "/two", origin: GatewayOrigin("http://one.example/v2")),
+                GatewayRoute(path: "/w", origin: GatewayOrigin("http://one.example/w")),
+                GatewayRoute(origin: GatewayOrigin("http://one.example/b")),
+            ])
+        )
+        let client = RewriteClient(map, route: 2, scheme: "http", authority: "gw.local")
+        var rewriter = FieldRewriter(for: client)
+        #expect(rewriter.reference(Array(value.utf8)) ?? Array(value.utf8) == Array(expected.utf8))
+        guard value.hasPrefix("http") else { return }
+        for length in 1...value.utf8.count {
+            let cut = value.index(value.startIndex, offsetBy: length)
+            let text = RewriteSample.rewrite([String(value[..<cut]), String(value[cut...]), "\""], for: client)
+            #expect(text == expected + "\"", "\(length)")
+        }
+    }
+
+    /// Quadratic time would be hours here.
+    @Test func looksForTheEndOfATargetOnce() throws {
+        for value in [String(repeating: "<", count: 1 << 20), "\"<\"" + String(repeating: "<", count: 1 << 20)] {
+            #expect(try rewrite("Link", value) == value)
+        }
+    }
+
     @Test(arguments: [
         ("/app/x", "/k/x"), ("http://kept.local/app/x", "http://kept.local/k/x"),
         ("https://kept.local/app/x", "https://kept.local/k/x"), ("http://kept.local/x", "http://kept.local/x"),
@@ -74,7 +122,9 @@ struct FieldRewriterTests {
     @Test(arguments: [
         ("5; url=http://api.example:8080/api/x", "5; url=http://gw.local:8080/v1/x"),
         ("0;URL='/api/x'", "0;URL='/v1/x'"), ("0, url = \"/api/x\" y", "0, url = \"/v1/x\" y"), ("5", "5"),
-        ("5; /api/x", "5; /api/x"), ("5; url", "5; url"), ("5; url=", "5; url="), ("5;", "5;"),
+        ("5; /api/x", "5; /v1/x"), ("5 '/api/x' y", "5 '/v1/x' y"), ("5.5 , url/x", "5.5 , url/x"),
+        ("x; url=/api/x", "x; url=/api/x"), ("5x; url=/api/x", "5x; url=/api/x"), ("5;, /api/x", "5;, /api/x"),
+        ("5; url", "5; url"), ("5; url=", "5; url="), ("5;", "5;"),
     ])
     func translatesRefresh(value: String, expected: String) throws {
         #expect(try rewrite("Refresh", value) == expected)
@@ -92,6 +142,14 @@ struct FieldRewriterTests {
     ])
     func translatesCookie(value: String, expected: String) throws {
         #expect(try rewrite("Set-Cookie", value) == expected)
+    }
+
+    @Test func keepsTheBytesOfACookie() throws {
+        let value = Array("a=1; Path=/api/".utf8) + [0xE9, 0xFF]
+        var rewriter = FieldRewriter(for: try RewriteSample.client(.api))
+        var fields = HTTPFields([HTTPField(name: .setCookie, value: value)])
+        rewriter.rewrite(&fields)
+        #expect(fields.first?.withUnsafeBytesOfValue { Array($0) } == value)
     }
 
     @Test func keepsADomainThatCoversTheClient() throws {
