@@ -142,6 +142,10 @@ import Testing
     @Test func originsMayBeMirrorsAndStandThereOnce() {
         let mirror = Self.routed + "  https://a.example: {mirrors: [https://m.example/pub]}\n"
         #expect(findings(mirror + "  https://m.example: {ca: m.pem}") == [])
+        for setting in ["addresses: [\"10.0.0.7:443\"]", "mirrors: [https://o.example]", "health: {path: /}"] {
+            let found = findings(mirror + "  https://m.example: {\(setting)}")
+            #expect(found.count == 1 && found[0].contains("no route leads to this origin, it is a mirror"), "\(found)")
+        }
         #expect(
             findings(mirror + "  https://A.example:443: {}").first?.contains("'https://a.example' stands there twice.")
                 == true

@@ -36,6 +36,11 @@ extension Configuration {
                         + "content. Leave out 'preserve-host' there, or name 'addresses' here."
                 )
             }
+            if !routes.isEmpty, !routed.contains(origin.url), mirrors.contains(origin.url) {
+                for setting in origin.settingsForRoutes {
+                    report(setting, "It has no effect: no route leads to this origin, it is a mirror. Leave it out.")
+                }
+            }
             origin.check(report)
         }
         return findings
@@ -65,6 +70,12 @@ extension Configuration.Origin {
             )
         }
         if mirrors.contains(url) { report("mirrors", "'\(url)' is the origin itself. Leave it out.") }
+    }
+
+    /// Those that are set and not followed if it is another origin's mirror alone.
+    fileprivate var settingsForRoutes: [String] {
+        [("addresses", !addresses.isEmpty), ("mirrors", !mirrors.isEmpty), ("health", health != nil)]
+            .filter(\.1).map(\.0)
     }
 
     private func checkTLS(_ report: (_ setting: String?, _ message: String) -> Void) {

@@ -66,7 +66,7 @@ enum OriginReader {
         try servers(value, "'HOST:PORT'", "addresses") { (item) throws(Refusal) in
             let text = try item.text("'HOST:PORT'")
             guard text.hasPort, !text.hasSuffix(":"), let target = try? TargetURI("http://\(text)/"),
-                !text.contains("/"), !text.contains("@")
+                !text.contains(where: { "/@?#".contains($0) })
             else {
                 throw Refusal("\(item.shown) is not a host and port such as '10.0.0.7:443'.", line: item.line)
             }

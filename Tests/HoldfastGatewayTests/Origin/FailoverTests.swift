@@ -75,7 +75,23 @@ import Testing
         let tried = order(&failover, after: .failure(.connect, isUnsent: true))
         #expect(tried.map(\.server) == [1, 3, 2, 0])
         // The time is shared with servers that are worth it.
-        #expect(tried.map(\.shares) == [2, 1, 2, 1])
+        #expect(tried.map(\.shares) == [3, 2, 2, 1])
+    }
+
+    /// Mutant: a POST has half of the time, and no other server gets it.
+    @Test func aRequestThatIsNotRepeatedHasAllOfTheTime() {
+        var failover = Failover([.available, .available], firstMirror: 2, Self.post)
+        #expect(order(&failover, after: .failure(.connect, isUnsent: true)).map(\.shares) == [1, 1])
+        failover = Failover([.available, .available], firstMirror: 2, Self.put)
+        #expect(order(&failover, after: .failure(.connect, isUnsent: true)).map(\.shares) == [2, 1])
+    }
+
+    /// Mutant: a response is given up for a server that another request is finding out about.
+    @Test func responseIsNotGivenUpForAServerThatIsClaimed() {
+        var failover = Failover([.available, .available], firstMirror: 1, Self.get)
+        #expect(failover.take()?.server == 0)
+        let next = failover.next(after: .response(status: 503), isTimeOver: false) { _ in false }
+        #expect(next == nil)
     }
 
     /// Mutant: a response is thrown away for a server that is likely to be dead.
@@ -155,6 +171,22 @@ import Testing
         #expect(free == [true, true])
     }
 
+    /// Mutant: another request finds out after a pause, however long the first one takes.
+    @Test func noOtherRequestFindsOutUntilTheFirstHasEnded() {
+        var standing = ServerStanding()
+        _ = standing.fail(begun: Self.at(0), at: Self.at(0))
+        let claims = [1, 2, 9, 30].map { standing.begin(at: Self.at($0)) }
+        #expect(claims == [true, false, false, false])
+        // One that began before says nothing of it.
+        standing.release(begun: Self.at(0), at: Self.at(30))
+        #expect(standing.availability(at: Self.at(30)) == .aside(until: Self.at(61)))
+        standing.release(begun: Self.at(1), at: Self.at(30))
+        let second = standing.begin(at: Self.at(30))
+        #expect(second)
+        _ = standing.fail(begun: Self.at(30), at: Self.at(40))
+        #expect(standing.availability(at: Self.at(40)) == .aside(until: Self.at(42)))
+    }
+
     @Test func failedCheckSetsAsideUntilTheNextGoodOne() {
         var standing = ServerStanding()
         let changes = [true, false, false].map { standing.check(isGood: $0) }
@@ -165,9 +197,12 @@ import Testing
         #expect(!isBack && standing.isAside)
         let change = standing.check(isGood: true)
         #expect(change == false && !standing.isAside)
-        // A good check ends the pause after a failure.
+        // A server whose requests fail is not back because it does the check.
         _ = standing.fail(begun: Self.at(0), at: Self.at(0))
         let end = standing.check(isGood: true)
-        #expect(end == false && standing.availability(at: Self.at(0)) == .available)
+        #expect(end == nil && standing.availability(at: Self.at(0)) == .aside(until: Self.at(1)))
+        _ = standing.check(isGood: false)
+        let back = standing.check(isGood: true)
+        #expect(back == false && standing.availability(at: Self.at(0)) == .available)
     }
 }

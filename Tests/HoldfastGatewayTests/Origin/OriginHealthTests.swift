@@ -16,6 +16,8 @@ import Testing
         var check = Configuration.Origin.HealthCheck(path: "/healthz?full")
         (check.interval, check.timeout) = (.milliseconds(20), .seconds(600))
         origin.health = check
+        // With mirrors a connection has two seconds, and takes longer on a busy machine.
+        origin.timeouts.connect = .seconds(3600)
         return origin
     }
 

@@ -46,7 +46,8 @@ struct Failover: Sendable {
     /// A server to try.
     struct Attempt: Sendable, Hashable {
         var server: Int
-        /// The number of servers that share the time that is left, this one included.
+        /// The number of servers that share the time that is left, this one included. 1 for a
+        /// request that no other server gets once it was sent.
         var shares: Int
     }
 
@@ -55,13 +56,23 @@ struct Failover: Sendable {
     /// - Parameter claim: see ``ServerStanding/begin(at:)``. A server that another request claimed
     ///   is tried after the others.
     mutating func take(_ claim: (_ server: Int) -> Bool = { _ in true }) -> Attempt? {
+        if let attempt = takeWaiting(claim) { return attempt }
+        guard !reserve.isEmpty else { return nil }
+        return attempt(at: reserve.removeFirst(), others: reserve.count)
+    }
+
+    private mutating func takeWaiting(_ claim: (_ server: Int) -> Bool) -> Attempt? {
         while !waiting.isEmpty {
             let server = waiting.removeFirst()
-            if claim(server) { return Attempt(server: server, shares: 1 + waiting.count) }
+            // Those that are set aside have one turn together.
+            if claim(server) { return attempt(at: server, others: waiting.count + (reserve.isEmpty ? 0 : 1)) }
             reserve.append(server)
         }
-        guard !reserve.isEmpty else { return nil }
-        return Attempt(server: reserve.removeFirst(), shares: 1 + reserve.count)
+        return nil
+    }
+
+    private func attempt(at server: Int, others: Int) -> Attempt {
+        Attempt(server: server, shares: request.isRepeatable ? 1 + others : 1)
     }
 
     /// Takes out the server to try after an attempt.
@@ -77,7 +88,7 @@ struct Failover: Sendable {
         switch outcome {
         case .response:
             // A response is worth more than a server that is likely to fail.
-            return request.isRepeatable && !waiting.isEmpty ? take(claim) : nil
+            return request.isRepeatable ? takeWaiting(claim) : nil
         case .failure(_, let isUnsent): return request.isRepeatable || isUnsent ? take(claim) : nil
         }
     }

@@ -69,10 +69,22 @@ final class FailoverCall: TransportCall {
             let share = max(end - begun, .milliseconds(1)).nanoseconds / Int64(attempt.shares)
             request.headTimeout = .nanoseconds(share)
         }
+        let server = site.servers[attempt.server]
+        if let fields = server.mirrorFields {
+            request.mayBeRelayed = false
+            if let pass = request.onInformational {
+                request.onInformational = { head in
+                    var head = head
+                    fields.translate(&head.headerFields)
+                    pass(head)
+                }
+            }
+        }
         let message: OriginRequest
         do {
-            message = try OriginRequest.make(request, to: endpoint, site.servers[attempt.server], since: start)
+            message = try OriginRequest.make(request, to: endpoint, server, since: start)
         } catch {
+            site.release(attempt.server, begun: begun)
             return complete(.failure(error))
         }
         let call = OriginCall(transport, message, onInterim: request.onInformational)
@@ -80,7 +92,10 @@ final class FailoverCall: TransportCall {
             state.call = call
             return state.isCancelled
         }
-        guard !isCancelled else { return complete(.failure(CancellationError())) }
+        guard !isCancelled else {
+            site.release(attempt.server, begun: begun)
+            return complete(.failure(CancellationError()))
+        }
         let completion: OriginCall.Completion = { self.finish($0, attempt.server, call, begun, on: eventLoop) }
         guard let eventLoop else { return call.begin(completion) }
         var kept: OriginConnection?
@@ -100,7 +115,9 @@ final class FailoverCall: TransportCall {
         case .success(.response(let response)): outcome = .response(status: response.head.status.code)
         case .success(.relayed(let response)): outcome = .response(status: response.status)
         case .failure(let error as TransportError): outcome = .failure(error.code, isUnsent: call.isUnsent)
-        case .failure: return complete(result)
+        case .failure:
+            site.release(number, begun: begun)
+            return complete(result)
         }
         site.note(outcome, of: number, begun: begun, transport.logger)
         let isTimeOver = end.map { $0 <= .now() } ?? false
@@ -108,7 +125,7 @@ final class FailoverCall: TransportCall {
             guard !state.isCancelled else { return nil }
             return state.failover.next(after: outcome, isTimeOver: isTimeOver) { site.begin($0, at: .now()) }
         }
-        guard let next else { return complete(result) }
+        guard let next else { return complete(result.translated(by: site.servers[number].mirrorFields)) }
         transport.logger.debug(
             "Trying another server of an origin",
             metadata: ["origin": "\(site.name)", "origin.server": "\(site.servers[next.server].name)"]
@@ -130,5 +147,14 @@ final class FailoverCall: TransportCall {
             return state.call
         }
         call?.cancel()
+    }
+}
+
+extension Result<CallbackResponse, any Error> {
+    /// The response as the origin would have sent it.
+    fileprivate func translated(by fields: MirrorFields?) -> Self {
+        guard let fields, case .success(.response(var response)) = self else { return self }
+        fields.translate(&response.head.headerFields)
+        return .success(.response(response))
     }
 }

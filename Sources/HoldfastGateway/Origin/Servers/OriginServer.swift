@@ -16,6 +16,8 @@ final class OriginServer: Sendable {
     let authority: String?
     /// The path that is put before a request's path; `nil` if there is none.
     let prefix: PathPrefix?
+    /// Makes the fields of its responses the origin's; `nil` if they are already.
+    let mirrorFields: MirrorFields?
     private let place: OriginEndpoint
 
     /// A server of the origin itself.
@@ -36,12 +38,13 @@ final class OriginServer: Sendable {
         self.times = times
         self.security = security
         serverName = settings?.tls.serverName
-        (authority, prefix) = (nil, nil)
+        (authority, prefix, mirrorFields) = (nil, nil, nil)
     }
 
     /// A mirror.
     init(
         mirror: GatewayOrigin,
+        fields: MirrorFields,
         _ settings: Configuration.Origin?,
         _ security: OriginSecurity?,
         _ times: OriginTimes
@@ -52,6 +55,7 @@ final class OriginServer: Sendable {
         self.security = security
         serverName = settings?.tls.serverName
         authority = mirror.authority
+        mirrorFields = fields
         prefix = mirror.pathPrefix.isEmpty ? nil : PathPrefix(mirror.pathPrefix)
     }
 

@@ -46,7 +46,8 @@ final class OriginSite: Sendable {
         self.plan = plan
         let settings = plan.settings
         name = settings.url
-        authority = String(settings.url.drop { $0 != ":" }.dropFirst(3))
+        let authority = String(settings.url.drop { $0 != ":" }.dropFirst(3))
+        self.authority = authority
         var times = plan.times
         if settings.hasSeveralServers, !plan.limitsConnecting { times.connect = Self.shortConnect }
         times.take(settings.timeouts)
@@ -59,7 +60,8 @@ final class OriginSite: Sendable {
             + zip(plan.mirrors, plan.ofMirrors).map { mirror, settings in
                 var times = times
                 if let settings { times.take(settings.timeouts) }
-                return OriginServer(mirror: mirror, settings, security(mirror.name), times)
+                let fields = MirrorFields(of: mirror, for: endpoint.isSecure ? "https" : "http", authority)
+                return OriginServer(mirror: mirror, fields: fields, settings, security(mirror.name), times)
             }
         states = Mutex(Array(repeating: State(), count: servers.count))
     }
@@ -80,10 +82,15 @@ final class OriginSite: Sendable {
         states.withLock { $0[server].standing.begin(at: now) }
     }
 
+    /// A request has ended that says nothing of its server.
+    func release(_ server: Int, begun: NIODeadline) {
+        states.withLock { $0[server].standing.release(begun: begun, at: .now()) }
+    }
+
     /// Records how a request to a server ended.
     func note(_ outcome: Failover.Outcome, of server: Int, begun: NIODeadline, _ logger: Logger) {
         guard let reason = FailureReason(outcome) else {
-            guard case .response = outcome else { return }
+            guard case .response = outcome else { return release(server, begun: begun) }
             let isBack = states.withLock { states in
                 states[server].counts.responses += 1
                 return states[server].standing.succeed()

@@ -21,6 +21,8 @@ struct ServerStanding: Sendable, Hashable {
     /// When it was set aside; `nil` if it is not.
     private var since: NIODeadline?
     private var due = NIODeadline.distantPast
+    /// When the request began that finds out whether it is back; `nil` if none does.
+    private var probed: NIODeadline?
     /// Whether its last health check failed. Then no request finds out, only the next check.
     private var failsChecks = false
 
@@ -32,13 +34,24 @@ struct ServerStanding: Sendable, Hashable {
     }
 
     /// Claims the request that finds out whether a server is back, for a caller to which it is
-    /// available.
+    /// available. No other one does until it has ended: see ``succeed()``, ``fail(begun:at:)``,
+    /// ``release(begun:at:)``.
     ///
     /// - Returns: `false` if another request is finding out.
     mutating func begin(at now: NIODeadline) -> Bool {
         guard case .available = availability(at: now) else { return false }
-        if since != nil { due = now + pause }
+        if since != nil {
+            probed = now
+            due = now + Self.longestPause
+        }
         return true
+    }
+
+    /// A request has ended that says nothing of the server. If it was to find out, another one may.
+    mutating func release(begun: NIODeadline, at now: NIODeadline) {
+        guard let probed, begun >= probed else { return }
+        self.probed = nil
+        due = now
     }
 
     /// Records a response.
@@ -46,7 +59,7 @@ struct ServerStanding: Sendable, Hashable {
     /// - Returns: whether it was set aside.
     mutating func succeed() -> Bool {
         defer {
-            (failures, since) = (0, nil)
+            (failures, since, probed) = (0, nil, nil)
         }
         return since != nil && !failsChecks
     }
@@ -60,18 +73,19 @@ struct ServerStanding: Sendable, Hashable {
         if let since, begun < since { return false }
         let wasAside = isAside
         failures = min(failures + 1, 16)
-        since = now
+        (since, probed) = (now, nil)
         due = now + pause
         return !wasAside
     }
 
-    /// Records the result of a health check.
+    /// Records the result of a health check. A good one takes a server back that a check had set
+    /// aside. One whose requests failed is taken back by a request: it may do the check alone.
     ///
     /// - Returns: whether it is set aside by this check, or is back by it; `nil` for neither.
     mutating func check(isGood: Bool) -> Bool? {
         let wasAside = isAside
+        if isGood, failsChecks { (failures, since, probed) = (0, nil, nil) }
         failsChecks = !isGood
-        if isGood { (failures, since) = (0, nil) }
         return wasAside == isAside ? nil : isAside
     }
 
