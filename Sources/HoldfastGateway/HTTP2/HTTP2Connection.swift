@@ -300,6 +300,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         schedule()
     }
 
+    func takeTurns(_ stream: HTTP2Stream) { frames?.takeTurns(stream.id) }
+
     /// The client may send so much more content.
     func consume(_ count: Int, of stream: HTTP2Stream) {
         frames?.consume(stream.id, count)

@@ -154,6 +154,13 @@ final class HTTP2Session {
     /// The same for the connection alone, if the stream is over.
     func consume(_ count: Int) { nghttp2_session_consume_connection(session, count) }
 
+    /// Gives a stream turns with others. Else one that always has more to send would be the only
+    /// one that is served. RFC 9218 §4.2, §11
+    func takeTurns(_ id: Int32) {
+        var priority = nghttp2_extpri(urgency: UInt32(NGHTTP2_EXTPRI_DEFAULT_URGENCY), inc: 1)
+        nghttp2_session_change_extpri_stream_priority(session, id, &priority, 0)
+    }
+
     // MARK: The end
 
     /// Says that the connection will take no more requests, and takes those under way to the client

@@ -276,6 +276,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         let end = HTTP2TunnelEnd(self, of: tunnel, place, owed: bytes.readableBytes, on: connection.eventLoop)
         tunnelEnd = end
         begin(head, length: nil)
+        connection.takeTurns(self)
         if connection.isDraining { tunnel.drain() }
         tunnel.join(Tunnel.Beginning(end: end, bytes: bytes, isLast: isContentOver), origin.beginning)
     }

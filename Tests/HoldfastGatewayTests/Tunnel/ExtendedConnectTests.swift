@@ -268,6 +268,29 @@ struct ExtendedConnectTests {
         }
     }
 
+    /// The window of the connection is smaller than what waits for either of them.
+    @Test("Tunnels of one connection take turns, though one always has more to send") func turns() async throws {
+        let (grant, total) = (16 << 10, 1 << 20)
+        var manner = SwitchingOrigin.Manner()
+        manner.begin = { $0.writeAndFlush(ByteBuffer(repeating: 7, count: 4 << 20), promise: nil) }
+        manner.receive = { _, _ in }
+        try await with(manner, settings: [(4, 1 << 24)]) { origin, _, client in
+            try await client.send(Self.connect(1), Self.connect(3))
+            #expect(await head(of: 3, from: client).first?.value == "200")
+            var (counts, granted, received) = ([UInt32: Int](), 0, 0)
+            while granted < total {
+                try await client.send(FrameClient.window(UInt32(grant), on: 0))
+                granted += grant
+                while received < granted, let frame = await client.frame() {
+                    guard frame.type == Frame.data else { continue }
+                    counts[frame.stream, default: 0] += frame.payload.count
+                    received += frame.payload.count
+                }
+            }
+            #expect(counts[1, default: 0] > total / 16 && counts[3, default: 0] > total / 16, "\(counts)")
+        }
+    }
+
     @Test("An origin that does not read closes the client's window") func closedWindow() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.reads = false
