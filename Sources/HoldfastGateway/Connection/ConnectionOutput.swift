@@ -138,10 +138,18 @@ final class ConnectionOutput: Flushing {
         socket.flush(context)
         // Behind all the others.
         let taken = context.eventLoop.makePromise(of: Void.self)
-        taken.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) }
+        taken.futureResult.assumeIsolated().whenComplete { _ in self.closeBehindFlush() }
         context.writeAndFlush(NIOAny(ByteBuffer()), promise: taken)
         // A slow client has as long as for any other bytes.
         if self.context?.channel.isActive == true { deadline.begin(patience, on: context.channel) }
+    }
+
+    /// Closes the connection, from within a flush. TLS would write its alert into that flush, and
+    /// close before it is sent if the client has sent its own.
+    private func closeBehindFlush() {
+        guard let context else { return }
+        guard tls != nil else { return context.close(promise: nil) }
+        context.eventLoop.assumeIsolated().execute { self.context?.close(promise: nil) }
     }
 
     /// Closes the sending side when the system has taken all bytes.

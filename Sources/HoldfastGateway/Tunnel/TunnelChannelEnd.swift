@@ -107,8 +107,12 @@ final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
     func close(isInOrder: Bool) {
         tunnel = nil
         guard let context else { return }
-        let taken = context.eventLoop.makePromise(of: Void.self)
-        taken.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) }
+        let eventLoop = context.eventLoop
+        let taken = eventLoop.makePromise(of: Void.self)
+        // Behind the flush: see ``ConnectionOutput/close()``.
+        taken.futureResult.assumeIsolated().whenComplete { _ in
+            eventLoop.assumeIsolated().execute { self.context?.close(promise: nil) }
+        }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: taken)
         if let context = self.context { deadline.begin(patience, on: context.channel) }
     }
