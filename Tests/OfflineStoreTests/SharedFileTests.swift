@@ -36,12 +36,21 @@ import Testing
         }
 
         /// Returns the number of locks that this process holds on a file.
+        ///
+        /// The list of the whole machine, `/proc/locks`, comes in pieces. It lacks lines when other
+        /// locks end between two pieces. The list of one descriptor comes whole.
         private func locks(_ path: String) throws -> Int {
-            let attributes = try FileManager.default.attributesOfItem(atPath: path)
-            let inode = try #require(attributes[.systemFileNumber] as? Int)
-            let bytes = try #require(try Foundation.FileHandle(forReadingAtPath: "/proc/locks")?.readToEnd())
-            return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-                .filter { $0.contains("POSIX") && $0.contains(" \(getpid()) ") && $0.contains(":\(inode) ") }.count
+            var file = stat()
+            try #require(stat(path, &file) == 0)
+            var count = 0
+            for name in TemporaryFolder.names("/proc/self/fd") {
+                var opened = stat()
+                guard let descriptor = Int32(name), fstat(descriptor, &opened) == 0 else { continue }
+                guard opened.st_dev == file.st_dev, opened.st_ino == file.st_ino else { continue }
+                let lines = try String(contentsOfFile: "/proc/self/fdinfo/" + name, encoding: .utf8)
+                count += lines.split(separator: "\n").count { $0.hasPrefix("lock:") && $0.contains("POSIX") }
+            }
+            return count
         }
     #endif
 
