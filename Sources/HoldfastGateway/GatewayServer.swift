@@ -1,4 +1,5 @@
 public import HTTPCache
+import HoldfastConfiguration
 public import HoldfastMetrics
 public import HoldfastTracing
 public import Logging
@@ -280,7 +281,7 @@ public final class GatewayServer: Service {
                     }
                     let telemetry = loop.telemetry.value
                     telemetry.countConnection()
-                    let peer = localName ?? channel.remoteAddress?.ipAddress
+                    let peer = localName ?? channel.remoteAddress?.ipAddress.map { AddressRange.plain($0) }
                     let configuration = service.configuration
                     if kind.tls != nil { try ListenerTLS.limitReads(of: channel) }
                     if let log = kind.proxyLog, !configuration.isTrusted(peer) {
@@ -304,6 +305,7 @@ public final class GatewayServer: Service {
                         telemetry,
                         log
                     ) { client in
+                        let client = client.map { AddressRange.plain($0) }
                         let excess = connections.move(channel, to: client, service.configuration)
                         try Self.addHandlers(to: channel, of: client, excess, kind, service, connections, loop)
                     }

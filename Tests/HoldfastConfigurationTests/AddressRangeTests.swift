@@ -16,6 +16,15 @@ import Testing
     }
 
     @Test(arguments: [
+        ("::ffff:10.0.0.7", "10.0.0.7"), ("::FFFF:a00:7", "10.0.0.7"), ("0:0:0:0:0:ffff:10.0.0.7", "10.0.0.7"),
+        ("10.0.0.7", "10.0.0.7"), ("::10.0.0.7", "::10.0.0.7"), ("fe80::1%eth0", "fe80::1%eth0"), ("unix", "unix"),
+        ("::ffff:nonsense", "::ffff:nonsense"), ("", ""),
+    ])
+    func addressInTheNotationOfIPv6IsPlain(address: String, expected: String) {
+        #expect(AddressRange.plain(address) == expected)
+    }
+
+    @Test(arguments: [
         "", "10", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.1/8", "::1/64", "::/129",
         "a.example",
         "10.0.0.0/8/8", "::ffff:10.0.0.0/8",

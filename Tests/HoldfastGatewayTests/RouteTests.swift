@@ -112,6 +112,12 @@ struct RouteTests {
         #expect(error.description.contains("'\(path == "/" ? host : path)'"))
     }
 
+    @Test("An origin's path has no dot segments", arguments: ["/a/..", "/%2E/b", "/a/../b/"])
+    func originRejects(path: String) throws {
+        let error = try #require(throws: GatewayOrigin.Refusal.self) { try GatewayOrigin("http://one.example\(path)") }
+        #expect(error.description.contains("dot segments; 'http://one.example\(path)'"))
+    }
+
     // MARK: The request to the origin
 
     private func endpoint(_ routes: GatewayRoutes, _ uri: String) throws -> String? {

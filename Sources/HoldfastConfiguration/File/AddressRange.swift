@@ -60,6 +60,13 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         return (other[whole] ^ bytes[whole]) >> (8 - bits % 8) == 0
     }
 
+    /// An IPv4 address in IPv6 notation (`::ffff:10.0.0.7`) as IPv4, and any other text as it is. A
+    /// socket for both versions has clients of IPv4 in that notation.
+    package static func plain(_ address: String) -> String {
+        guard address.contains(":"), let bytes = bytes(of: address), bytes.count == 4 else { return address }
+        return bytes.map { String($0) }.joined(separator: ".")
+    }
+
     /// The address as 4 or 16 bytes.
     private static func bytes(of address: String) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 16)

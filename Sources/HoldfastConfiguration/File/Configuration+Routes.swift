@@ -103,6 +103,9 @@ extension Configuration {
                 if target.query != nil || route.origin.contains("#") {
                     report("origin", "\(shown(route.origin)) has a query or a fragment; an origin has neither.")
                 }
+                if PathNormalForm.hasDotSegment(target.path) {
+                    report("origin", "\(shown(route.origin)) has dot segments. Write the path that is meant.")
+                }
                 if target.path.contains("*") { report("origin", "\(shown(route.origin)) holds a star. Write '%2A'.") }
             } catch {
                 report("origin", "\(error)")

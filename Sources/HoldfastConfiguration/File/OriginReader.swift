@@ -83,6 +83,12 @@ enum OriginReader {
                     line: item.line
                 )
             }
+            guard !PathNormalForm.hasDotSegment(target.path) else {
+                throw Refusal(
+                    "The path of \(item.shown) has dot segments. Write the path that is meant.",
+                    line: item.line
+                )
+            }
             return "\(target.scheme)://\(target.authority)\(PathPrefix(target.path).text)"
         }
     }
@@ -111,15 +117,27 @@ enum OriginReader {
         var timeouts = Configuration.OriginTimeouts()
         for entry in try value.entries("times (\(timeoutKeys.joined(separator: ", ")))") {
             switch entry.key {
-            case "connect": timeouts.connect = try time(entry.value)
-            case "first-byte": timeouts.firstByte = try time(entry.value)
-            case "send": timeouts.send = try time(entry.value)
-            case "receive": timeouts.receive = try time(entry.value)
-            case "idle": timeouts.idle = try time(entry.value)
+            case "connect": timeouts.connect = try part(entry, time)
+            case "first-byte": timeouts.firstByte = try part(entry, time)
+            case "send": timeouts.send = try part(entry, time)
+            case "receive": timeouts.receive = try part(entry, time)
+            case "idle": timeouts.idle = try part(entry, time)
             default: throw Readers.unknown(entry, of: timeoutKeys)
             }
         }
         return timeouts
+    }
+
+    /// Reads a part of a setting. A refusal names the part: on one line there may be several.
+    private static func part<Result>(
+        _ entry: FileValue.Entry,
+        _ read: (FileValue) throws(Refusal) -> Result
+    ) throws(Refusal) -> Result {
+        do throws(Refusal) {
+            return try read(entry.value)
+        } catch {
+            throw Refusal("'\(entry.key)': \(error.message)", line: error.line ?? entry.line)
+        }
     }
 
     /// Reads a time limit, which is more than nothing.
@@ -134,10 +152,10 @@ enum OriginReader {
         var timeout: Duration?
         for entry in try value.entries("'{path: /healthz}', or 'off'") {
             switch entry.key {
-            case "path": check.path = try checkedPath(entry.value)
-            case "interval": check.interval = try interval(entry.value)
-            case "timeout": timeout = try time(entry.value)
-            case "expect": check.expected = try statuses(entry.value)
+            case "path": check.path = try part(entry, checkedPath)
+            case "interval": check.interval = try part(entry, interval)
+            case "timeout": timeout = try part(entry, time)
+            case "expect": check.expected = try part(entry, statuses)
             default: throw Readers.unknown(entry, of: healthKeys)
             }
         }
@@ -166,6 +184,9 @@ enum OriginReader {
                 "\(value.shown) is not a path such as '/healthz'. It begins with a slash, and has at most 1024 bytes of ASCII without spaces.",
                 line: value.line
             )
+        }
+        guard !PathNormalForm.hasDotSegment(path) else {
+            throw Refusal("\(value.shown) has dot segments. Write the path that is meant.", line: value.line)
         }
         return path
     }

@@ -56,7 +56,7 @@ extension GatewayClient {
         // The nearest address comes first. Any client may have written the addresses before the
         // first one that is not trusted.
         for node in Self.forwardedNodes(fields).reversed() where !configuration.isTrusted(node) {
-            return RequestClient(node)
+            return RequestClient(AddressRange.plain(node))
         }
         return own
     }

@@ -83,8 +83,9 @@ struct OriginRequest: Sendable {
     let report: OriginReport?
     /// The start of the first attempt, if other servers were tried before.
     private let since: NIODeadline?
-    /// Whether it is a health check, which is not counted among the requests to origins.
-    var isCheck = false
+    /// Whether it is a health check. It is not counted among the requests to origins, and is the
+    /// last request on its connection.
+    let isCheck: Bool
     /// The wish to speak another protocol, on a connection of its own.
     let upgrade: UpgradeOffer?
 
@@ -125,13 +126,15 @@ struct OriginRequest: Sendable {
     ///   - server: a server of that origin; `nil` if it has no settings.
     ///   - times: the limits, if there is no server.
     ///   - since: see ``since``.
+    ///   - isCheck: see ``isCheck``.
     /// - Throws: `TransportError` (`invalidRequest`).
     static func make(
         _ request: TransportRequest,
         to endpoint: OriginEndpoint,
         _ server: OriginServer? = nil,
         times: OriginTimes? = nil,
-        since: NIODeadline? = nil
+        since: NIODeadline? = nil,
+        isCheck: Bool = false
     ) throws -> OriginRequest {
         guard let path = request.head.path, let authority = request.head.authority else { throw missingTarget }
         let method = request.head.method
@@ -158,6 +161,7 @@ struct OriginRequest: Sendable {
                 // RFC 9110 §8.6: these methods expect content, even if it is empty.
                 bytes.writeField("Content-Length", "0")
             }
+            if isCheck { bytes.writeField("Connection", "close") }
             if let upgrade = request.upgrade {
                 bytes.writeField("Connection", "upgrade")
                 bytes.writeField("Upgrade", upgrade.protocolName)
@@ -178,6 +182,7 @@ struct OriginRequest: Sendable {
             mayBeRelayed: request.mayBeRelayed && method == .get && !hasContent,
             report: request.originReport,
             since: since,
+            isCheck: isCheck,
             upgrade: request.upgrade
         )
     }

@@ -84,6 +84,8 @@ struct ResponseReception {
 
     private let endpoint: OriginEndpoint
     private let mayBeRelayed: Bool
+    /// Whether the connection takes no request behind this one, whatever the origin says.
+    private let isLast: Bool
     /// Whether the request has content.
     let hasContent: Bool
     private var state = State.head
@@ -102,6 +104,7 @@ struct ResponseReception {
     init(of request: OriginRequest, limits: MessageLimits) {
         endpoint = request.endpoint
         mayBeRelayed = request.mayBeRelayed
+        isLast = request.isCheck
         hasContent = request.body != nil
         decoder = ResponseDecoder(method: request.method, limits: limits, upgrade: request.upgrade?.protocolName)
         wait = OriginWait(hasContent: hasContent)
@@ -122,7 +125,7 @@ struct ResponseReception {
     var ending: Ending {
         if decoder.undecodedCount > 0 { return .crossed }
         if isInputClosed { return .closed }
-        if !isUploaded { return .close }
+        if !isUploaded || isLast { return .close }
         if isKeptAlive { return .keep }
         return boundary == nil ? .close : .awaitClose
     }

@@ -20,8 +20,8 @@ public struct GatewayOrigin: Sendable, Hashable {
         public let description: String
     }
 
-    /// - Parameter url: an absolute `http` or `https` URL without query, user information or
-    ///   fragment. Its path is put before every request's path.
+    /// - Parameter url: an absolute `http` or `https` URL without query, user information,
+    ///   fragment and dot segments. Its path is put before every request's path.
     /// - Throws: ``Refusal`` if the text is not an origin.
     public init(_ url: String) throws {
         let target: TargetURI
@@ -32,6 +32,12 @@ public struct GatewayOrigin: Sendable, Hashable {
         }
         guard target.query == nil, !url.contains("#") else {
             throw Refusal(description: "An origin has neither query nor fragment; '\(target.redacted)' has one.")
+        }
+        guard !PathNormalForm.hasDotSegment(target.path) else {
+            throw Refusal(
+                description:
+                    "The path of an origin has no dot segments; '\(target.redacted)' has one. Write the path that is meant."
+            )
         }
         scheme = target.scheme
         host = target.host

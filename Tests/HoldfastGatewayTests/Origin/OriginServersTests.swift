@@ -143,7 +143,8 @@ import Testing
         }
     }
 
-    /// Mutant: the breaker hears of a failure for which a mirror made up.
+    /// Mutants: the breaker hears of a failure for which a mirror made up; the failure of all names
+    /// the last one alone.
     @Test("With all servers gone a stored response is served and says so") func storedResponseIsServedAtLast()
         async throws
     {
@@ -167,6 +168,8 @@ import Testing
                 #expect(stale["Cache-Status"]?.contains("detail=offline") == true, "\(stale["Cache-Status"] ?? "")")
                 let replyTwo = try await gateway.get("/missing")
                 #expect(replyTwo.status == 504)
+                let reason = "None of the 2 servers that were tried for '\(url)' responded. The last one: '"
+                #expect(replyTwo.text.contains(reason), "\(replyTwo.text)")
             }
         }
     }

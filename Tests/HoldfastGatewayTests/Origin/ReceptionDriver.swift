@@ -184,11 +184,12 @@ extension OriginRequest {
     static func sample(
         _ method: HTTPRequest.Method,
         body: BodyStream? = nil,
-        mayBeRelayed: Bool = false
+        mayBeRelayed: Bool = false,
+        isCheck: Bool = false
     ) throws -> OriginRequest {
         let head = HTTPRequest(method: method, scheme: "http", authority: "a.example", path: "/")
         var request = TransportRequest(head: head, body: body)
         request.mayBeRelayed = mayBeRelayed
-        return try make(request, to: endpoint(of: request, routes: nil))
+        return try make(request, to: endpoint(of: request, routes: nil), isCheck: isCheck)
     }
 }

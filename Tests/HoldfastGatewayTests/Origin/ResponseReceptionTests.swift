@@ -166,6 +166,17 @@ struct ResponseReceptionTests {
         #expect(reception.ending == ending)
     }
 
+    /// Mutant: the connection of a health check is kept.
+    @Test("A health check is the last request on its connection, whatever the origin says")
+    func checkIsTheLastRequest() throws {
+        let request = try OriginRequest.sample(.get, isCheck: true)
+        #expect(String(buffer: request.head).contains("\r\nConnection: close\r\n"))
+        var reception = ResponseReception(of: request, limits: MessageLimits())
+        _ = reception.receive(ByteBuffer(string: Self.responses[0]))
+        guard case .head(_, _?, _)? = reception.next() else { throw Unexpected("The content is not there.") }
+        #expect(reception.ending == .close)
+    }
+
     /// Mutant: a connection is kept whose request is not sent to its end.
     @Test("A response to half a request ends the connection", arguments: [false, true])
     func respondsBeforeUpload(isUploaded: Bool) throws {

@@ -134,6 +134,7 @@ struct ProxyListenerTests {
         }
     }
 
+    /// Mutant: an address in the notation of IPv6 is another client.
     @Test("The limit for each client counts the clients that the proxy names") func limits() async throws {
         try await with(configure: { $0.maximumConnectionsPerClient = 1 }) { _, gateway in
             let keeping = "GET /a HTTP/1.1\r\nHost: g\r\n\r\n"
@@ -143,6 +144,9 @@ struct ProxyListenerTests {
                 let second = try await gateway.send(Self.line + keeping)
                 #expect(second.status == 503)
                 #expect(second.text.contains("too-many-connections-of-client"))
+                // The same client, as a socket for both versions names it.
+                let mapped = try await gateway.send("PROXY TCP6 ::ffff:192.0.2.7 2001:db8::1 1 2\r\n" + Self.get)
+                #expect(mapped.status == 503)
                 let other = try await gateway.send("PROXY TCP4 192.0.2.8 198.51.100.1 1 2\r\n" + Self.get)
                 #expect(other.status == 200)
             }

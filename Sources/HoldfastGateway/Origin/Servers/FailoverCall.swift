@@ -13,6 +13,8 @@ import Synchronization
 final class FailoverCall: TransportCall {
     private struct State {
         var failover: Failover
+        /// The number of servers that were tried.
+        var tried = 0
         /// `nil` once the result has been handed over.
         var completion: OriginCall.Completion?
         var call: OriginCall?
@@ -90,6 +92,7 @@ final class FailoverCall: TransportCall {
         let call = OriginCall(transport, message, onInterim: request.onInformational)
         let isCancelled = state.withLock { state in
             state.call = call
+            state.tried += 1
             return state.isCancelled
         }
         guard !isCancelled else {
@@ -125,7 +128,10 @@ final class FailoverCall: TransportCall {
             guard !state.isCancelled else { return nil }
             return state.failover.next(after: outcome, isTimeOver: isTimeOver) { site.begin($0, at: .now()) }
         }
-        guard let next else { return complete(result.translated(by: site.servers[number].mirrorFields)) }
+        guard let next else {
+            let result = result.naming(site, tried: state.withLock { $0.tried })
+            return complete(result.translated(by: site.servers[number].mirrorFields))
+        }
         transport.logger.debug(
             "Trying another server of an origin",
             metadata: ["origin": "\(site.name)", "origin.server": "\(site.servers[next.server].name)"]
@@ -151,6 +157,15 @@ final class FailoverCall: TransportCall {
 }
 
 extension Result<CallbackResponse, any Error> {
+    /// A failure that names the origin as well. That of the last server alone would name a mirror,
+    /// of which the reader may never have heard.
+    fileprivate func naming(_ site: OriginSite, tried: Int) -> Self {
+        guard tried > 1, case .failure(var error as TransportError) = self else { return self }
+        error.message =
+            "None of the \(tried) servers that were tried for '\(site.name)' responded. The last one: \(error.message)"
+        return .failure(error)
+    }
+
     /// The response as the origin would have sent it.
     fileprivate func translated(by fields: MirrorFields?) -> Self {
         guard let fields, case .success(.response(var response)) = self else { return self }

@@ -110,8 +110,7 @@ extension OriginTransport {
             )
         )
         request.headTimeout = check.timeout
-        guard var message = try? OriginRequest.make(request, to: server.endpoint, server) else { return }
-        message.isCheck = true
+        guard let message = try? OriginRequest.make(request, to: server.endpoint, server, isCheck: true) else { return }
         let call = OriginCall(self, message, onInterim: nil)
         let eventLoop = group.next()
         let promise = eventLoop.makePromise(of: Int?.self)
