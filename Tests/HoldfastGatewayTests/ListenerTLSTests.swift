@@ -323,8 +323,10 @@ import Testing
                 try await group.waitForAll()
             }
         }
+        // More than the sockets take of one that does not read: 4 MiB may be theirs as a whole.
+        let longer = String(repeating: content, count: 4)
         try await withGateway(
-            respond: { _ in .ok(content, fields: Self.fresh) },
+            respond: { _ in .ok(longer, fields: Self.fresh) },
             configure: { $0.timeouts.write = .milliseconds(100) }
         ) { gateway, _, context in
             try await RawClient.onEach(of: 4, port: gateway.port, tls: .init(context)) { client, _ in

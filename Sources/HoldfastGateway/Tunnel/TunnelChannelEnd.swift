@@ -111,9 +111,20 @@ final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
         let taken = eventLoop.makePromise(of: Void.self)
         // Behind the flush: see ``ConnectionOutput/close()``.
         taken.futureResult.assumeIsolated().whenComplete { _ in
-            eventLoop.assumeIsolated().execute { self.context?.close(promise: nil) }
+            eventLoop.assumeIsolated().execute { self.end(isInOrder: isInOrder) }
         }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: taken)
         if let context = self.context { deadline.begin(patience, on: context.channel) }
+    }
+
+    /// TLS does not say that it ends if something may be missing: the peer could not tell.
+    private func end(isInOrder: Bool) {
+        guard let context else { return }
+        let pipeline = context.pipeline.syncOperations
+        guard !isInOrder,
+            let tls = (try? pipeline.context(handlerType: NIOSSLServerHandler.self))
+                ?? (try? pipeline.context(handlerType: NIOSSLClientHandler.self))
+        else { return context.close(promise: nil) }
+        tls.close(promise: nil)
     }
 }

@@ -169,6 +169,27 @@ extension UpgradeTests {
         }
     }
 
+    /// Mutant: TLS says that it ends in order, whatever is missing.
+    @Test("A client of TLS learns that its tunnel broke off") func tlsSaysWhatIsMissing() async throws {
+        try await CertificateFolder.with { folder in
+            let tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
+            let trusting = try folder.client(trusting: "a")
+            try await with(configure: {
+                $0.listeners = [.address(ListenAddress(host: "127.0.0.1", port: 0), tls: tls)]
+            }) { origin, gateway in
+                try await RawClient.with(port: gateway.port, tls: .init(trusting, name: "a.example")) { client in
+                    try await client.send(Self.handshake + "all")
+                    let (_, rest) = await head(from: client)
+                    #expect(String(decoding: rest, as: UTF8.self) + (await text(3 - rest.count, from: client)) == "all")
+                    for channel in origin.channels { channel.reset() }
+                    #expect(await client.readToEnd().isEmpty)
+                    #expect(client.isCutShort)
+                }
+                await awaitEnd(.originAborted, gateway.server)
+            }
+        }
+    }
+
     @Test("A tunnel passes TLS on both sides, and its ends") func tls() async throws {
         let response = SwitchingOrigin.switching(to: Self.handshake) + "first"
         let step = RawOrigin.Step.stream { origin in
@@ -197,6 +218,7 @@ extension UpgradeTests {
                             #expect(head.hasPrefix("HTTP/1.1 101 "))
                             let all = rest + (await client.readToEnd())
                             #expect(String(decoding: all, as: UTF8.self) == "firstsecond")
+                            #expect(!client.isCutShort)
                         }
                         await noTunnel(gateway)
                         await awaitEnd(.closed, gateway.server)
