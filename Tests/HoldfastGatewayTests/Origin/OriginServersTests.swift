@@ -168,7 +168,7 @@ import Testing
                 #expect(stale["Cache-Status"]?.contains("detail=offline") == true, "\(stale["Cache-Status"] ?? "")")
                 let replyTwo = try await gateway.get("/missing")
                 #expect(replyTwo.status == 504)
-                let reason = "None of the 2 servers that were tried for '\(url)' responded. The last one: '"
+                let reason = "None of the 2 servers that were tried for '\(url)' had a usable response. The last one: '"
                 #expect(replyTwo.text.contains(reason), "\(replyTwo.text)")
             }
         }

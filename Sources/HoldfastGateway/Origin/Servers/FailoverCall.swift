@@ -162,7 +162,7 @@ extension Result<CallbackResponse, any Error> {
     fileprivate func naming(_ site: OriginSite, tried: Int) -> Self {
         guard tried > 1, case .failure(var error as TransportError) = self else { return self }
         error.message =
-            "None of the \(tried) servers that were tried for '\(site.name)' responded. The last one: \(error.message)"
+            "None of the \(tried) servers that were tried for '\(site.name)' had a usable response. The last one: \(error.message)"
         return .failure(error)
     }
 
