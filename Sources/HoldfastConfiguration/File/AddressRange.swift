@@ -67,8 +67,8 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         return bytes.map { String($0) }.joined(separator: ".")
     }
 
-    /// The address as 4 or 16 bytes.
-    private static func bytes(of address: String) -> [UInt8]? {
+    /// The address as 4 or 16 bytes; `nil` if the text is no address.
+    package static func bytes(of address: String) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET, address, &bytes) == 1 { return Array(bytes.prefix(4)) }
         // A link-local address may end with a zone: 'fe80::1%eth0'.

@@ -54,7 +54,7 @@ extension TransportError {
         case _ where Self.isConnectTimeout(error):
             let message = "'\(endpoint)' did not accept a connection in time."
             self.init(code: .connectTimeout, message: message, cause: error)
-        case is NIOSSLError, is BoringSSLError:
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError, is OriginIdentity.Mismatch:
             self.init(code: .tls, message: "TLS cannot be used with '\(endpoint)'.", cause: error)
         default:
             self.init(code: .connect, message: "'\(endpoint)' could not be reached.", cause: error)

@@ -47,10 +47,6 @@ struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
 
     var connectPort: UInt16 { address?.port ?? port }
 
-    /// The name for TLS. RFC 6066 §3 allows no addresses there; then the certificate must name the
-    /// address.
-    var serverName: String? { (try? SocketAddress(ipAddress: plainHost, port: 0)) == nil ? host : nil }
-
     private static func plain(_ host: String) -> String {
         host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
     }

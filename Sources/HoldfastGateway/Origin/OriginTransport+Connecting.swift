@@ -1,4 +1,5 @@
 import HTTPCache
+import HoldfastConfiguration
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -17,7 +18,8 @@ extension OriginTransport {
             let error = TransportError(code: .tls, message: "\(error)", cause: error)
             return eventLoop.makeFailedFuture(OriginFailure(error: error, isBeforeResponse: true))
         }
-        let serverName = message.server?.serverName ?? endpoint.serverName
+        let identity = OriginIdentity(message.server?.serverName ?? endpoint.plainHost)
+        let isVerified = message.server?.security?.settings.isVerified ?? true
         let time = min(message.times?.connect ?? configuration.connectTimeout.timeAmount, message.timeToConnect)
         let end = NIODeadline.now() + time
         return ClientBootstrap(group: eventLoop)
@@ -30,7 +32,7 @@ extension OriginTransport {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let context {
-                        try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: serverName))
+                        try pipeline.addHandler(identity.handler(context, isVerified: isVerified))
                         try pipeline.addHandler(HandshakeWait())
                     }
                     let handler = OriginConnectionHandler(

@@ -115,6 +115,37 @@ import Testing
         }
     }
 
+    /// Mutant: a certificate for the address speaks for the name.
+    @Test("A certificate for the address of a name, or with the name as its common name, is another's")
+    func otherIdentities() async throws {
+        try await CertificateFolder.with { folder in
+            try folder.make("address", "IP:127.0.0.1")
+            try folder.make("root", "DNS:root.example")
+            // Without alternative names.
+            try folder.sign("origin.example", by: "root")
+            for (certificate, root) in [("address", "address"), ("origin.example", "root")] {
+                let tls = try Self.server(folder, certificate)
+                try await RawOrigin.with(tls: tls, respond: { .ok($0.target) }) { origin in
+                    try await with(Self.settings(origin, folder, ca: root)) { gateway in
+                        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                            for number in 0..<30 { group.addTask { try await gateway.get("/\(number)").status } }
+                            return try await group.reduce(into: []) { $0.append($1) }
+                        }
+                        #expect(statuses.allSatisfy { $0 >= 502 }, "\(certificate): \(statuses)")
+                    }
+                    #expect(origin.requests.isEmpty)
+                    guard certificate == "address" else { return }
+                    var settings = Configuration.Origin(url: origin.url)
+                    settings.tls.roots = folder.file("address.pem")
+                    try await with(settings) { gateway in
+                        let response = try await gateway.get("/a")
+                        #expect(response.text == "/a")
+                    }
+                }
+            }
+        }
+    }
+
     /// Mutant: a connection from before the change takes requests.
     @Test("Files that changed are read again, and a connection from before takes no further request")
     func filesAreReadAgain() async throws {
