@@ -130,8 +130,8 @@ struct ProxyHeader: Hashable {
         guard length <= blockLimit else { throw .tooLong }
         guard bytes.count >= headLength + length else { return nil }
         let whole = UnsafeRawBufferPointer(rebasing: bytes[..<(headLength + length)])
-        // All that follows the head of LOCAL is skipped.
-        guard command == 1 else { return ProxyHeader(endpoints: nil, length: whole.count) }
+        // All that follows the head of LOCAL is skipped, and so is it where no family is stated.
+        guard command == 1, whole[13] != 0 else { return ProxyHeader(endpoints: nil, length: whole.count) }
         let (endpoints, rest) = try addresses(whole)
         try checkExtensions(whole, from: rest)
         return ProxyHeader(endpoints: endpoints, length: whole.count)
@@ -141,8 +141,6 @@ struct ProxyHeader: Hashable {
     private static func addresses(_ whole: UnsafeRawBufferPointer) throws(Refusal) -> (Endpoints?, Int) {
         let size: Int
         switch whole[13] {
-        // Neither family nor protocol is stated.
-        case 0x00: return (nil, headLength)
         // TCP over IPv4, over IPv6, and a stream of a Unix socket, whose path tells nothing.
         case 0x11: size = 4
         case 0x21: size = 16

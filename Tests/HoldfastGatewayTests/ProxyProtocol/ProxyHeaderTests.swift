@@ -53,6 +53,19 @@ import Testing
     )
     func malformedLines(line: String) { #expect(Self.read(line + "\r\n") == .refused(.malformed)) }
 
+    @Test(
+        "A block without a family names none, whatever follows, at every cut",
+        arguments: [0, 1],
+        [[], [0xFF], addresses, [0x03, 0x00, 0x04, 1, 2, 3, 4], [UInt8](repeating: 0xAA, count: 200)]
+    )
+    func unspecified(command: UInt8, rest: [UInt8]) {
+        for family: UInt8 in [0x00, 0x01, 0x02] where command == 0 || family == 0 {
+            let block = Self.block(command, family, rest)
+            for cut in 0..<block.count { #expect(Self.read(Array(block[..<cut])) == .needsMore) }
+            #expect(Self.read(block + Array("GET /".utf8)) == Self.header(nil, block.count))
+        }
+    }
+
     @Test("A line end is CR LF, and a line is text") func lineEnds() {
         for text in ["PROXY UNKNOWN\n", "PROXY UNKNOWN\ra", "PROXY UNKNOWN \0\r\n", "PROXY UNKNOWN\u{E9}\r\n"] {
             #expect(Self.read(text) == .refused(.malformed))
