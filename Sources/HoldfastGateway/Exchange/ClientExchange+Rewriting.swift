@@ -20,12 +20,12 @@ extension ClientExchange {
         ) {
             head.isForOneClient = true
         }
-        let content = rewriting.content(of: head.response, stored: stored)
+        let content = rewriting.content(of: head.response, stored: stored, for: request.fields)
         if content == .rewritten { ResponseRewriting.adapt(&head.response.headerFields) }
         return content
     }
 
-    /// Rewrites the links of an interim response. RFC 8297
+    /// Rewrites the fields of an interim response: the links of a 103 (RFC 8297), all of a 101.
     func rewriteInterim(_ fields: inout HTTPFields) {
         guard let rewriting else { return }
         _ = rewriting.rewriteFields(&fields, for: rewriting.client(session.client, of: request))
@@ -101,7 +101,7 @@ extension ClientExchange {
             request.head.method = .head
             ResponseRewriting.dropRange(&request.head.headerFields)
             let whole = try await service.engine.respond(to: request).head
-            isRewritten = whole.status.code == 200 && rewriting?.content(of: whole, stored: nil) == .rewritten
+            isRewritten = whole.status.code == 200 && rewriting?.content(of: whole, stored: nil, for: [:]) == .rewritten
         } catch {
             // The 416 is right as far as it is known.
         }

@@ -31,7 +31,7 @@ extension ClientExchange {
                 try await enterLoop()
                 return finish(with: session.service.response(to: error, context))
             }
-            if case .upgrade(let attempt) = source, response.head.status == .switchingProtocols {
+            if case .upgrade(let attempt) = source, attempt.concerns(response.head.status) {
                 try await enterLoop()
                 do {
                     return try startTunnel(response, attempt, context)

@@ -82,7 +82,10 @@ extension GatewayService {
         _ context: ResponseContext
     ) -> GatewayResponseHead {
         var head = head
+        // A 426 names the protocols without which the origin does not respond. RFC 9110 §15.5.22
+        let upgrades = head.status.code == 426 ? head.headerFields[fields: .upgrade] : []
         head.headerFields = ForwardedFields.ofResponse(head.headerFields)
+        for field in upgrades { head.headerFields.append(field) }
         // The origin's may be that of another client's request.
         if let id = context.requestID { head.headerFields[.xRequestID] = id }
         if !head.headerFields.contains(.date) {

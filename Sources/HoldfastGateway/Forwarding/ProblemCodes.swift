@@ -12,6 +12,7 @@ extension Problem {
         case methodNotAllowed = "method-not-allowed"
         case misdirected
         case noRoute = "no-route"
+        case notSwitched = "not-switched"
         case tooManyConnections = "too-many-connections"
         case tooManyConnectionsOfClient = "too-many-connections-of-client"
         case tooManyTunnels = "too-many-tunnels"

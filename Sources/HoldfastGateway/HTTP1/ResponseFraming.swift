@@ -49,6 +49,10 @@ struct ResponseFraming {
     private func write(_ head: GatewayResponseHead, to bytes: inout HeadWriter) {
         bytes.writeStatusLine(head.response.status)
         bytes.writeFields(head) { content.passesLength || $0 != "content-length" }
+        // RFC 9110 §7.8
+        if head.response.status.code == 426, head.response.headerFields.contains(.upgrade) {
+            bytes.writeField("Connection", "upgrade")
+        }
         writeEnd(&bytes)
     }
 

@@ -13,7 +13,10 @@ struct HTTP2FieldList {
     /// The head of a final response.
     init(_ head: GatewayResponseHead, _ content: ResponseContent) {
         self.init(head.response.status)
-        append(head.response.headerFields) { content.passesLength || $0 != "content-length" }
+        // HTTP/2 has no 'Upgrade'. RFC 9113 §8.2.2
+        append(head.response.headerFields) {
+            $0 != "upgrade" && (content.passesLength || $0 != "content-length")
+        }
         append("via", head.via)
         let start = bytes.readableBytes + "cache-status".utf8.count
         append("cache-status", head.cacheStatus)

@@ -229,6 +229,9 @@ extension FieldRewriter {
             case "domain" where isForeign(domain: text):
                 hasFoundPath = true
                 continue
+            case "path" where leadsElsewhere(text):
+                hasFoundPath = true
+                continue
             case "path":
                 if let path = cookiePath(text) {
                     hasFoundPath = true
@@ -247,6 +250,15 @@ extension FieldRewriter {
         func covers(_ host: String) -> Bool { host == domain || host.hasSuffix("." + domain) }
         guard !domain.isEmpty, !client.route.preservesHost, covers(client.route.origin.host) else { return false }
         return client.requested.map { !covers($0.name) } ?? true
+    }
+
+    /// Whether a path that is below the origin's would be another route's. Without a path, the
+    /// cookie is for the folder of the request. RFC 6265 §5.1.4
+    private func leadsElsewhere(_ path: String) -> Bool {
+        guard let rest = Self.rest(of: Array(path.utf8), behind: client.route.originPrefix.text), !rest.isEmpty else {
+            return false
+        }
+        return !client.leads(before: Self.path(of: rest))
     }
 
     /// - Returns: `nil` if it stays as it is.

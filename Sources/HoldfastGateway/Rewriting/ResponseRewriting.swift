@@ -78,8 +78,10 @@ final class ResponseRewriting: Sendable {
 
     /// The effect on the content of a response.
     ///
-    /// - Parameter stored: the head of the stored response behind it.
-    func content(of head: HTTPResponse, stored: StoredResponseHead?) -> Content {
+    /// - Parameters:
+    ///   - stored: the head of the stored response behind it.
+    ///   - request: the fields of the client's request.
+    func content(of head: HTTPResponse, stored: StoredResponseHead?, for request: HTTPFields) -> Content {
         guard concernsContent else { return .unchanged }
         switch head.status.code {
         case 206:
@@ -91,10 +93,20 @@ final class ResponseRewriting: Sendable {
             guard let stored else { return .maybePartial }
             return rewrites(stored.fields) ? .partial : .unchanged
         case 304:
-            // An origin's own may say nothing of the content.
-            return rewrites(head.headerFields) || !head.headerFields.contains(.contentType) ? .rewritten : .unchanged
+            if let stored { return rewrites(stored.fields) ? .rewritten : .unchanged }
+            // An origin's own may say nothing of the content. Then the client does: it has a strong
+            // tag only of content that was not rewritten.
+            if !head.headerFields.contains(.contentType) { return Self.names(head, request) ? .unchanged : .rewritten }
+            return rewrites(head.headerFields) ? .rewritten : .unchanged
         default: return rewrites(head.headerFields) ? .rewritten : .unchanged
         }
+    }
+
+    /// Whether a request names the response's strong tag, and not the weak one in its place.
+    private static func names(_ head: HTTPResponse, _ request: HTTPFields) -> Bool {
+        guard let tag = head.headerFields[.eTag], tag.hasPrefix("\"") else { return false }
+        return request[values: .ifNoneMatch].contains { $0.contains(tag) }
+            && !request[values: .ifNoneMatch].contains { $0.contains("W/" + tag) }
     }
 
     /// Whether the content of a whole response with these fields is rewritten.

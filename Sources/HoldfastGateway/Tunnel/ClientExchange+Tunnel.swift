@@ -11,6 +11,11 @@ extension ClientExchange {
         let place: TunnelPlaces.Place
         /// See ``GatewayService/upgradeRequest(for:_:_:_:)``.
         let key: WebSocketKey?
+
+        /// Whether a response with this status begins a tunnel for the client, or would say so.
+        func concerns(_ status: HTTPResponse.Status) -> Bool {
+            status == .switchingProtocols || key != nil && status.kind == .successful
+        }
     }
 
     /// Serves a request for another protocol.
@@ -43,14 +48,21 @@ extension ClientExchange {
     }
 
     /// Begins the tunnel: the origin has switched. On the event loop.
+    ///
+    /// - Throws: ``GatewayService/Rejection`` if the origin has not, or has not understood the key.
     func startTunnel(
         _ response: CacheResponse,
         _ attempt: UpgradeAttempt,
         _ context: GatewayService.ResponseContext
     ) throws {
+        // For a client of HTTP/2 any success is the beginning of a tunnel. RFC 8441 §5
+        guard response.head.status == .switchingProtocols else {
+            throw GatewayService.Rejection(problem: .notSwitched)
+        }
         guard let channel = attempt.offer.take() else { throw CancellationError() }
         do {
-            let head = try session.service.tunnelHead(response, context, attempt.key)
+            var head = try session.service.tunnelHead(response, context, attempt.key)
+            rewriteInterim(&head.response.headerFields)
             let timeouts = session.service.configuration.timeouts
             // The configuration of the moment decides, for as long as the tunnel lasts.
             let tunnel = Tunnel(on: eventLoop, idleTime: timeouts.tunnel.timeAmount) { self.endTunnel($0) }

@@ -120,6 +120,15 @@ extension Problem {
         outcome: CacheOutcome(forward: .bypass)
     )
 
+    static let notSwitched = Problem(
+        .notSwitched,
+        title: "The origin's response is not valid",
+        status: 502,
+        detail:
+            "The origin responded with a success and has not switched to WebSocket. To a client of HTTP/2 a success would say that it has.",
+        outcome: CacheOutcome(forward: .bypass)
+    )
+
     fileprivate static let wrongKey = Problem(
         .wrongKey,
         title: "The origin's response is not valid",

@@ -144,6 +144,26 @@ struct FieldRewriterTests {
         #expect(try rewrite("Set-Cookie", value) == expected)
     }
 
+    /// A browser would send it to the origin of the other route alone.
+    @Test func leavesNoPathOfAnotherRouteToACookie() throws {
+        let map = RewriteMap(
+            try GatewayRoutes([
+                GatewayRoute(path: "/v1", origin: GatewayOrigin("http://api.example")),
+                GatewayRoute(origin: GatewayOrigin("http://site.example")),
+            ])
+        )
+        for (value, expected) in [
+            ("a=1; Path=/v1/x; Secure", "a=1; Secure"), ("a=1; Path=/%761", "a=1"),
+            ("a=1; Path=/v10", "a=1; Path=/v10"),
+            ("a=1; Path=/", "a=1; Path=/"), ("a=1; Path=v1", "a=1; Path=v1"),
+        ] {
+            var rewriter = FieldRewriter(for: RewriteClient(map, route: 1, scheme: "http", authority: "gw.local"))
+            var fields: HTTPFields = [.setCookie: value]
+            rewriter.rewrite(&fields)
+            #expect(fields[.setCookie] == expected)
+        }
+    }
+
     @Test func keepsTheBytesOfACookie() throws {
         let value = Array("a=1; Path=/api/".utf8) + [0xE9, 0xFF]
         var rewriter = FieldRewriter(for: try RewriteSample.client(.api))

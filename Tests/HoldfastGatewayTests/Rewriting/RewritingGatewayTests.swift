@@ -288,6 +288,22 @@ struct RewritingGatewayTests {
         }
     }
 
+    /// Only content above the limit has a strong tag, and its 304 has the same one.
+    @Test func keepsTheStrongTagThatTheClientHas() async throws {
+        let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { _ in
+            .response("HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n\r\n")
+        }
+        try await RewritingGateway.with(respond) { gateway, _ in
+            for (tags, expected) in [
+                ("\"x\"", "\"x\""), ("\"y\", \"x\"", "\"x\""), ("\"x\", W/\"x\"", "W/\"x\""),
+                ("W/\"x\", \"y\"", "W/\"x\""),
+            ] {
+                let response = try await gateway.ask(host: "gw.example", fields: "If-None-Match: \(tags)\r\n")
+                #expect(response.status == 304 && response["ETag"] == expected, "\(tags)")
+            }
+        }
+    }
+
     @Test func takesTheSchemeFromATrustedClientOnly() async throws {
         for isTrusted in [true, false] {
             try await RewritingGateway.with(

@@ -154,6 +154,37 @@ struct ExtendedConnectTests {
         }
     }
 
+    /// RFC 8441 §5
+    @Test("A success of an origin that has not switched opens no tunnel", arguments: [200, 204, 299])
+    func success(status: Int) async throws {
+        var manner = SwitchingOrigin.Manner()
+        manner.response = { _ in
+            "HTTP/1.1 \(status) X\r\nContent-Type: text/plain\r\n"
+                + (status == 204 ? "\r\n" : "Content-Length: 2\r\n\r\nok")
+        }
+        try await with(manner) { origin, gateway, client in
+            for stream in (0..<30).map({ UInt32(2 * $0 + 1) }) {
+                try await client.send(Self.connect(stream))
+                let response = try await client.responses([stream])[stream]
+                #expect(response?.status == 502)
+                #expect(response?.text.contains("not-switched") == true)
+            }
+            #expect(origin.bytes.isEmpty)
+            while gateway.server.tunnelCount > 0 { await Task.yield() }
+        }
+    }
+
+    @Test("A 426 has no 'Upgrade' in HTTP/2") func upgradeRequired() async throws {
+        var manner = SwitchingOrigin.Manner()
+        manner.response = { _ in "HTTP/1.1 426 X\r\nUpgrade: h2c\r\nConnection: upgrade\r\nContent-Length: 0\r\n\r\n" }
+        try await with(manner) { _, _, client in
+            try await client.send(Self.connect(1))
+            let head = await head(of: 1, from: client)
+            #expect(head.first?.value == "426")
+            #expect(!head.contains { ["upgrade", "connection"].contains($0.name) })
+        }
+    }
+
     @Test("A response to another key is an error") func wrongKey() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { _ in SwitchingOrigin.switching(to: "Sec-WebSocket-Key: other\r\n") }

@@ -145,6 +145,56 @@ struct UpgradeTests {
         }
     }
 
+    /// RFC 9110 §15.5.22
+    @Test("A 426 names the protocols that the origin wants", arguments: [true, false])
+    func upgradeRequired(isUpgrade: Bool) async throws {
+        var manner = SwitchingOrigin.Manner()
+        manner.response = { _ in
+            "HTTP/1.1 426 X\r\nUpgrade: websocket, TLS/1.3\r\nConnection: upgrade\r\nContent-Length: 2\r\n\r\nok"
+        }
+        try await with(manner) { _, gateway in
+            let request = isUpgrade ? Self.handshake : "GET /chat HTTP/1.1\r\nHost: g\r\n\r\n"
+            let response = try await gateway.send(request)
+            #expect(response.status == 426 && response.text == "ok")
+            #expect(response["Upgrade"] == "websocket, TLS/1.3")
+            #expect(response["Connection"]?.contains("upgrade") == true)
+        }
+    }
+
+    @Test("URLs in the fields of a 101 lead to the gateway") func fieldsOfTheSwitch() async throws {
+        var manner = SwitchingOrigin.Manner()
+        manner.response = {
+            SwitchingOrigin.switching(
+                to: $0,
+                fields: "Set-Cookie: a=1; Domain=127.0.0.1; Path=/chat\r\nLocation: /x\r\n"
+            )
+        }
+        try await SwitchingOrigin.with(manner) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { configuration in
+                    guard var route = try? GatewayRoute(path: "/o", origin: GatewayOrigin(origin.url)) else { return }
+                    route.upgrades = ["websocket"]
+                    route.rewriting.location = true
+                    if let routes = try? GatewayRoutes([route]) { configuration.routes = routes }
+                }
+            ) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send(
+                        Self.handshake.replacing("/chat", with: "/o/chat").replacing(
+                            "Host: g",
+                            with: "Host: gw.example"
+                        )
+                    )
+                    let head = await head(from: client).head
+                    #expect(head.hasPrefix("HTTP/1.1 101 "))
+                    #expect(head.contains("\r\nSet-Cookie: a=1; Path=/o/chat\r\n"), "\(head)")
+                    #expect(head.contains("\r\nLocation: /o/x\r\n"), "\(head)")
+                }
+            }
+        }
+    }
+
     @Test(
         "A 101 to another protocol than the one that was asked for is an error",
         arguments: [
