@@ -40,12 +40,8 @@ struct OutageLog: Sendable {
     /// The outages that last.
     var present: [Outage] { outages.filter { $0.until == nil } }
 
-    /// Whether other origins than before cannot be reached.
-    func differs(from away: [Away], ended: [OriginOutage] = []) -> Bool {
-        (ended.last?.number ?? 0) > lastEnded || Set(present.map(Away.init)) != Set(away)
-    }
-
-    /// Notes which origins cannot be reached now.
+    /// Notes which origins cannot be reached now. Call it each second: the totals of the call
+    /// before are those at the beginning of an outage.
     ///
     /// - Parameter ended: the last outages that are over, read after `away`. One of them may have
     ///   begun and ended since the last look.

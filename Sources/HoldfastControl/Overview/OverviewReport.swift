@@ -8,7 +8,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
     enum Standing: String, Sendable, Hashable, Codable {
         /// Every origin can be asked.
         case origin
-        /// Some can, or stored responses go first.
+        /// Some can, or stored responses go first, or stand in for errors of origins.
         case mixed
         /// None can, or the mode asks none.
         case store
@@ -167,6 +167,10 @@ struct OverviewReport: Sendable, Hashable, Codable {
 
     private static let shownOrigins = 20
 
+    private static func count(_ responses: Int64) -> String {
+        responses == 1 ? "1 response" : "\(StatusReport.number(responses)) responses"
+    }
+
     /// - Parameters:
     ///   - status: the same state in more words.
     ///   - measures: the store's numbers; `nil` if they cannot be read.
@@ -187,7 +191,18 @@ struct OverviewReport: Sendable, Hashable, Codable {
         self.origins = Array(origins.prefix(Self.shownOrigins))
         originCount = conditions.count
         unreachableCount = conditions.filter { $0.reachability == .unreachable }.count
-        standing = Standing(phase: status.phase, status.mode.mode, unreachable: unreachableCount, of: originCount)
+        let instead = past.recent.map { $0.totals[.errorServed] } ?? 0
+        if instead > 0, status.phase == "serving" {
+            summary +=
+                " \(Self.count(instead)) of the last minute came from the store because origins responded with errors."
+        }
+        standing = Standing(
+            phase: status.phase,
+            status.mode.mode,
+            unreachable: unreachableCount,
+            of: originCount,
+            standsIn: instead > 0
+        )
         outage = Outage(past.outages, past.reading.totals)
         recent = past.recent.map(Traffic.init)
         hour = past.hour.map(Traffic.init)
@@ -205,13 +220,14 @@ struct OverviewReport: Sendable, Hashable, Codable {
 }
 
 extension OverviewReport.Standing {
-    fileprivate init(phase: String, _ mode: OfflineMode, unreachable: Int, of origins: Int) {
+    fileprivate init(phase: String, _ mode: OfflineMode, unreachable: Int, of origins: Int, standsIn: Bool) {
         switch (phase, mode) {
         case ("starting", _): self = .starting
         case ("ending", _): self = .ending
         case (_, .offline): self = .store
         case (_, _) where unreachable > 0: self = unreachable == origins ? .store : .mixed
         case (_, .preferStored): self = .mixed
+        case (_, _) where standsIn: self = .mixed
         default: self = .origin
         }
     }

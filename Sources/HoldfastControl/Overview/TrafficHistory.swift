@@ -33,9 +33,9 @@ struct TrafficHistory: Sendable {
     mutating func record(_ point: Point) {
         for window in Window.allCases {
             guard var kept = points.removeValue(forKey: window) else { continue }
-            // A clock that was set back, or a step that has not passed.
-            let isDue =
-                kept.last.map { point.at < $0.at || point.at.milliseconds(since: $0.at) >= window.step - 500 } ?? true
+            // Of a clock that was set back: their times are still to come.
+            kept.removeAll { $0.at > point.at }
+            let isDue = kept.last.map { point.at.milliseconds(since: $0.at) >= window.step - 500 } ?? true
             if isDue {
                 if kept.count > window.count { kept.removeFirst() }
                 kept.append(point)

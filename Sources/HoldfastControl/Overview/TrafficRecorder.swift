@@ -7,8 +7,9 @@ import Synchronization
 /// Keeps what the page shows of the past: the curves of an hour and a day, and the outages. So a
 /// page is useful where nothing scrapes the metrics.
 ///
-/// It reads the metrics of the process each ten seconds, and looks each second whether an origin
-/// can be reached. Of outages between two looks it learns from the engine.
+/// It reads the metrics of the process each second, and whether an origin can be reached: the
+/// totals of an outage are those since the second in which it began. Of outages between two looks
+/// it learns from the engine.
 final class TrafficRecorder: Service {
     private struct State {
         var history = TrafficHistory()
@@ -75,7 +76,7 @@ final class TrafficRecorder: Service {
         }
     }
 
-    /// Looks at the origins, and takes a sample if one is due.
+    /// Looks at the origins and the metrics, and takes a sample if one is due.
     func tick() async {
         let now = clock.now()
         let away = operations.origins.compactMap { condition -> OutageLog.Away? in
@@ -83,13 +84,12 @@ final class TrafficRecorder: Service {
             return OutageLog.Away(origin: condition.origin, since: condition.since ?? now)
         }
         let ended = operations.endedOutages
-        let (isDue, measures) = state.withLock { state in
+        let measures = state.withLock { state in
             let isDue = Self.isDue(state.sampledAt, TrafficHistory.Window.hour.step, at: now)
             let measures = isDue && Self.isDue(state.measuredAt, Self.measuringStep, at: now)
             if measures { state.measuredAt = now }
-            return (isDue || state.outages.differs(from: away, ended: ended), measures)
+            return measures
         }
-        guard isDue else { return }
         if measures { _ = await store.reading() }
         let reading = await read(at: now)
         let storeBytes = store.known?.measures.summary.usedBytes

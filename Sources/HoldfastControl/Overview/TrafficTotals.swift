@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HoldfastMetrics
 
 /// The numbers that a gateway has counted since its start, as far as the page shows them. They only
@@ -14,6 +15,8 @@ struct TrafficTotals: Sendable, Hashable {
         case staleServed
         /// Stale responses that were served because their origin could not be reached.
         case offlineServed
+        /// Stale responses that were served because their origin responded with an error.
+        case errorServed
         /// Requests that could not be answered without their origin.
         case refused
         case originRequests
@@ -62,11 +65,14 @@ struct TrafficTotals: Sendable, Hashable {
         return difference
     }
 
-    /// The share of the exchanges that were hits; `nil` if there were none.
-    var hitRatio: Double? { share(of: .hits, in: .exchanges) }
+    /// The share of the exchanges that were hits; `nil` if there were none. A stale response that
+    /// was served after the origin had failed is none: the request was forwarded. RFC 9211 §2.1
+    var hitRatio: Double? { share(of: self[.hits] - self[.errorServed], in: .exchanges) }
 
-    func share(of part: Counter, in whole: Counter) -> Double? {
-        self[whole] > 0 ? min(1, Double(self[part]) / Double(self[whole])) : nil
+    func share(of part: Counter, in whole: Counter) -> Double? { share(of: self[part], in: whole) }
+
+    private func share(of part: Int64, in whole: Counter) -> Double? {
+        self[whole] > 0 ? min(1, Double(max(0, part)) / Double(self[whole])) : nil
     }
 
     /// The seconds within which a share of the requests ended, interpolated in its bucket; `nil` if
@@ -112,6 +118,8 @@ extension TrafficTotals {
             let detail = series["detail"]
             if ["offline", "invalidated"].contains(detail) || detail.hasPrefix("despite-") {
                 self[.offlineServed] += series.count
+            } else if detail == CacheOutcome.Detail.staleIfError.description {
+                self[.errorServed] += series.count
             }
         case "holdfast_offline_refused_total": self[.refused] += series.count
         case "http_client_request_duration_seconds": self[.originRequests] += series.count
@@ -136,7 +144,8 @@ struct TrafficGauges: Sendable, Hashable {
     var activeRequests: Int64 = 0
     /// Bytes of memory that the process has; `nil` where the system does not tell.
     var processBytes: Int64?
-    /// The greatest age in seconds of a stale response that was served lately.
+    /// The greatest age in seconds of a response that was served in the last seconds because its
+    /// origin could not be reached.
     var oldestServed: Int64 = 0
 
     init(_ families: [MetricFamily]) {
@@ -146,7 +155,7 @@ struct TrafficGauges: Sendable, Hashable {
                 case "holdfast_client_connections": connections += series.count
                 case "http_server_active_requests": activeRequests += series.count
                 case "process_resident_memory_bytes": processBytes = series.count
-                case "holdfast_stale_oldest_age_seconds": oldestServed = max(oldestServed, series.count)
+                case "holdfast_offline_oldest_age_seconds": oldestServed = max(oldestServed, series.count)
                 default: break
                 }
             }

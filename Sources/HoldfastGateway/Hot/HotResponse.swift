@@ -83,8 +83,10 @@ final class HotResponse {
 
     /// The result of such requests in an outage, as of a moment ago; `nil` if nothing is foreseen
     /// for their method. Call it for a sample of them: it counts for their rules too.
-    func foresight(at now: Timestamp) -> Foresight? {
-        foreseeing?.countUses(Int64(RouteCounters.sampling))
+    ///
+    /// - Parameter weight: for how many of them the sample stands.
+    func foresight(at now: Timestamp, weight: UInt64) -> Foresight? {
+        foreseeing?.countUses(Int64(weight))
         if let foreseen, now >= foreseen.at, now.milliseconds(since: foreseen.at) < Self.foresightLife {
             return foreseen.foresight
         }

@@ -93,18 +93,10 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
 }
 
 extension LoopTelemetry.Numbers {
-    /// - Parameters:
-    ///   - names: the names of the routes, by their labels.
-    ///   - hasTLS: whether a listener has TLS.
-    func families(_ names: [String], hasTLS: Bool = false) -> [MetricFamily] {
+    /// How old the stale responses were that were served.
+    private func staleFamilies(_ names: [String]) -> [MetricFamily] {
         let staleness = zip(names, staleness).filter { $1.counts.contains { $0 > 0 } }
         return [
-            durations.family(names),
-            MetricFamily(
-                MetricDescription("http_server_active_requests", .gauge, "Requests of clients that are under way."),
-                activeSeries(hasTLS ? RequestLabels.schemes : ["http"])
-            ),
-        ] + counters.families(names) + [
             MetricFamily(
                 MetricDescription(
                     "holdfast_stale_age_seconds",
@@ -121,6 +113,28 @@ extension LoopTelemetry.Numbers {
                 ),
                 [MetricSeries(.integer(max(oldest.present, oldest.before)))]
             ),
+            MetricFamily(
+                MetricDescription(
+                    "holdfast_offline_oldest_age_seconds",
+                    .gauge,
+                    "The greatest age of a response that was served in the last four seconds because its origin could not be reached."
+                ),
+                [MetricSeries(.integer(oldestOfOutage.max() ?? 0))]
+            ),
+        ]
+    }
+
+    /// - Parameters:
+    ///   - names: the names of the routes, by their labels.
+    ///   - hasTLS: whether a listener has TLS.
+    func families(_ names: [String], hasTLS: Bool = false) -> [MetricFamily] {
+        return [
+            durations.family(names),
+            MetricFamily(
+                MetricDescription("http_server_active_requests", .gauge, "Requests of clients that are under way."),
+                activeSeries(hasTLS ? RequestLabels.schemes : ["http"])
+            ),
+        ] + counters.families(names) + staleFamilies(names) + [
             MetricFamily(
                 MetricDescription("holdfast_refusals_total", .counter, "Problems that clients got, by their code."),
                 // Each from the start, so that a first one shows as an increase.

@@ -32,6 +32,10 @@ final class LoopTelemetry {
         /// The greatest age in seconds of a stale response that was served in this minute, and in
         /// the one before.
         var oldest: (present: Int64, before: Int64) = (0, 0)
+        /// The same of responses that were served because their origin could not be reached, in
+        /// this second and in each of the ones before. The page looks each second, or a little
+        /// later.
+        var oldestOfOutage: [Int64] = [0, 0, 0, 0]
 
         init(_ series: RequestSeries) { durations = RequestDurations(series) }
 
@@ -48,6 +52,9 @@ final class LoopTelemetry {
             aborts += other.aborts
             lag.add(other.lag)
             oldest = (max(oldest.present, other.oldest.present), max(oldest.before, other.oldest.before))
+            for (second, age) in other.oldestOfOutage.enumerated() {
+                oldestOfOutage[second] = max(oldestOfOutage[second], age)
+            }
         }
     }
 
@@ -102,7 +109,9 @@ final class LoopTelemetry {
         notStored.take(record, at: clock)
         if let facts = record.facts, facts.isStale {
             numbers.staleness[record.route].add(Double(facts.staleness))
-            numbers.oldest.present = max(numbers.oldest.present, (facts.age ?? 0) / 1000)
+            let age = (facts.age ?? 0) / 1000
+            numbers.oldest.present = max(numbers.oldest.present, age)
+            if facts.outcome.isOfOutage { numbers.oldestOfOutage[0] = max(numbers.oldestOfOutage[0], age) }
         }
         if let problem = record.facts?.problem { numbers.problems[Problem.number(ofCode: problem)] += 1 }
         if record.abort == .client { numbers.aborts += 1 }
@@ -140,10 +149,10 @@ final class LoopTelemetry {
     ) {
         let duration = NIODeadline.now() - start
         numbers.durations.add(duration.seconds, to: response.durations(isSecure: isSecure, in: self))
-        if numbers.counters.addHotHit(response.contentLength, of: response.route),
-            let foresight = response.foresight(at: clock())
+        if let weight = numbers.counters.addHotHit(response.contentLength, of: response.route),
+            let foresight = response.foresight(at: clock(), weight: weight)
         {
-            numbers.counters.add(foresight, of: response.route, weight: RouteCounters.sampling)
+            numbers.counters.add(foresight, of: response.route, weight: weight)
         }
         log?.write(response, duration, client: client(), place: place())
     }
@@ -182,6 +191,9 @@ final class LoopTelemetry {
         if let due { numbers.lag.add(max(0, (now - due).seconds)) }
         ticks += 1
         if ticks % 60 == 0 { numbers.oldest = (0, numbers.oldest.present) }
+        numbers.oldestOfOutage.removeLast()
+        numbers.oldestOfOutage.insert(0, at: 0)
+        numbers.counters.renewLooks()
         due = now + Self.lagPeriod
     }
 }

@@ -22,22 +22,45 @@ struct RouteCounters: Sendable {
     private let hotHit = hits.start + ExchangeRecord.Tier.hot.rawValue
     private let cacheBytes = sentBytes.start + ExchangeFacts.Source.cache.rawValue
 
+    /// The hits of each route since one was looked at.
+    private var unseen = [UInt64](repeating: 0, count: RouteLabels.count)
+    /// How many more hits are looked at in this second, whatever their number.
+    private var looks = looksPerSecond
+
     /// Counts a hit of the hot table.
     ///
-    /// - Returns: whether it is to be looked at more closely: see ``isSample(of:)``.
-    mutating func addHotHit(_ bytes: Int, of route: RouteLabel) -> Bool {
+    /// - Returns: see ``takeSample(of:)``.
+    mutating func addHotHit(_ bytes: Int, of route: RouteLabel) -> UInt64? {
         let first = route * Self.width
         cells[first + hit] += 1
         cells[first + hotHit] += 1
         cells[first + cacheBytes] += UInt64(bytes)
-        return cells[first + hit] % Self.sampling == 0
+        return takeSample(of: route)
     }
 
-    /// Of so many hits of a route, one is looked at closely, and stands for all.
+    /// Of so many hits of a route, at least one is looked at closely, and stands for all.
     static let sampling: UInt64 = 64
+    /// The hits of all routes that an event loop looks at in a second, before it looks at one in
+    /// ``sampling``. Where there are few, each is looked at.
+    static let looksPerSecond = 16
 
-    /// Whether the hit that was counted last on a route is to be looked at closely.
-    func isSample(of route: RouteLabel) -> Bool { cells[route * Self.width + hit] % Self.sampling == 0 }
+    /// Notes a hit.
+    ///
+    /// - Returns: for how many hits this one stands if it is to be looked at closely. Together they
+    ///   are all hits of the route.
+    mutating func takeSample(of route: RouteLabel) -> UInt64? {
+        let count = unseen[route] + 1
+        guard looks > 0 || count >= Self.sampling else {
+            unseen[route] = count
+            return nil
+        }
+        looks = max(0, looks - 1)
+        unseen[route] = 0
+        return count
+    }
+
+    /// A second has passed.
+    mutating func renewLooks() { looks = Self.looksPerSecond }
 
     /// Counts what an outage would have made of a request.
     mutating func add(_ foresight: Foresight, of route: RouteLabel, weight: UInt64) {
@@ -144,7 +167,7 @@ struct RouteCounters: Sendable {
     static let offlineAnswerable = Section(
         "holdfast_offline_answerable_total",
         "GET requests, by whether they could have been answered if their origin had been unreachable, and why not. "
-            + "One hit in 64 is looked at, and counts as 64.",
+            + "Of many hits one in 64 is looked at, and counts as 64.",
         [[.init("answer", "yes")]]
             + OfflineRefusal.allCases.map { [.init("answer", "no"), .init("reason", $0.rawValue)] },
         after: offlineRefused
@@ -241,8 +264,8 @@ extension ExchangeRecord {
         guard let facts, let ending = facts.ending else { return }
         var weight: UInt64 = 1
         if ending == .hit {
-            guard counters.isSample(of: route) else { return }
-            weight = RouteCounters.sampling
+            guard let sample = counters.takeSample(of: route) else { return }
+            weight = sample
         }
         facts.foreseeing?.countUses(Int64(weight))
         guard request?.method == .get else { return }
@@ -259,7 +282,7 @@ extension ExchangeRecord {
 
 extension CacheOutcome {
     /// Whether a stored response was served because its origin could not be reached.
-    fileprivate var isOfOutage: Bool {
+    var isOfOutage: Bool {
         guard let detail else { return false }
         return detail == .offline || detail == .invalidated || detail.description.hasPrefix("despite")
     }
