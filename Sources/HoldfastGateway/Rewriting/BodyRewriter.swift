@@ -7,8 +7,8 @@ import NIOCore
 struct BodyRewriter {
     private var client: RewriteClient
     private var held = ByteBuffer()
-    /// The byte before ``held``; `nil` at the start.
-    private var previous: UInt8?
+    /// The text before ``held``.
+    private var before = TextBefore()
 
     init(for client: RewriteClient) { self.client = client }
 
@@ -28,14 +28,14 @@ struct BodyRewriter {
             while index < bytes.count {
                 let byte = bytes[index]
                 guard byte.mayBeginURL else {
-                    previous = byte
+                    before.append(byte)
                     index += 1
                     continue
                 }
                 let reader = URLReader(bytes: bytes, index: index, isLast: isLast, surroundings: .text)
                 do throws(URLReader.Incomplete) {
-                    guard let match = try client.match(reader, behind: previous) else {
-                        previous = byte
+                    guard let match = try client.match(reader, behind: before) else {
+                        before.append(byte)
                         index += 1
                         continue
                     }
@@ -43,7 +43,7 @@ struct BodyRewriter {
                     output.writeBytes(match.replacement)
                     index += match.length
                     copied = index
-                    previous = bytes[index - 1]
+                    before.append(bytes[index - 1])
                 } catch {
                     return index
                 }

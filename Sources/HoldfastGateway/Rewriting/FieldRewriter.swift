@@ -64,7 +64,7 @@ struct FieldRewriter {
             // It is never incomplete: the whole of it is there.
             try? client.match(
                 URLReader(bytes: bytes, index: 0, isLast: true, surroundings: .nothing),
-                behind: nil
+                behind: TextBefore()
             )
         }
         guard let match, !Self.leaves(value[match.length...]) else { return nil }

@@ -13,38 +13,40 @@ extension RewriteClient {
     ///
     /// It is absolute, or without a scheme: then it has that of the request's origin. In text, only
     /// a quote, `=` or `(` before it tells that from a comment.
-    ///
-    /// - Parameter previous: the byte before it; `nil` at the start of a text.
-    mutating func match(_ start: URLReader, behind previous: UInt8?) throws(URLReader.Incomplete) -> URLMatch? {
+    mutating func match(_ start: URLReader, behind before: TextBefore) throws(URLReader.Incomplete) -> URLMatch? {
         var reader = start
         var isSecure = route.origin.scheme == "https"
         var hasScheme = false
         if let first = try reader.peek(), first | 0x20 == UInt8(ascii: "h") {
-            guard start.surroundings == .nothing || previous?.mayPrecedeScheme ?? true,
+            guard start.surroundings == .nothing || before.mayPrecedeScheme,
                 let isHTTPS = try reader.readScheme()
             else { return nil }
             (isSecure, hasScheme) = (isHTTPS, true)
         } else {
-            guard start.surroundings == .nothing || previous?.opensReference ?? false else { return nil }
+            guard start.surroundings == .nothing || before.opensReference else { return nil }
         }
         guard let slash = try reader.readSlash(), try reader.readSlash() == slash,
             let host = try reader.readHost(upTo: max(map.longestHost, requested?.name.utf8.count ?? 0))
         else { return nil }
         let standard = RewriteMap.Server.defaultPort(isSecure: isSecure)
-        guard let port = try reader.readPort(standard), try reader.isBoundary(), try !reader.isUserInformation() else {
-            return nil
-        }
+        guard let port = try reader.readPort(standard), try reader.endsAuthority(behind: before),
+            try !reader.isUserInformation()
+        else { return nil }
         let server = RewriteMap.Server(isSecure: isSecure, host: host, port: port)
         if route.preservesHost, let requested, host == requested.name, port == requested.port ?? standard {
-            return try matchPreserved(start.index..<reader.index, &reader, slash)
+            return try matchPreserved(start.index..<reader.index, &reader, slash, before)
         }
         guard let origins = map.origins(of: server) else { return nil }
         hasMetServer = true
         let end = reader.index
         let path = try reader.readPath(upTo: origins.longestPath)
         for (length, routes) in origins.startingPaths(of: path.bytes) {
-            reader.index = length > 0 ? path.ends[length - 1] : end
-            guard try reader.isBoundary() else { continue }
+            if length > 0 {
+                reader.index = path.ends[length - 1]
+                guard try reader.endsSegment(behind: before) else { continue }
+            } else {
+                reader.index = end
+            }
             let rest = try reader.peekPath(upTo: map.decidingPathLength)
             guard let base = base(ofFirst: routes, before: rest) else { continue }
             let scheme = hasScheme ? base.scheme + ":" : ""
@@ -58,17 +60,19 @@ extension RewriteClient {
     private mutating func matchPreserved(
         _ start: Range<Int>,
         _ reader: inout URLReader,
-        _ slash: URLReader.Slash
+        _ slash: URLReader.Slash,
+        _ before: TextBefore
     ) throws(URLReader.Incomplete) -> URLMatch? {
         guard !route.keepsTargets else { return nil }
         hasMetServer = true
         let prefix = route.originPrefix.text.utf8
         let path = try reader.readPath(upTo: prefix.count)
         guard path.bytes.elementsEqual(prefix) else { return nil }
-        reader.index = path.ends.last ?? start.upperBound
-        guard try reader.isBoundary(), leads(before: try reader.peekPath(upTo: map.decidingPathLength)) else {
-            return nil
+        if let end = path.ends.last {
+            reader.index = end
+            guard try reader.endsSegment(behind: before) else { return nil }
         }
+        guard leads(before: try reader.peekPath(upTo: map.decidingPathLength)) else { return nil }
         let kept = Array(reader.bytes[start])
         return URLMatch(
             length: reader.index - start.lowerBound,
@@ -77,25 +81,6 @@ extension RewriteClient {
     }
 
     private static func bytes(_ text: String, _ slash: URLReader.Slash) -> [UInt8] {
-        guard slash == .escaped else { return Array(text.utf8) }
-        return text.utf8.flatMap { $0 == UInt8(ascii: "/") ? [UInt8(ascii: "\\"), $0] : [$0] }
+        slash == .plain ? Array(text.utf8) : Array(text.replacing("/", with: slash.rawValue).utf8)
     }
-}
-
-extension UInt8 {
-    /// Whether a scheme can begin behind this byte: it is no part of another scheme, and not the
-    /// slash before a URL in the path of another one.
-    fileprivate var mayPrecedeScheme: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "/"):
-            false
-        default: true
-        }
-    }
-
-    /// Whether a reference without a scheme can begin behind this byte: in an attribute, a string,
-    /// or `url(`.
-    fileprivate var opensReference: Bool { #""'=("#.utf8.contains(self) }
 }

@@ -5,20 +5,20 @@ struct URLReader {
 
     /// The text around a URL.
     enum Surroundings {
-        /// HTML, JSON or other text. JSON may write a slash as `\/`.
+        /// HTML, JSON or other text. JSON may write a slash as `\/` or `\u002f`.
         case text
         /// The URL is the whole of it, as in a field.
         case nothing
     }
 
     /// How the slashes of a URL are written.
-    enum Slash {
-        case plain
-        /// `\/`
-        case escaped
+    enum Slash: String {
+        case plain = "/"
+        case escaped = #"\/"#
+        case coded = #"\u002f"#
     }
 
-    /// The path of a URL, without the backslashes of its slashes.
+    /// The path of a URL, as the text means it.
     struct Path {
         var bytes: [UInt8] = []
         /// The index behind each byte of ``bytes`` in the text.
@@ -39,9 +39,9 @@ struct URLReader {
     }
 
     /// Whether a word in lower case is next, without regard to case.
-    private func isNext(_ word: StaticString) throws(Incomplete) -> Bool {
-        for offset in 0..<word.utf8CodeUnitCount {
-            guard try peek(offset)?.lowercase == word.utf8Start[offset] else { return false }
+    func isNext(_ word: StaticString, at offset: Int = 0) throws(Incomplete) -> Bool {
+        for place in 0..<word.utf8CodeUnitCount {
+            guard try peek(offset + place)?.lowercase == word.utf8Start[place] else { return false }
         }
         return true
     }
@@ -54,26 +54,23 @@ struct URLReader {
         index += 4
         let isSecure = try peek()?.lowercase == UInt8(ascii: "s")
         if isSecure { index += 1 }
-        guard try peek() == UInt8(ascii: ":") else { return nil }
-        index += 1
+        guard let colon = try peekEscapedSymbol(), colon.byte == UInt8(ascii: ":") else { return nil }
+        index += colon.width
         return isSecure
     }
 
     /// - Returns: `nil` if there is no slash.
     mutating func readSlash() throws(Incomplete) -> Slash? {
-        switch try peek() {
-        case UInt8(ascii: "/"):
-            index += 1
-            return .plain
-        case UInt8(ascii: "\\") where surroundings == .text:
-            guard try peek(1) == UInt8(ascii: "/") else { return nil }
-            index += 2
-            return .escaped
-        default: return nil
+        guard let slash = try peekEscapedSymbol(), slash.byte == UInt8(ascii: "/") else { return nil }
+        index += slash.width
+        return switch slash.width {
+        case 1: .plain
+        case 2: .escaped
+        default: .coded
         }
     }
 
-    /// Reads a host.
+    /// Reads a host. A dot at its end is not read in text: it may be that of a sentence.
     ///
     /// - Parameter limit: the longest host of interest, in bytes.
     /// - Returns: the host in lower case; `nil` if there is none, or a longer one.
@@ -81,10 +78,15 @@ struct URLReader {
         var host: [UInt8] = []
         let isBracketed = try peek() == UInt8(ascii: "[")
         while let byte = try peek(), byte.isHostByte || isBracketed && "[]:".utf8.contains(byte) {
-            guard host.count < limit else { return nil }
+            // One more may be the dot.
+            guard host.count <= limit else { return nil }
             host.append(byte.lowercase)
             index += 1
             if byte == UInt8(ascii: "]") { break }
+        }
+        if surroundings == .text, host.last == UInt8(ascii: ".") {
+            host.removeLast()
+            index -= 1
         }
         return host.isEmpty ? nil : String(decoding: host, as: UTF8.self)
     }
@@ -94,8 +96,8 @@ struct URLReader {
     /// - Parameter standard: the port if there is none.
     /// - Returns: `nil` if it is not a port.
     mutating func readPort(_ standard: UInt16) throws(Incomplete) -> UInt16? {
-        guard try peek() == UInt8(ascii: ":") else { return standard }
-        index += 1
+        guard let colon = try peekEscapedSymbol(), colon.byte == UInt8(ascii: ":") else { return standard }
+        index += colon.width
         var port = 0
         var count = 0
         while let byte = try peek(), byte.isDigit {
@@ -112,69 +114,30 @@ struct URLReader {
     /// - Parameter limit: the most bytes of interest.
     mutating func readPath(upTo limit: Int) throws(Incomplete) -> Path {
         var path = Path()
-        while path.bytes.count < limit, let byte = try peek() {
-            switch byte {
-            case 0...0x20, 0x7F, UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "?"),
-                UInt8(ascii: "#"):
-                return path
-            case UInt8(ascii: "/"), UInt8(ascii: "\\"):
-                guard try readSlash() != nil else { return path }
-                path.bytes.append(UInt8(ascii: "/"))
-            default:
-                path.bytes.append(byte)
-                index += 1
-            }
+        while path.bytes.count < limit, let symbol = try peekSymbol(), !endsPath(symbol) {
+            path.bytes.append(symbol.byte)
+            index += symbol.width
             path.ends.append(index)
         }
         return path
     }
 
-    /// The start of the path that begins here, which is not read.
+    private func endsPath(_ symbol: Symbol) -> Bool {
+        switch symbol.byte {
+        case UInt8(ascii: "?"), UInt8(ascii: "#"): true
+        case _ where surroundings == .nothing: false
+        case 0...0x20, 0x7F: true
+        default: #""<>\"#.utf8.contains(symbol.byte)
+        }
+    }
+
+    /// The start of the path that begins here, which is not read; empty if none begins here.
     ///
     /// - Parameter limit: the most bytes of interest.
     func peekPath(upTo limit: Int) throws(Incomplete) -> [UInt8] {
-        guard limit > 0 else { return [] }
+        guard limit > 0, try peekSymbol()?.byte == UInt8(ascii: "/") else { return [] }
         var reader = self
         return try reader.readPath(upTo: limit).bytes
-    }
-
-    /// The longest user information that is told from an authority, in bytes.
-    private static let userInformationLimit = 256
-
-    /// Whether the bytes before this place are a user's name and not a host: an `@` follows before
-    /// the authority ends. RFC 3986 §3.2.1
-    ///
-    /// Quotes and brackets end a URL in text, although a name may have them.
-    func isUserInformation() throws(Incomplete) -> Bool {
-        for offset in 0..<Self.userInformationLimit {
-            guard let byte = try peek(offset) else { return false }
-            if byte == UInt8(ascii: "@") { return true }
-            guard byte.isHostByte || "!$&*+,;=:%~|".utf8.contains(byte) else { return false }
-        }
-        return false
-    }
-
-    /// Quotes and angle brackets, as HTML writes them.
-    private static let entities: [StaticString] = ["&quot;", "&apos;", "&#34;", "&#39;", "&lt;", "&gt;"]
-
-    /// Whether an authority or a segment of a path ends here. In text it ends at each byte that no
-    /// host has and that commonly follows a URL.
-    func isBoundary() throws(Incomplete) -> Bool {
-        guard let byte = try peek() else { return true }
-        switch byte {
-        case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return true
-        case _ where surroundings == .nothing: return false
-        case 0...0x20, 0x7F: return true
-        case UInt8(ascii: "\\"):
-            // '\u002e' is a dot: the host would go on.
-            guard let escaped = try peek(1) else { return false }
-            return #"/"'\bfnrt"#.utf8.contains(escaped)
-        case UInt8(ascii: "&"):
-            // '&#46;' is a dot, and so on.
-            for end in Self.entities where try isNext(end) { return true }
-            return false
-        default: return #""'<>()[]{},;|`^"#.utf8.contains(byte)
-        }
     }
 }
 

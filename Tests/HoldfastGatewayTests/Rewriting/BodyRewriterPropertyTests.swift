@@ -28,7 +28,8 @@ struct BodyRewriterPropertyTests {
     ]
     private static let others = [
         "\"", "'", " ", "\n", "<a href=\"", ">", "</a>", "h", "ht", "http", "é", "\\", "\\\"", "&quot;", "&#46;", ",",
-        ".", "-", "{\"a\":\"", "\\u0026", "/", "=", "(", "text", "\u{0}",
+        ".", "-", "{\"a\":\"", "\\u0026", "/", "=", "(", "text", "\u{0}", ". ", ".\"", ".)", "')", ";", "[", "&#x27;",
+        "\\u0022", "\\n", "\\u002e", " see ", ".\\\"", "&#47;",
     ]
 
     private func page(_ numbers: inout Numbers) -> String {
@@ -78,19 +79,61 @@ struct BodyRewriterPropertyTests {
         }
     }
 
-    /// The texts that follow a URL.
+    private static func spellings(_ characters: String) -> [String] {
+        characters.unicodeScalars.flatMap { scalar in
+            let code = String(scalar.value, radix: 16)
+            return [
+                "\(scalar)", "\\u\(String(repeating: "0", count: 4 - code.count))\(code)", "&#\(scalar.value);",
+                "&#x\(code);",
+            ]
+        }
+    }
+
+    /// The texts that end any URL.
     private static let ends =
-        ["&quot;", "&apos;", "&#34;", "&#39;", "&lt;", "&gt;"] + "/\"'\\bfnrt".map { "\\\($0)" }
-        + "/?#\"'<>()[]{},;|`^\u{7F}".map { "\($0)" } + (0...0x20).map { "\(UnicodeScalar(UInt8($0)))" }
+        ["&quot;", "&lt;", "&gt;", "\\\"", "\\b", "\\f", "\\n", "\\r", "\\t"] + spellings("\"<>{}|^`\u{7F}")
+        + (0...0x20).map { "\(UnicodeScalar(UInt8($0)))" }
+
+    /// The texts that end a URL if no more of it can follow.
+    private static let possibleEnds = ["&apos;", "\\'"] + spellings("'()[],;")
+    /// The texts behind the host of a longer URL.
+    private static let continuations = ["\\/"] + spellings("/?#")
+
+    /// The length of the one of these texts that is at a place.
+    private static func length(_ texts: [String], _ page: ArraySlice<UInt8>) -> Int? {
+        texts.filter { page.starts(with: $0.utf8) }.map(\.utf8.count).max()
+    }
+
+    private static func ends(_ page: ArraySlice<UInt8>) -> Bool {
+        if page.starts(with: #"\\"#.utf8) { return !page.starts(with: #"\\u"#.utf8) }
+        return page.isEmpty || length(ends, page) != nil
+    }
+
+    private static func maybeEnds(_ page: ArraySlice<UInt8>) -> Bool { ends(page) || length(possibleEnds, page) != nil }
+
+    /// Whether a host ends, or else a path.
+    private static func ends(_ rest: ArraySlice<UInt8>, hasPath: Bool, behind before: UInt8?) -> Bool {
+        if ends(rest) || length(continuations, rest) != nil { return true }
+        if !hasPath {
+            let isInSentence = before.map { $0 <= 0x20 } ?? true
+            return maybeEnds(rest) || rest.first == UInt8(ascii: ".") && isInSentence && maybeEnds(rest.dropFirst())
+        }
+        let closers: [UInt8: String] = [UInt8(ascii: "'"): "'", UInt8(ascii: "("): ")", UInt8(ascii: "["): "]"]
+        if let closer = before.flatMap({ closers[$0] }) {
+            let texts = spellings(closer) + (closer == "'" ? ["\\'", "&apos;"] : [])
+            if length(texts, rest) != nil { return true }
+        }
+        return length(possibleEnds, rest).map { maybeEnds(rest.dropFirst($0)) } ?? false
+    }
 
     private func isReplaced(_ pattern: Pattern, _ page: [UInt8], at place: Int) -> Bool {
         let path = place + pattern.start.count
         let end = path + pattern.path.count
+        let before = place > 0 ? page[place - 1] : nil
         guard end <= page.count, page[path..<end].elementsEqual(pattern.path),
             String(decoding: page[place..<path], as: UTF8.self).lowercased().utf8.elementsEqual(pattern.start),
-            end == page.count || Self.ends.contains(where: { page[end...].starts(with: $0.utf8) })
+            Self.ends(page[end...], hasPath: !pattern.path.isEmpty, behind: before)
         else { return false }
-        let before = place > 0 ? page[place - 1] : nil
         if pattern.isRelative { return before.map { "\"'=(".utf8.contains($0) } ?? false }
         return before.map { byte in
             !"+-./0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8.contains(byte)

@@ -14,7 +14,10 @@ struct BodyRewriterTests {
         authority: String? = "gw.local:8080",
         scheme: String = "http"
     ) throws -> String {
-        RewriteSample.rewrite([text], for: try RewriteSample.client(route, authority: authority, scheme: scheme))
+        let client = try RewriteSample.client(route, authority: authority, scheme: scheme)
+        let result = RewriteSample.rewrite([text], for: client)
+        #expect(RewriteSample.rewrite(text.map { String($0) }, for: client) == result, "in pieces: \(text)")
+        return result
     }
 
     @Test(arguments: [
@@ -48,6 +51,51 @@ struct BodyRewriterTests {
         #expect(try rewrite(text) == expected)
     }
 
+    /// A URL without a path ends where no host goes on.
+    @Test(arguments: [
+        ("see https://files.example. Then", "see http://files.local:8443/f. Then"),
+        ("see https://files.example:443.", "see http://files.local:8443/f."),
+        ("https://files.example.\n", "http://files.local:8443/f.\n"),
+        ("(see https://files.example.)", "(see http://files.local:8443/f.)"),
+        ("see https://files.example.</p>", "see http://files.local:8443/f.</p>"),
+        (#"{"a":"see https://files.example."}"#, #"{"a":"see http://files.local:8443/f."}"#),
+        (#"{"a":"see https:\/\/files.example.\n"}"#, #"{"a":"see http:\/\/files.local:8443\/f.\n"}"#),
+        ("['https://files.example','x']", "['http://files.local:8443/f','x']"),
+        ("url(https://files.example),x", "url(http://files.local:8443/f),x"),
+        ("https://files.example;x", "http://files.local:8443/f;x"),
+        ("[https://files.example]:", "[http://files.local:8443/f]:"),
+        (#"\u0022 https://files.example\u0022"#, #"\u0022 http://files.local:8443/f\u0022"#),
+        (#"\u003e https://files.example\u003c/p"#, #"\u003e http://files.local:8443/f\u003c/p"#),
+        (#" https://files.example\\\""#, #" http://files.local:8443/f\\\""#),
+        ("&#x27;https://files.example&#x27;", "&#x27;http://files.local:8443/f&#x27;"),
+        ("&#34;https://files.example&#34", "&#34;http://files.local:8443/f&#34"),
+        ("https://files.example&nbsp;", "http://files.local:8443/f&nbsp;"),
+        ("https://files.example&#x2F;x", "http://files.local:8443/f&#x2F;x"),
+        (#"https:\u002f\u002Ffiles.example\u002fx"#, #"http:\u002f\u002ffiles.local:8443\u002ff\u002fx"#),
+        (#"https\u003a//files.example\u003A443/x"#, "http://files.local:8443/f/x"),
+    ])
+    func replacesURLWithoutPath(text: String, expected: String) throws {
+        #expect(try rewrite(text) == expected)
+    }
+
+    /// A comma and the like may be in a path. There it ends one if nothing of a path follows.
+    @Test(arguments: [
+        ("https://files.example/deep/er, x", "http://nested.local:8080, x"),
+        ("https://files.example/deep/er);", "http://nested.local:8080);"),
+        ("https://files.example/deep/er,x/y", "http://files.local:8443/f/deep/er,x/y"),
+        ("https://files.example/deep/er;v=1/x", "http://files.local:8443/f/deep/er;v=1/x"),
+        ("'https://files.example/deep/er'+x", "'http://nested.local:8080'+x"),
+        ("url(https://files.example/deep/er)x", "url(http://nested.local:8080)x"),
+        (#"https:\/\/files.example\u002fdeep\/er\/x"#, #"http:\/\/nested.local:8080\/x"#),
+        ("http://api.example:8080/api,x", "http://api.example:8080/api,x"),
+        ("http://api.example:8080/api'x", "http://api.example:8080/api'x"),
+        ("'http://api.example:8080/api'x", "'http://gw.local:8080/v1'x"),
+        ("http://api.example:8080/api. x", "http://api.example:8080/api. x"),
+    ])
+    func replacesPathThatEnds(text: String, expected: String) throws {
+        #expect(try rewrite(text) == expected)
+    }
+
     @Test(arguments: [
         "https://index.example.evil/", "https://index.example:8443/", "xhttps://index.example/",
         "https://index.example@evil/", "https://index.example,x@evil/", "https://index.example;u:p@evil/x",
@@ -55,6 +103,16 @@ struct BodyRewriterTests {
         "https://index.example-x/", "https://index.example%2e/", "https://index.example./", "https://index.examplé/",
         "https://xindex.example/", "https://www.index.example/", "http://index.example/", "https:/index.example/",
         #"https:/\/index.example/"#, #"https:\/\/index.example\u002eevil"#, "https://index.example&#46;evil/",
+        "https://index.example.evil. x", "https://index.example.. x", "https://index.example.:443/",
+        "https://index.example.?q", "https://index.example.443", "https://index.example._", "https://index.exampl. ",
+        "\"https://index.example.\"", "'https://index.example.'", "(https://index.example.)",
+        ">https://index.example.<", "https://index.example&#46. x", #"https://index.example\u002e x"#,
+        "https://index.example&#x2e;evil/", "https://index.example&period;evil/", "https://index.example&amp;x",
+        "https://index.example&#00000046;evil/", "https://index.example&#x;", "https://index.example&x;",
+        "https://index.example,x&#64;evil/", #"https://index.example,x\u0040evil/"#, "https://index.example.,x@evil/",
+        #"https://index.example\u003a8443/"#, "https://index.example&#58;8443/", #"https://index.example\\u002eevil"#,
+        #"https://index.example\u00e9/"#, #"https://index.example\u00"#, #"https://index.example\@evil/"#,
+        #"https:\u002f/index.example/"#, "https&#58;//index.example/",
         "https://u@index.example/", "https://proxy.example/https://index.example/x", "https://index.example:/x",
         "https://index.example:00443443/", "//index.example/x", " //index.example/x", "a //index.example/x",
         "http://api.example:8080/apix", "http://api.example:8080/api.json", "http://api.example:8080/",

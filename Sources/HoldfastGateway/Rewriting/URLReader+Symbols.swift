@@ -1,0 +1,96 @@
+/// Characters that JSON and HTML write with several bytes.
+extension URLReader {
+    /// A character as the text means it.
+    struct Symbol {
+        /// 0xFF for each one beyond ASCII.
+        var byte: UInt8
+        /// The bytes that write it.
+        var width: Int
+
+        fileprivate init(code: Int, width: Int) {
+            byte = code < 0x80 ? UInt8(code) : 0xFF
+            self.width = width
+        }
+
+        fileprivate init(_ byte: UInt8) {
+            self.byte = byte
+            width = 1
+        }
+    }
+
+    /// A character from here on; `nil` at the end of the text.
+    ///
+    /// A text may be JSON, HTML, and one inside the other, so the escapes of both are read.
+    func peekSymbol(_ offset: Int = 0) throws(Incomplete) -> Symbol? {
+        guard let byte = try peek(offset) else { return nil }
+        guard surroundings == .text else { return Symbol(byte) }
+        switch byte {
+        case UInt8(ascii: "\\"): return try escape(offset) ?? Symbol(byte)
+        case UInt8(ascii: "&"): return try entity(offset) ?? Symbol(byte)
+        default: return Symbol(byte)
+        }
+    }
+
+    /// A character that may be written as JSON does: `\/` or `\u002f`.
+    func peekEscapedSymbol(_ offset: Int = 0) throws(Incomplete) -> Symbol? {
+        guard let byte = try peek(offset) else { return nil }
+        guard surroundings == .text, byte == UInt8(ascii: "\\") else { return Symbol(byte) }
+        return try escape(offset) ?? Symbol(byte)
+    }
+
+    /// The character of an escape that begins with a backslash; `nil` if it is none. RFC 8259 §7
+    private func escape(_ offset: Int) throws(Incomplete) -> Symbol? {
+        guard let letter = try peek(offset + 1) else { return nil }
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "/"), UInt8(ascii: "\\"):
+            return Symbol(code: Int(letter), width: 2)
+        case UInt8(ascii: "b"): return Symbol(code: 0x08, width: 2)
+        case UInt8(ascii: "f"): return Symbol(code: 0x0C, width: 2)
+        case UInt8(ascii: "n"): return Symbol(code: 0x0A, width: 2)
+        case UInt8(ascii: "r"): return Symbol(code: 0x0D, width: 2)
+        case UInt8(ascii: "t"): return Symbol(code: 0x09, width: 2)
+        case UInt8(ascii: "u"):
+            var code = 0
+            for place in 2..<6 {
+                guard let digit = try peek(offset + place)?.hexValue else { return nil }
+                code = code << 4 | Int(digit)
+            }
+            return Symbol(code: code, width: 6)
+        default: return nil
+        }
+    }
+
+    /// The names of characters that end a URL, that go on with a host, or that lead out of a path.
+    private static let names: [(name: StaticString, byte: UInt8)] = [
+        ("&quot;", UInt8(ascii: "\"")), ("&apos;", UInt8(ascii: "'")), ("&lt;", UInt8(ascii: "<")),
+        ("&gt;", UInt8(ascii: ">")), ("&amp;", UInt8(ascii: "&")), ("&nbsp;", UInt8(ascii: " ")),
+        ("&period;", UInt8(ascii: ".")), ("&commat;", UInt8(ascii: "@")), ("&colon;", UInt8(ascii: ":")),
+        ("&sol;", UInt8(ascii: "/")), ("&bsol;", UInt8(ascii: "\\")), ("&percnt;", UInt8(ascii: "%")),
+    ]
+
+    /// The most digits of a numeric entity: `&#1114111;` is the last character there is.
+    private static let digitLimit = 7
+
+    /// The character of an entity; `nil` if it is none of interest. HTML §13.5
+    private func entity(_ offset: Int) throws(Incomplete) -> Symbol? {
+        guard try peek(offset + 1) == UInt8(ascii: "#") else {
+            for (name, byte) in Self.names where try isNext(name, at: offset) {
+                return Symbol(code: Int(byte), width: name.utf8CodeUnitCount)
+            }
+            return nil
+        }
+        let isHexadecimal = try peek(offset + 2).map { $0 | 0x20 } == UInt8(ascii: "x")
+        let start = offset + (isHexadecimal ? 3 : 2)
+        var end = start
+        var code = 0
+        while let digit = try peek(end)?.hexValue, isHexadecimal || digit < 10 {
+            guard end - start < Self.digitLimit else { return nil }
+            code = code * (isHexadecimal ? 16 : 10) + Int(digit)
+            end += 1
+        }
+        guard end > start else { return nil }
+        // Browsers do without the semicolon.
+        if try peek(end) == UInt8(ascii: ";") { end += 1 }
+        return Symbol(code: code, width: end - offset)
+    }
+}
