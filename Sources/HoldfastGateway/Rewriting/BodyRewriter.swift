@@ -2,8 +2,9 @@ import NIOCore
 
 /// Replaces the URLs of origins in content that comes in pieces, wherever it is cut.
 ///
-/// It holds back only what may be the start of such a URL: at most the longest of them, and the few
-/// bytes behind it that tell its end. It reads each byte once, and those that it held back again.
+/// It holds back only what may be the start of such a URL: at most the longest of them with its
+/// path up to ``URLReader/pathLimit``, and the few bytes behind it that tell its end. It reads each
+/// byte once, those that it held back again, and the path behind a URL twice.
 struct BodyRewriter {
     private var client: RewriteClient
     private var held = ByteBuffer()

@@ -39,16 +39,16 @@ extension RewriteClient {
         guard let origins = map.origins(of: server) else { return nil }
         hasMetServer = true
         let end = reader.index
-        let path = try reader.readPath(upTo: origins.longestPath)
+        var path = URLReader.Path()
+        if map.routes.havePaths || origins.havePaths {
+            guard let whole = try reader.readPath(behind: before), !leaves(whole.bytes, pathsCount: origins.havePaths)
+            else { return nil }
+            path = whole
+        }
         for (length, routes) in origins.startingPaths(of: path.bytes) {
-            if length > 0 {
-                reader.index = path.ends[length - 1]
-                guard try reader.endsSegment(behind: before) else { continue }
-            } else {
-                reader.index = end
-            }
-            let rest = try reader.peekPath(upTo: map.decidingPathLength)
-            guard let base = base(ofFirst: routes, before: rest) else { continue }
+            reader.index = path.end(of: length) ?? end
+            if length > 0 { guard try reader.endsSegment(behind: before) else { continue } }
+            guard let base = base(ofFirst: routes, before: path.rest(behind: length)) else { continue }
             let scheme = hasScheme ? base.scheme + ":" : ""
             let text = "\(scheme)//\(base.authority)\(base.path)"
             return URLMatch(length: reader.index - start.index, replacement: Self.bytes(text, slash))
@@ -66,13 +66,12 @@ extension RewriteClient {
         guard !route.keepsTargets else { return nil }
         hasMetServer = true
         let prefix = route.originPrefix.text.utf8
-        let path = try reader.readPath(upTo: prefix.count)
-        guard path.bytes.elementsEqual(prefix) else { return nil }
-        if let end = path.ends.last {
-            reader.index = end
-            guard try reader.endsSegment(behind: before) else { return nil }
-        }
-        guard leads(before: try reader.peekPath(upTo: map.decidingPathLength)) else { return nil }
+        guard let path = try reader.readPath(behind: before), path.bytes.starts(with: prefix),
+            !leaves(path.bytes, pathsCount: true)
+        else { return nil }
+        reader.index = path.end(of: prefix.count) ?? start.upperBound
+        if prefix.count > 0 { guard try reader.endsSegment(behind: before) else { return nil } }
+        guard leads(before: path.rest(behind: prefix.count)) else { return nil }
         let kept = Array(reader.bytes[start])
         return URLMatch(
             length: reader.index - start.lowerBound,

@@ -54,8 +54,7 @@ struct RewriteClient {
     /// The URL of the first route of these by which this client can request a path; the request's
     /// own route comes before the others.
     ///
-    /// - Parameter rest: the path behind the route's, or the start of it up to
-    ///   ``RewriteMap/decidingPathLength``.
+    /// - Parameter rest: the path behind the route's.
     mutating func base(ofFirst routes: [Int], before rest: [UInt8]) -> Base? {
         for route in routes.contains(routeIndex) ? [routeIndex] + routes : routes {
             if let base = base(of: route), rest.isEmpty || leads(base, before: rest, to: route) { return base }
@@ -80,23 +79,6 @@ struct RewriteClient {
         let standard = RewriteMap.Server.defaultPort(isSecure: scheme == "https")
         let authority = port.flatMap { $0 == standard ? nil : "\(host):\($0)" } ?? host
         return Base(scheme: scheme, authority: authority, path: route.prefix.text)
-    }
-
-    /// Whether this client's request for a path below its route's takes that route.
-    func leads(before rest: [UInt8]) -> Bool { leads(authority, route.prefix.text, before: rest, to: routeIndex) }
-
-    private func leads(_ base: Base, before rest: [UInt8] = [], to index: Int) -> Bool {
-        leads(base.authority, base.path, before: rest, to: index)
-    }
-
-    /// Whether a request for a URL takes a route, or another one to the same place: an earlier
-    /// route may take it.
-    private func leads(_ authority: String?, _ path: String, before rest: [UInt8], to index: Int) -> Bool {
-        let path = path + String(decoding: rest, as: UTF8.self)
-        let target = path.hasPrefix("/") ? path : "/" + path
-        guard let choice = map.routes.choose(authority: authority, target: target) else { return false }
-        let (mine, other) = (map.routes.routes[index], map.routes.routes[choice.route])
-        return choice.route == index || mine.endpoint == other.endpoint && mine.path(for: target) == choice.path
     }
 }
 

@@ -15,8 +15,8 @@ struct RewriteMap: Sendable {
     struct Origins: Sendable {
         /// The indices of routes by the path of their origin, literally.
         fileprivate let table: PrefixTable<[Int]>
-        /// The longest of these paths, in bytes.
-        let longestPath: Int
+        /// Whether one of them is not empty.
+        let havePaths: Bool
 
         /// The origins' paths that a path begins with, the longest first, each with its length and
         /// its routes in their order. The path may go on within a segment.
@@ -31,8 +31,6 @@ struct RewriteMap: Sendable {
     private let servers: [Server: Origins]
     /// The longest host of an origin, in bytes.
     let longestHost: Int
-    /// As many bytes of a path decide which route a request takes. 0 if no route has a path
-    let decidingPathLength: Int
 
     /// - Parameter mirrors: see ``GatewayConfiguration/mirrors``.
     init(_ routes: GatewayRoutes, mirrors: [GatewayOrigin: [GatewayOrigin]] = [:]) {
@@ -49,11 +47,8 @@ struct RewriteMap: Sendable {
             }
         }
         servers = paths.mapValues { paths in
-            Origins(table: PrefixTable(paths), longestPath: paths.keys.map(\.count).max() ?? 0)
+            Origins(table: PrefixTable(paths), havePaths: paths.keys.contains { !$0.isEmpty })
         }
-        let longestPath = routes.routes.map(\.prefix.text.utf8.count).max() ?? 0
-        // One more tells whether the last segment ends.
-        decidingPathLength = longestPath > 0 ? longestPath + 1 : 0
         longestHost = paths.keys.map(\.host.utf8.count).max() ?? 0
     }
 

@@ -18,13 +18,6 @@ struct URLReader {
         case coded = #"\u002f"#
     }
 
-    /// The path of a URL, as the text means it.
-    struct Path {
-        var bytes: [UInt8] = []
-        /// The index behind each byte of ``bytes`` in the text.
-        var ends: [Int] = []
-    }
-
     let bytes: UnsafeRawBufferPointer
     var index: Int
     /// Whether the text ends with these bytes.
@@ -107,37 +100,6 @@ struct URLReader {
             index += 1
         }
         return count > 0 ? UInt16(exactly: port) : nil
-    }
-
-    /// Reads a path, as far as it is of interest.
-    ///
-    /// - Parameter limit: the most bytes of interest.
-    mutating func readPath(upTo limit: Int) throws(Incomplete) -> Path {
-        var path = Path()
-        while path.bytes.count < limit, let symbol = try peekSymbol(), !endsPath(symbol) {
-            path.bytes.append(symbol.byte)
-            index += symbol.width
-            path.ends.append(index)
-        }
-        return path
-    }
-
-    private func endsPath(_ symbol: Symbol) -> Bool {
-        switch symbol.byte {
-        case UInt8(ascii: "?"), UInt8(ascii: "#"): true
-        case _ where surroundings == .nothing: false
-        case 0...0x20, 0x7F: true
-        default: #""<>\"#.utf8.contains(symbol.byte)
-        }
-    }
-
-    /// The start of the path that begins here, which is not read; empty if none begins here.
-    ///
-    /// - Parameter limit: the most bytes of interest.
-    func peekPath(upTo limit: Int) throws(Incomplete) -> [UInt8] {
-        guard limit > 0, try peekSymbol()?.byte == UInt8(ascii: "/") else { return [] }
-        var reader = self
-        return try reader.readPath(upTo: limit).bytes
     }
 }
 

@@ -25,7 +25,8 @@ public struct GatewayRoutes: Sendable {
     public let routes: [GatewayRoute]
     /// Whether all requests take the first route.
     private let isUnconditional: Bool
-    private let havePaths: Bool
+    /// Whether some route or its origin has a path.
+    let havePaths: Bool
     /// The indices of the routes, by host and path.
     private let table: RouteTable
     private let endpoints: OriginTable

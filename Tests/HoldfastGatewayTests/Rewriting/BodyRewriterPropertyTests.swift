@@ -25,6 +25,7 @@ struct BodyRewriterPropertyTests {
     private static let ports = ["", "", "", ":443", ":8080", ":80", ":", ":8443", ":99999"]
     private static let paths = [
         "", "/", "/x", "/deep/er", "/deep/er/x", "/deep/erx", "/deep/", "/api", "/api/x", "/app", "/apix", "?q=1", "#f",
+        "/deep/er/../x", "/x/%2E.", "/..;x/y", "//x", "/a;b/c", "/deep/er/x/./y", "/...", "/?x=/../y",
     ]
     private static let others = [
         "\"", "'", " ", "\n", "<a href=\"", ">", "</a>", "h", "ht", "http", "é", "\\", "\\\"", "&quot;", "&#46;", ",",
@@ -126,13 +127,50 @@ struct BodyRewriterPropertyTests {
         return length(possibleEnds, rest).map { maybeEnds(rest.dropFirst($0)) } ?? false
     }
 
+    /// All spellings of characters that begin with a backslash or an ampersand.
+    private static let spelled: [(text: String, byte: UInt8)] =
+        [
+            ("&quot;", "\""), ("&apos;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("\\\"", "\""), ("\\'", "'"), ("\\/", "/"),
+            ("\\\\", "\\"), ("\\b", "\u{8}"), ("\\f", "\u{C}"), ("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t"),
+        ].map { ($0, $1.utf8.first ?? 0) }
+        + (UInt8(0)..<0x80).flatMap { byte in
+            spellings("\(UnicodeScalar(byte))").dropFirst().map { ($0, byte) }
+        }
+
+    /// Whether the path at a place has a dot segment.
+    private static func hasDotSegment(_ page: ArraySlice<UInt8>, behind before: UInt8?) -> Bool {
+        let closers: [UInt8: UInt8] = [0x27: 0x27, 0x28: 0x29, 0x5B: 0x5D]
+        var path: [UInt8] = []
+        var rest = page
+        while var byte = rest.first {
+            var width = 1
+            if byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "&"),
+                let found = spelled.first(where: { rest.starts(with: $0.text.utf8) })
+            {
+                (byte, width) = (found.byte, found.text.utf8.count)
+            }
+            if byte <= 0x20 || "\"<>?#\u{7F}".utf8.contains(byte) || byte == before.flatMap({ closers[$0] }) { break }
+            path.append(byte)
+            rest = rest.dropFirst(width)
+        }
+        guard path.first == UInt8(ascii: "/") else { return false }
+        while let last = path.last, ",;:!)]'".utf8.contains(last) { path.removeLast() }
+        if path.suffix(2).elementsEqual("/.".utf8) { path.removeLast() }
+        return path.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+            .contains { segment in
+                let name = String(decoding: segment.prefix { $0 != UInt8(ascii: ";") }, as: UTF8.self)
+                return [".", ".."].contains(name.lowercased().replacing("%2e", with: "."))
+            }
+    }
+
     private func isReplaced(_ pattern: Pattern, _ page: [UInt8], at place: Int) -> Bool {
         let path = place + pattern.start.count
         let end = path + pattern.path.count
         let before = place > 0 ? page[place - 1] : nil
         guard end <= page.count, page[path..<end].elementsEqual(pattern.path),
             String(decoding: page[place..<path], as: UTF8.self).lowercased().utf8.elementsEqual(pattern.start),
-            Self.ends(page[end...], hasPath: !pattern.path.isEmpty, behind: before)
+            Self.ends(page[end...], hasPath: !pattern.path.isEmpty, behind: before),
+            !Self.hasDotSegment(page[path...], behind: before)
         else { return false }
         if pattern.isRelative { return before.map { "\"'=(".utf8.contains($0) } ?? false }
         return before.map { byte in

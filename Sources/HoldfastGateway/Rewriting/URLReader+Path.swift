@@ -1,0 +1,58 @@
+/// The path of a URL.
+extension URLReader {
+    /// A path as the text means it.
+    struct Path {
+        /// Empty, or beginning with a slash.
+        var bytes: [UInt8] = []
+        /// The index behind each of ``bytes`` in the text.
+        fileprivate var ends: [Int] = []
+
+        /// The index behind the first bytes; `nil` if they are none.
+        func end(of length: Int) -> Int? { length > 0 ? ends[length - 1] : nil }
+
+        /// The path behind its first bytes, which end with a segment.
+        func rest(behind length: Int) -> [UInt8] {
+            let rest = bytes.dropFirst(length)
+            return rest.first == UInt8(ascii: "/") ? Array(rest) : []
+        }
+    }
+
+    /// The longest path in a text that is read, in bytes as it is written. 1 KiB
+    static let pathLimit = 1 << 10
+
+    /// Reads the path that begins here, up to its end: a dot segment there can undo all of it.
+    ///
+    /// - Returns: `nil` if a text has no end of it within ``pathLimit``.
+    mutating func readPath(behind before: TextBefore) throws(Incomplete) -> Path? {
+        var path = Path()
+        guard try peekSymbol()?.byte == UInt8(ascii: "/") else { return path }
+        let start = index
+        // The length of the first path of a list.
+        var first: Int?
+        while let symbol = try peekSymbol(), !endsPath(symbol, before.closer) {
+            if surroundings == .text {
+                if index - start >= Self.pathLimit {
+                    guard let first else { return nil }
+                    path.bytes.removeSubrange(first...)
+                    return path
+                }
+                if first == nil, ",;|".utf8.contains(symbol.byte), try isNext("http", at: symbol.width) {
+                    first = path.bytes.count
+                }
+            }
+            path.bytes.append(symbol.byte)
+            index += symbol.width
+            path.ends.append(index)
+        }
+        return path
+    }
+
+    private func endsPath(_ symbol: Symbol, _ closer: UInt8?) -> Bool {
+        switch symbol.byte {
+        case UInt8(ascii: "?"), UInt8(ascii: "#"): true
+        case _ where surroundings == .nothing: false
+        case 0...0x20, 0x7F, UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"): true
+        default: symbol.byte == closer
+        }
+    }
+}
