@@ -47,7 +47,7 @@ extension ClientExchange {
         case .unchanged:
             finish(with: hit.map { .stored(head, $0, record.route) } ?? .whole(head, whole))
         case .rewritten where isShort(whole):
-            finish(with: .whole(head, rewrite(whole)))
+            finish(with: .whole(head, rewrite(whole, of: head)))
         case .rewritten, .partial, .maybePartial:
             var response = response
             response.body = BodyStream(whole)
@@ -61,9 +61,9 @@ extension ClientExchange {
     }
 
     /// Rewrites content that is short.
-    func rewrite(_ whole: ByteBuffer) -> ByteBuffer {
+    func rewrite(_ whole: ByteBuffer, of head: GatewayResponseHead) -> ByteBuffer {
         guard request.method != .head, whole.readableBytes > 0, let client = rewriteClient else { return ByteBuffer() }
-        var rewriter = BodyRewriter(for: client)
+        var rewriter = BodyRewriter(for: client, contentType: head.response.headerFields[.contentType])
         return rewriter.rewrite(whole, isLast: true)
     }
 
@@ -71,7 +71,7 @@ extension ClientExchange {
     func streamRewritten(_ head: GatewayResponseHead, _ content: BodyStream) async throws {
         guard let client = rewriteClient else { return }
         startStream(head, length: nil)
-        var rewriter = BodyRewriter(for: client)
+        var rewriter = BodyRewriter(for: client, contentType: head.response.headerFields[.contentType])
         for try await var chunk in content {
             while let piece = chunk.readSlice(length: min(chunk.readableBytes, ResponseRewriting.pieceLimit)),
                 piece.readableBytes > 0

@@ -11,7 +11,23 @@ struct BodyRewriter {
     /// The text before ``held``.
     private var before = TextBefore()
 
-    init(for client: RewriteClient) { self.client = client }
+    /// Whether a backslash begins an escape everywhere: the letter of `\n` is none of a word.
+    private let isJSON: Bool
+
+    /// - Parameter contentType: `Content-Type` of the content; `nil` if it has none.
+    init(for client: RewriteClient, contentType: String? = nil) {
+        self.client = client
+        isJSON = contentType.map { Self.isJSON($0) } ?? false
+    }
+
+    /// Whether content of a type is JSON, or has lines of it. RFC 6839 §3.1
+    static func isJSON(_ contentType: String) -> Bool {
+        let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }.trimmingWhitespace()
+        let subtype = type.split(separator: UInt8(ascii: "/")).last ?? type
+        let name = subtype.split(separator: UInt8(ascii: "+")).last ?? subtype
+        return ["json", "x-json", "ndjson", "x-ndjson", "jsonl", "x-jsonl", "json-seq"]
+            .contains(String(decoding: name, as: UTF8.self).lowercased())
+    }
 
     /// The bytes held back.
     var heldCount: Int { held.readableBytes }
@@ -36,8 +52,9 @@ struct BodyRewriter {
                 let reader = URLReader(bytes: bytes, index: index, isLast: isLast, surroundings: .text)
                 do throws(URLReader.Incomplete) {
                     guard let match = try client.match(reader, behind: before) else {
-                        before.append(byte)
-                        index += 1
+                        let symbol = isJSON ? try reader.peekEscapedSymbol() : nil
+                        before.append(symbol?.byte ?? byte)
+                        index += symbol?.width ?? 1
                         continue
                     }
                     output.writeBytes(UnsafeRawBufferPointer(rebasing: bytes[copied..<index]))

@@ -1,30 +1,54 @@
 /// The text before a place, as far as it tells whether a URL begins there and where that ends.
 struct TextBefore {
-    /// The last byte; 0 at the start of the text.
-    private var last: UInt8 = 0
+    /// The last bytes, the newest one lowest; zeros before the start of the text.
+    private var bytes: UInt64 = 0
 
-    mutating func append(_ byte: UInt8) { last = byte }
+    mutating func append(_ byte: UInt8) { bytes = bytes << 8 | UInt64(byte) }
 
-    /// Whether a scheme can begin here: it is no part of another scheme, and not behind the slash
-    /// before a URL in the path of another one.
-    var mayPrecedeScheme: Bool { !last.isAlpha && !last.isDigit && !"+-./".utf8.contains(last) }
+    /// One of the last eight bytes.
+    private func byte(_ distance: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: bytes >> (8 * distance)) }
+
+    /// Whether `http` or `https` is a whole scheme here: no letter of it comes before, no other
+    /// scheme (`view-source:`), and not the slash before a URL in the path of another one.
+    ///
+    /// `git+` may come before it: clients of git take the URL behind it as any other, with either
+    /// scheme.
+    var mayPrecedeScheme: Bool { hasGit ? isOutsideScheme(4) : isOutsideScheme(0) }
+
+    private var hasGit: Bool {
+        let letters = [byte(3), byte(2), byte(1)]
+        return byte(0) == UInt8(ascii: "+") && letters.allSatisfy(\.isAlpha)
+            && letters.map { $0 | 0x20 }.elementsEqual("git".utf8)
+    }
+
+    /// Whether a scheme can begin some bytes before this place.
+    private func isOutsideScheme(_ distance: UInt64) -> Bool {
+        let last = byte(distance)
+        if last == UInt8(ascii: ":") { return !byte(distance + 1).isSchemeByte }
+        return !last.isSchemeByte && last != UInt8(ascii: "/")
+    }
 
     /// Whether a reference without a scheme can begin here: in an attribute, a string, or `url(`.
-    var opensReference: Bool { #""'=("#.utf8.contains(last) }
+    var opensReference: Bool { #""'=("#.utf8.contains(byte(0)) }
 
     /// Whether a URL here may be one in a sentence: it begins the text, or follows white space.
     ///
     /// Behind a quote, a bracket or a tag it may as well be a whole value, and then a dot at its
     /// end is its own.
-    var mayBeInSentence: Bool { last <= UInt8.space }
+    var mayBeInSentence: Bool { byte(0) <= UInt8.space }
 
     /// The byte that ends a URL which begins here, although other URLs may have it.
     var closer: UInt8? {
-        switch last {
-        case UInt8(ascii: "'"): last
+        switch byte(0) {
+        case UInt8(ascii: "'"): UInt8(ascii: "'")
         case UInt8(ascii: "("): UInt8(ascii: ")")
         case UInt8(ascii: "["): UInt8(ascii: "]")
         default: nil
         }
     }
+}
+
+extension UInt8 {
+    /// A byte of a scheme. RFC 3986 §3.1
+    fileprivate var isSchemeByte: Bool { isAlpha || isDigit || "+-.".utf8.contains(self) }
 }

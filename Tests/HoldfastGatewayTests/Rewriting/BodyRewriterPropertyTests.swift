@@ -17,9 +17,14 @@ struct BodyRewriterPropertyTests {
         }
     }
 
-    private static let schemes = ["https:", "http:", "HTTPS:", "xhttps:", "https", "htt", ""]
+    private static let schemes = [
+        "https:", "https:", "https:", "https:", "http:", "HTTPS:", "xhttps:", "https", "htt", "", "git+https:",
+        "Git+https:",
+        "xgit+https:", "view-source:https:",
+    ]
     private static let hosts = [
-        "index.example", "files.example", "Files.Example", "api.example", "files.example.evil", "other.example",
+        "index.example", "index.example", "files.example", "files.example", "Files.Example", "api.example",
+        "files.example.evil", "other.example",
         "files", "10.0.0.7", "user@index.example", "",
     ]
     private static let ports = ["", "", "", ":443", ":8080", ":80", ":", ":8443", ":99999"]
@@ -31,6 +36,7 @@ struct BodyRewriterPropertyTests {
         "\"", "'", " ", "\n", "<a href=\"", ">", "</a>", "h", "ht", "http", "é", "\\", "\\\"", "&quot;", "&#46;", ",",
         ".", "-", "{\"a\":\"", "\\u0026", "/", "=", "(", "text", "\u{0}", ". ", ".\"", ".)", "')", ";", "[", "&#x27;",
         "\\u0022", "\\n", "\\u002e", " see ", ".\\\"", "&#47;",
+        ":", "\\\\", "\\t", "\\u003a", "git+", "\\u002b", "\\\\n",
     ]
 
     private func page(_ numbers: inout Numbers) -> String {
@@ -163,28 +169,56 @@ struct BodyRewriterPropertyTests {
             }
     }
 
-    private func isReplaced(_ pattern: Pattern, _ page: [UInt8], at place: Int) -> Bool {
+    /// The texts before each place, as the content means them; `nil` within an escape of JSON.
+    private static func textsBefore(_ page: [UInt8], isJSON: Bool) -> [ArraySlice<UInt8>?] {
+        var texts: [ArraySlice<UInt8>?] = Array(repeating: nil, count: page.count)
+        var text: [UInt8] = []
+        var place = 0
+        while place < page.count {
+            texts[place] = ArraySlice(Array(text.suffix(8)))
+            let rest = page[place...]
+            let found = spelled.first { isJSON && $0.text.hasPrefix("\\") && rest.starts(with: $0.text.utf8) }
+            text.append(found?.byte ?? page[place])
+            place += found?.text.utf8.count ?? 1
+        }
+        return texts
+    }
+
+    private static func mayPrecedeScheme(_ text: ArraySlice<UInt8>) -> Bool {
+        func isSchemeByte(_ byte: UInt8?) -> Bool {
+            byte.map { "+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8.contains($0) } ?? false
+        }
+        let isOfGit = String(decoding: text.suffix(4), as: UTF8.self).lowercased() == "git+"
+        let text = isOfGit ? text.dropLast(4) : text
+        if text.last == UInt8(ascii: ":") { return !isSchemeByte(text.dropLast().last) }
+        return !isSchemeByte(text.last) && text.last != UInt8(ascii: "/")
+    }
+
+    private func isReplaced(_ pattern: Pattern, _ page: [UInt8], at place: Int, behind text: ArraySlice<UInt8>) -> Bool
+    {
         let path = place + pattern.start.count
         let end = path + pattern.path.count
-        let before = place > 0 ? page[place - 1] : nil
+        let before = text.last
         guard end <= page.count, page[path..<end].elementsEqual(pattern.path),
             String(decoding: page[place..<path], as: UTF8.self).lowercased().utf8.elementsEqual(pattern.start),
             Self.ends(page[end...], hasPath: !pattern.path.isEmpty, behind: before),
             !Self.hasDotSegment(page[path...], behind: before)
         else { return false }
-        if pattern.isRelative { return before.map { "\"'=(".utf8.contains($0) } ?? false }
-        return before.map { byte in
-            !"+-./0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8.contains(byte)
-        } ?? true
+        guard pattern.isRelative else { return Self.mayPrecedeScheme(text) }
+        return before.map { "\"'=(".utf8.contains($0) } ?? false
     }
 
     /// The expectation: each text that may be replaced is tried at each place.
-    private func expected(_ text: String) -> String {
+    private func expected(_ text: String, isJSON: Bool) -> String {
         let page = Array(text.utf8)
+        let texts = Self.textsBefore(page, isJSON: isJSON)
         var result: [UInt8] = []
         var place = 0
         while place < page.count {
-            let found = Self.patterns.filter { isReplaced($0, page, at: place) }
+            let found = Self.patterns
+                .filter { pattern in
+                    texts[place].map { isReplaced(pattern, page, at: place, behind: $0) } ?? false
+                }
                 .max { $0.start.count + $0.path.count < $1.start.count + $1.path.count }
             result += found?.replacement ?? [page[place]]
             place += found.map { $0.start.count + $0.path.count } ?? 1
@@ -192,21 +226,25 @@ struct BodyRewriterPropertyTests {
         return String(decoding: result, as: UTF8.self)
     }
 
+    /// Every second page is JSON.
+    private func isJSON(_ seed: Int) -> Bool { seed % 2 == 0 }
+
     @Test(arguments: 1...40) func replacesItsOwnURLsAndNoOthers(seed: Int) throws {
         var numbers = Numbers(state: UInt64(seed))
         let client = try RewriteSample.client(.index)
         let page = page(&numbers)
-        let expected = expected(page)
-        #expect(RewriteSample.rewrite([page], for: client) == expected)
+        let type = isJSON(seed) ? "application/json" : "text/html"
+        let expected = expected(page, isJSON: isJSON(seed))
+        #expect(RewriteSample.rewrite([page], for: client, contentType: type) == expected, "\(page)")
         let bytes = Array(page.utf8)
         for cut in 1..<bytes.count {
-            var rewriter = BodyRewriter(for: client)
+            var rewriter = BodyRewriter(for: client, contentType: type)
             var result = rewriter.rewrite(ByteBuffer(bytes: bytes[..<cut]))
             result.writeImmutableBuffer(rewriter.rewrite(ByteBuffer(bytes: bytes[cut...])))
             result.writeImmutableBuffer(rewriter.rewrite(ByteBuffer(), isLast: true))
             #expect(String(buffer: result) == expected, "cut at \(cut) of \(page)")
         }
-        var rewriter = BodyRewriter(for: client)
+        var rewriter = BodyRewriter(for: client, contentType: type)
         var result = ByteBuffer()
         for byte in bytes { result.writeImmutableBuffer(rewriter.rewrite(ByteBuffer(bytes: [byte]))) }
         result.writeImmutableBuffer(rewriter.rewrite(ByteBuffer(), isLast: true))
@@ -217,7 +255,7 @@ struct BodyRewriterPropertyTests {
         let changed = (1...40).filter { seed in
             var numbers = Numbers(state: UInt64(seed))
             let page = page(&numbers)
-            return expected(page) != page
+            return expected(page, isJSON: isJSON(seed)) != page
         }
         #expect(changed.count > 20)
     }

@@ -36,8 +36,8 @@ enum RewriteSample {
     }
 
     /// Rewrites content that comes in pieces.
-    static func rewrite(_ pieces: [String], for client: RewriteClient) -> String {
-        var rewriter = BodyRewriter(for: client)
+    static func rewrite(_ pieces: [String], for client: RewriteClient, contentType: String? = nil) -> String {
+        var rewriter = BodyRewriter(for: client, contentType: contentType)
         var result = ""
         for piece in pieces { result += String(buffer: rewriter.rewrite(ByteBuffer(string: piece))) }
         return result + String(buffer: rewriter.rewrite(ByteBuffer(), isLast: true))

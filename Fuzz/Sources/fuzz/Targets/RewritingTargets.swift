@@ -29,14 +29,17 @@ func rewriting(_ bytes: UnsafeBufferPointer<UInt8>) {
     }
 
     let content = input.remaining()
-    let whole = RewritingSample.rewrite(content, piece: max(content.count, 1), for: client)
-    for size in [1, 2, 3, 7, 64] {
-        require(RewritingSample.rewrite(content, piece: size, for: client) == whole, "pieces of \(size) change nothing")
+    for type in ["text/html", "application/json"] {
+        let whole = RewritingSample.rewrite(content, type, piece: max(content.count, 1), for: client)
+        for size in [1, 2, 3, 7, 64] {
+            let pieces = RewritingSample.rewrite(content, type, piece: size, for: client)
+            require(pieces == whole, "pieces of \(size) change nothing")
+        }
+        require(
+            content.count < 4 || whole.count <= content.count * (RewriteClient.authorityLimit + 32),
+            "content grows with its URLs alone"
+        )
     }
-    require(
-        content.count < 4 || whole.count <= content.count * (RewriteClient.authorityLimit + 32),
-        "content grows with its URLs alone"
-    )
 }
 
 private enum RewritingSample {
@@ -56,8 +59,8 @@ private enum RewritingSample {
         ])
     )
 
-    static func rewrite(_ content: [UInt8], piece: Int, for client: RewriteClient) -> [UInt8] {
-        var rewriter = BodyRewriter(for: client)
+    static func rewrite(_ content: [UInt8], _ type: String, piece: Int, for client: RewriteClient) -> [UInt8] {
+        var rewriter = BodyRewriter(for: client, contentType: type)
         var result: [UInt8] = []
         var rest = content[...]
         while !rest.isEmpty {
