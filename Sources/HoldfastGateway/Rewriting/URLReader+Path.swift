@@ -19,6 +19,9 @@ extension URLReader {
 
     /// The longest path in a text that is read, in bytes as it is written. 1 KiB
     static let pathLimit = 1 << 10
+    /// The longest path in a text that is read if it may be a list of URLs, in bytes. Each of them
+    /// begins such a path, so a long list would be read many times.
+    static let listLimit = 1 << 8
 
     /// Reads the path that begins here, up to its end: a dot segment there can undo all of it.
     ///
@@ -31,7 +34,7 @@ extension URLReader {
         var first: Int?
         while let symbol = try peekSymbol(), !endsPath(symbol, before.closer) {
             if surroundings == .text {
-                if index - start >= Self.pathLimit {
+                if index - start >= (first == nil ? Self.pathLimit : Self.listLimit) {
                     guard let first else { return nil }
                     path.bytes.removeSubrange(first...)
                     return path

@@ -93,6 +93,10 @@ struct BodyRewriterRouteTests {
         #expect(try rewrite("https://files.example/\(end)a ") == "https://files.example/\(end)a ")
         #expect(try rewrite("https://files.example/\(end)/../x") == "https://files.example/\(end)/../x")
         #expect(try rewrite("https://files.example?\(end)\(end)") == "http://gw.local/f?\(end)\(end)")
+        let member = String(repeating: "a", count: URLReader.listLimit - 20)
+        for text in ["https://files.example/x,https:/../\(member)", "https://files.example/x,https:\(member)/../y"] {
+            #expect(try rewrite(text) == text)
+        }
         func list(_ origin: String) -> String { (0..<200).map { "\(origin)/\($0)/image.jpg" }.joined(separator: ",") }
         #expect(try rewrite(list("https://files.example")) == list("http://gw.local/f"))
         #expect(try rewrite("\"\(list("https://files.example"))\"") == "\"\(list("http://gw.local/f"))\"")
