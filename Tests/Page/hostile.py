@@ -63,13 +63,3 @@ class Hostile(PageTest):
             self.assertGreater(len(places), 6)
             self.assertEqual(sorted(places), places)
             self.assertEqual(made_up.response(8)["url"], look.page.locator(".response-url .url").inner_text())
-
-    def test_a_copied_command_does_nothing_else_in_a_shell(self):
-        with self.look("hostile", hash_="#/response/0000000000000006") as look:
-            look.page.get_by_role("button", name="Expire").click()
-            dialog = look.page.get_by_role("dialog")
-            expect(dialog).to_contain_text("Expires")
-            dialog.get_by_role("button", name="Copy as command").click()
-            text = look.page.evaluate("navigator.clipboard.readText()")
-            self.assertTrue(text.isprintable() and text.isascii(), text)
-            self.assertIn("$'https://api.example.com/\\u202egpj.exe\\u0007\\u200b\\u2066x\\u2069'", text)

@@ -88,8 +88,8 @@ class Look:
         """Waits until the view has all of its parts."""
         self.page.locator("main h1").first.wait_for(state="attached")
         expect(self.page.locator(".loading, [aria-busy]")).to_have_count(0)
-        if self.page.locator(".charts").count():
-            self.page.locator(".chart .grid").first.wait_for(state="attached")
+        # The view may be another one by now.
+        expect(self.page.locator(".charts:not(:has(.chart .grid))")).to_have_count(0)
 
     def show(self, view):
         self.go(VIEWS[view])

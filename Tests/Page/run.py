@@ -22,7 +22,7 @@ if options.screenshots:
 
 from look import browser  # noqa: E402
 
-names = ["sources", "views", "frame", "changing", "hostile", "screenshots", "gateway", "fleet"]
+names = ["sources", "views", "frame", "changing", "asking", "commands", "hostile", "screenshots", "gateway", "fleet"]
 loader = unittest.TestLoader()
 loader.testNamePatterns = [f"*{each}*" for each in options.k] if options.k else None
 here = pathlib.Path(__file__).parent

@@ -44,6 +44,12 @@ class World:
         self.mode = None
         # Ends every stream for good, or one of them.
         self.ended = self.cut = False
+        # Streams end after one event; streams have no more events.
+        self.short = self.silent = False
+        # A path that fails, changes that fail, a session that has ended, the keys of changes.
+        self.failing, self.failing_changes, self.has_ended, self.keys = None, False, False, []
+        # Other counts of a purge; no socket to name.
+        self.matched, self.without_socket = {}, False
 
     def set(self, scenario):
         with self.changed:
@@ -52,6 +58,8 @@ class World:
 
     def overview(self):
         value = made_up.overview(self.scenario)
+        if self.without_socket:
+            value = value | {"control": {}}
         return value | ({"mode": self.mode} if self.mode else {})
 
 
@@ -111,6 +119,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send(200, {"token": "t" * 64, "client": "uid 1000", "scope": self.world.scope, "expiresAt": made_up.instant(28800)})
         if self.headers.get("Authorization") in (None, "Bearer wrong"):
             return self.problem(401, "token-not-valid", "A token is needed.")
+        if self.world.has_ended:
+            return self.problem(401, "token-not-valid", "The session has ended.")
+        if self.world.failing and parts.path == self.world.failing:
+            return self.problem(500, "store-failed", "It fails on purpose.")
+        if parts.path == "/v1/purges" and self.command == "POST" and not body.get("dryRun"):
+            self.world.keys.append(self.headers.get("Idempotency-Key"))
+            if self.world.failing_changes:
+                return self.problem(500, "store-failed", "It fails on purpose.")
         if self.world.scenario == "broken":
             return self.problem(503, "store-failed", "The store cannot be read: the disk is gone.")
         if self.world.scenario == "slow":
@@ -140,9 +156,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.world.streams += 1
         try:
             while not self.world.ended and not self.world.cut:
+                while self.world.silent and not self.world.ended:
+                    with self.world.changed:
+                        self.world.changed.wait(1)
                 data = json.dumps(self.world.overview())
                 self.wfile.write(f"event: overview\ndata: {data}\n\n".encode())
                 self.wfile.flush()
+                if self.world.short:
+                    break
                 with self.world.changed:
                     self.world.changed.wait(1)
         except OSError:
@@ -161,7 +182,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             world.mode = {"mode": body["mode"], "configured": "automatic"} | until
             return world.mode
         if path == "/v1/purges" and self.command == "POST":
-            matched = {"responses": 412, "bytes": 90112000, "onlyOfflineCopies": 37, "exact": True}
+            matched = {"responses": 412, "bytes": 90112000, "onlyOfflineCopies": 37, "exact": True} | world.matched
             done = {} if body.get("dryRun") else {"sequence": 8126}
             return {"action": body.get("action", "expire"), "dryRun": bool(body.get("dryRun")), "matched": matched} | done | ({"refreshing": 412} if "refresh" in body and done else {})
         if path == "/v1/pins" and self.command == "POST":

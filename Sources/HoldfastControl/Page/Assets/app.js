@@ -4,7 +4,8 @@ import { standing } from "./badges.js";
 import { put } from "./dom.js";
 import { endSession, exchange, loginView, takeCode } from "./session.js";
 import { endLive, follow, followLink, startLive, state } from "./state.js";
-import { problem } from "./dialog.js";
+import { closeDialogs, problem } from "./dialog.js";
+import { moment } from "./format.js";
 import { plain } from "./safe.js";
 import * as configuration from "./view-configuration.js";
 import * as nodes from "./view-nodes.js";
@@ -76,8 +77,8 @@ function show(isMove) {
 }
 
 function setTitle() {
-  const { overview: now } = state;
-  const sign = now && isOpen ? `${standing(now.standing).shape} ${standing(now.standing).title} · ` : "";
+  const { overview: now, link } = state;
+  const sign = isOpen && link === "broken" ? "✕ Not connected · " : now && isOpen ? `${standing(now.standing).shape} ${standing(now.standing).title} · ` : "";
   const title = `${sign}${current?.title ?? ""} · Holdfast`;
   if (document.title !== title) document.title = title;
 }
@@ -96,6 +97,7 @@ function closed(error) {
   setToken(undefined);
   current?.leave?.();
   current = undefined;
+  closeDialogs();
   navigation.hidden = true;
   leaveButton.hidden = true;
   document.title = "Holdfast";
@@ -114,9 +116,15 @@ const liveWords = {
 function showLink(word, error) {
   const element = document.getElementById("live");
   element.dataset.state = word;
-  document.getElementById("live-words").textContent = liveWords[word] ?? word;
+  const isOld = word === "broken";
+  const figures = isOld && state.overview ? `; figures of ${moment(state.overview.at, true)}` : "";
+  document.getElementById("live-words").textContent = (liveWords[word] ?? word) + figures;
   element.title = plain(error?.message ?? "");
-  document.body.classList.toggle("is-old", word === "broken");
+  if (isOld !== document.body.classList.contains("is-old")) {
+    document.body.classList.toggle("is-old", isOld);
+    document.getElementById("announcement").textContent = isOld ? `Not connected${figures}.` : "Connected again.";
+  }
+  setTitle();
 }
 
 /** Says a change of the state to readers of the screen; numbers that tick are no change. */

@@ -25,10 +25,14 @@ const shapes = {
   running: ["◐", "accent", "running"],
 };
 
+const notes = {
+  offline: "It may be served stale while its origin is unreachable, as long as rules allow.",
+};
+
 /** A state with its shape. A state without an entry is shown as it is. */
 export function badge(state, words) {
   const [shape, tone, name] = shapes[state] ?? ["○", "plain", state];
-  return h("span", { class: `badge ${tone}` }, h("span", { class: "shape", "aria-hidden": "true" }, shape), h("span", {}, shown(words ?? name)));
+  return h("span", { class: `badge ${tone}`, title: notes[state] }, h("span", { class: "shape", "aria-hidden": "true" }, shape), h("span", {}, shown(words ?? name)));
 }
 
 const standings = {

@@ -1,6 +1,6 @@
 // What operators change here. Each change asks first, and says what it would do or lose.
 import { change, get } from "./api.js";
-import { copy, quoted } from "./copy.js";
+import { copy, option, quoted } from "./copy.js";
 import { ask } from "./dialog.js";
 import { h } from "./dom.js";
 import { at, bytes, count, counted, share } from "./format.js";
@@ -8,13 +8,9 @@ import { shown } from "./safe.js";
 import { state } from "./state.js";
 
 /** How a command finds this gateway: its socket, or its file. */
-export function controlArguments(kind = "holdfast") {
+export function controlArguments() {
   const control = state.overview?.control;
   const file = state.overview?.configuration?.file;
-  if (kind === "curl") {
-    const socket = control?.socket ? quoted(control.socket) : '"$socket"';
-    return `--unix-socket ${socket} http://localhost`;
-  }
   if (control?.socket) return `--socket ${quoted(control.socket)}`;
   return file ? `--config ${quoted(file)}` : "--socket control.sock";
 }
@@ -23,7 +19,19 @@ export function controlArguments(kind = "holdfast") {
 export function curl(path, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   const data = given.map(([name, value]) => ` --data-urlencode ${quoted(`${name}=${value}`)}`).join("");
-  return `curl -s${given.length ? "G" : ""} ${controlArguments("curl")}${path}${data}`;
+  return `curl -s${given.length ? "G" : ""} ${curlPlace(path)}${data}`;
+}
+
+/** The arguments of `curl` for a path: the socket, or this page's own address with a token. */
+function curlPlace(path) {
+  const socket = state.overview?.control?.socket;
+  if (socket) return `--unix-socket ${quoted(socket)} ${quoted(`http://localhost${path}`)}`;
+  return `-H "Authorization: Bearer $HOLDFAST_TOKEN" ${quoted(location.origin + path)}`;
+}
+
+/** `curl` for a path that takes JSON. */
+export function curlJSON(path, json) {
+  return `curl -s --json ${quoted(JSON.stringify(json))} ${curlPlace(path)}`;
 }
 
 /** The selectors of a purge as arguments of `holdfast purge` and `holdfast pin`. */
@@ -31,7 +39,7 @@ function selectors(select) {
   if (select.all) return "--all";
   const options = { prefixes: "--prefix", tags: "--tag", hosts: "--host" };
   const urls = (select.urls ?? []).map(quoted);
-  const rest = Object.entries(options).flatMap(([name, option]) => (select[name] ?? []).map((value) => `${option} ${quoted(value)}`));
+  const rest = Object.entries(options).flatMap(([name, flag]) => (select[name] ?? []).map((value) => option(flag, value)));
   return [...urls, ...rest].join(" ");
 }
 
@@ -57,9 +65,10 @@ function about({ responses, bytes: size, exact }) {
 export function purgeDialog({ select, action = "expire", refresh, title, done }) {
   const reason = reasonField();
   const isRemoval = action === "remove";
+  const keyOf = keys();
   const verb = isRemoval ? "Remove" : refresh ? "Fetch again" : "Expire";
   const command = () => {
-    const options = [isRemoval && "--remove", refresh && `--refresh ${refresh.perSecond}/s`, reason.value && `--reason ${quoted(reason.value)}`].filter(Boolean);
+    const options = [isRemoval && "--remove", refresh && `--refresh ${refresh.perSecond}/s`, reason.value && option("--reason", reason.value)].filter(Boolean);
     return ["holdfast purge", selectors(select), ...options, controlArguments()].join(" ");
   };
   const body = () => ({ select, action, ...(refresh && { refresh }), ...(reason.value && { reason: reason.value }) });
@@ -73,14 +82,27 @@ export function purgeDialog({ select, action = "expire", refresh, title, done })
       return {
         content: [selectionWords(select), effect(matched, action, refresh)],
         mustAgree: isRemoval && matched.responses > 0 && `I know that ${lost(matched)}.`,
+        counts: [matched.responses, matched.onlyOfflineCopies, matched.onlyWhileFresh ?? 0],
       };
     },
     async act() {
-      const result = await change("POST", "/v1/purges", body());
+      const result = await change("POST", "/v1/purges", body(), { headers: { "Idempotency-Key": keyOf(body()) } });
       done?.();
       return purged(result);
     },
   });
+}
+
+/** Gives the same key for the same request, so that one which is sent again is performed once. */
+function keys() {
+  let sent;
+  let key;
+  return (body) => {
+    const text = JSON.stringify(body);
+    if (sent !== text) key = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    sent = text;
+    return key;
+  };
 }
 
 function lost({ responses, onlyOfflineCopies: copies, exact }) {
@@ -97,7 +119,13 @@ function effect(matched, action, refresh) {
     return [h("p", { class: "ask-main" }, `Deletes ${about(matched)}. `, "Until the origin is asked again, they cannot be served, with or without it."), part];
   }
   const next = refresh ? `Then each is fetched again, ${refresh.perSecond} a second.` : "Each is validated with its origin before its next use.";
-  return [h("p", { class: "ask-main" }, `Expires ${about(matched)}. ${next}`), h("p", { class: "muted" }, "Offline copies stay: nothing is lost while an origin is unreachable.")];
+  const only = matched.onlyWhileFresh ?? 0;
+  return [
+    h("p", { class: "ask-main" }, `Expires ${about(matched)}. ${next}`),
+    only > 0
+      ? h("p", { class: "ask-warning" }, h("span", { class: "shape", "aria-hidden": "true" }, "▲ "), `${count(only)} of ${count(responses)} may be served only while ${only === 1 ? "it is" : "they are"} fresh: until the origin has been asked, ${only === 1 ? "it cannot" : "they cannot"} be served. The others stay for offline use.`)
+      : h("p", { class: "muted" }, "Offline copies stay: nothing is lost while an origin is unreachable."),
+  ];
 }
 
 function purged({ action, matched, sequence, refreshing, nodes, reached }) {
@@ -156,7 +184,7 @@ export function modeDialog(now) {
   };
   choice.addEventListener("change", describe);
   describe();
-  const command = () => ["holdfast mode", choice.value, !span.disabled && `--for ${span.value}`, reason.value && `--reason ${quoted(reason.value)}`, controlArguments()].filter(Boolean).join(" ");
+  const command = () => ["holdfast mode", choice.value, !span.disabled && `--for ${span.value}`, reason.value && option("--reason", reason.value), controlArguments()].filter(Boolean).join(" ");
   return ask({
     title: "Change the mode",
     verb: "Change",

@@ -1,6 +1,7 @@
 // "Copy as command" and "as JSON": the clipboard if there is one, else a window with the text.
 import { h } from "./dom.js";
 import { openDialog } from "./dialog.js";
+import { plain, replaceHidden } from "./safe.js";
 
 let timer;
 
@@ -30,19 +31,23 @@ function showText(name, text) {
   area.select();
 }
 
-/** An argument for a shell. Anything but plain characters is quoted. */
+/** An argument for a POSIX shell. Anything but plain characters is quoted. */
 export function quoted(argument) {
   const text = String(argument);
   if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text)) return text;
-  // Control characters would act in a terminal, so they are written as escapes of $'…'.
-  if (/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/.test(text)) {
-    const escape = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-    const safe = text
-      .replace(/[\\']/g, "\\$&")
-      .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, escape);
-    return `$'${safe}'`;
+  // A character that is hidden would act in the terminal into which the command is pasted, so printf makes
+  // it in the shell, of digits. A '!' here would be history for bash, and a first '-' an option.
+  if (plain(text) !== text) {
+    const digits = (characters) => [...new TextEncoder().encode(characters)].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
+    const format = replaceHidden(text.replace(/[\\%]/g, "$&$&").replace(/!|^-/g, digits), digits);
+    return `"$(printf '${format.replaceAll("'", "'\\''")}')"`;
   }
   return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** An option with its value, which may begin with '-'. */
+export function option(name, value) {
+  return `${name}${String(value).startsWith("-") ? "=" : " "}${quoted(value)}`;
 }
 
 /** The two buttons of a table. `command` and `value` are functions, called when they are used. */

@@ -11,16 +11,50 @@ export function openDialog({ title, content, buttons = [], kind = "" }) {
   const close = () => dialog.close();
   const foot = h("div", { class: "dialog-foot" }, buttons, h("button", { type: "button", on: { click: close } }, buttons.length ? "Cancel" : "Close"));
   put(dialog, head, body, foot);
-  // The browser gives the focus back to what had it.
-  dialog.addEventListener("close", () => dialog.remove());
+  // The browser gives the focus back to what had it, unless that was drawn again meanwhile.
+  const giveBack = heldFocus(document.getElementById("main"));
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    giveBack();
+  });
   document.body.append(dialog);
   dialog.showModal();
   return { dialog, close, body, foot };
 }
 
+/** Gives the focus to the view's name. */
+function focusHeading() {
+  const heading = document.querySelector("main h1") ?? document.getElementById("main");
+  heading.setAttribute("tabindex", "-1");
+  heading.focus({ preventScroll: true });
+}
+
+/** Notes which control in `place` has the focus, and gives what moves it to the one that takes its place. */
+export function heldFocus(place) {
+  const held = document.activeElement;
+  if (!place.contains(held)) return () => {};
+  const nameOf = (each) => [each.id, each.getAttribute("aria-label"), each.getAttribute("href"), each.textContent].join("|");
+  const alike = () => [...place.querySelectorAll(held.tagName)].filter((each) => nameOf(each) === name);
+  const name = nameOf(held);
+  const at = alike().indexOf(held);
+  return () => {
+    if (held.isConnected) return;
+    const next = alike();
+    const control = next[Math.min(at, next.length - 1)];
+    if (control) control.focus({ preventScroll: true });
+    else focusHeading();
+  };
+}
+
+/** Closes all dialogs: what they ask for belongs to a view that is gone. */
+export function closeDialogs() {
+  for (const dialog of document.querySelectorAll("dialog")) dialog.close();
+}
+
 /**
  * Asks before a change. `preview()` gives what to say of what it would do, from a dry run; `act(values)`
- * performs it; `needsConsent` adds a box that must be ticked.
+ * performs it; `mustAgree` of the preview is a sentence that must be ticked. Its `counts` are counted once
+ * more when the change is confirmed: if one has grown, the question is asked again.
  */
 export function ask({ title, verb, preview, act, fields = [], isDangerous = false }) {
   const result = h("div", { class: "ask-result", role: "status" }, h("p", { class: "muted" }, "Counting …"));
@@ -28,26 +62,40 @@ export function ask({ title, verb, preview, act, fields = [], isDangerous = fals
   const button = h("button", { type: "button", class: isDangerous ? "danger" : "primary", disabled: true }, verb);
   const window = openDialog({ title, content: [result, fields, consent], buttons: [button], kind: "ask" });
   let isAgreed = true;
+  let asked;
   const enable = (isReady) => (button.disabled = !isReady || !isAgreed);
+
+  function question({ content, mustAgree, counts }, note) {
+    asked = counts;
+    isAgreed = !mustAgree;
+    put(result, note && h("p", { class: "ask-warning" }, note), content);
+    const box = h("input", { type: "checkbox", id: "consent", on: { change: () => enable((isAgreed = box.checked) || true) } });
+    put(consent, mustAgree && h("label", { class: "consent", for: "consent" }, box, ` ${mustAgree}`));
+    enable(true);
+  }
 
   async function load() {
     try {
-      const { content, mustAgree } = await preview();
-      put(result, content);
-      if (mustAgree) {
-        isAgreed = false;
-        const box = h("input", { type: "checkbox", id: "consent", on: { change: () => enable((isAgreed = box.checked) || true) } });
-        put(consent, h("label", { class: "consent", for: "consent" }, box, ` ${mustAgree}`));
-      }
-      enable(true);
+      question(await preview());
     } catch (error) {
-      put(result, problem(error));
+      const again = h("button", { type: "button", on: { click: load } }, "Count again");
+      put(result, problem(error), again);
     }
+  }
+
+  /** Whether it is more by now than was asked about; then it is asked again. */
+  async function hasGrown() {
+    if (!asked) return false;
+    const now = await preview();
+    if (!now.counts.some((count, at) => count > asked[at])) return false;
+    question(now, "It is more than when you were asked. Nothing has changed yet.");
+    return true;
   }
 
   button.addEventListener("click", async () => {
     enable(false);
     try {
+      if (await hasGrown()) return;
       const content = await act();
       put(result, content);
       put(consent);

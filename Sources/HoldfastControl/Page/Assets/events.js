@@ -3,7 +3,11 @@
 import { Problem, send } from "./api.js";
 
 const firstPause = 500;
-const longestPause = 10_000;
+const longestPause = 30_000;
+// A stream that lived as long was in order; one that ends at once is that of a gateway that drains.
+const settledTime = 5000;
+// An event comes each second. Without one for as long, the gateway has stopped, or the way to it is cut.
+const longestSilence = 10_000;
 
 /** Splits a stream's text into events: `feed(chunk)` gives those that are complete. */
 class EventParser {
@@ -38,27 +42,35 @@ export class LiveStream {
   #stop;
   #timer;
   #pause = firstPause;
+  #isWanted = false;
 
   constructor(path, listener) {
     this.#path = path;
     this.#listener = listener;
-    document.addEventListener("visibilitychange", () => (document.hidden ? this.#end("hidden") : this.start()));
-    addEventListener("pagehide", () => this.#end("hidden"));
-    addEventListener("pageshow", (event) => event.persisted && this.start());
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.#pauseAs("hidden") : this.#begin()));
+    addEventListener("pagehide", () => this.#pauseAs("hidden"));
+    addEventListener("pageshow", (event) => event.persisted && this.#begin());
   }
 
   start() {
-    if (document.hidden || this.#stop) return;
+    this.#isWanted = true;
+    this.#begin();
+  }
+
+  #begin() {
+    if (!this.#isWanted || document.hidden || this.#stop) return;
     clearTimeout(this.#timer);
     this.#stop = new AbortController();
     this.#follow(this.#stop.signal);
   }
 
   end() {
-    this.#end("ended");
+    this.#pauseAs("ended");
+    this.#isWanted = false;
   }
 
-  #end(state) {
+  #pauseAs(state) {
+    if (!this.#isWanted) return;
     clearTimeout(this.#timer);
     this.#stop?.abort();
     this.#stop = undefined;
@@ -66,6 +78,7 @@ export class LiveStream {
   }
 
   async #follow(signal) {
+    const began = performance.now();
     let failure;
     let hadEvents = false;
     try {
@@ -75,19 +88,36 @@ export class LiveStream {
     }
     if (signal.aborted) return;
     this.#stop = undefined;
-    // The gateway ends each stream after a while; the next one follows at once.
-    if (hadEvents) {
-      this.start();
-      return;
-    }
-    this.#listener.state("broken", failure);
+    if (performance.now() - began > settledTime) this.#pause = firstPause;
+    // The gateway ends each stream after a while; the next one follows.
+    if (failure || !hadEvents || this.#pause > firstPause) this.#listener.state("broken", failure);
     // A wrong token, or a gateway without the stream: trying again would change nothing.
     if (failure instanceof Problem && [401, 403, 404].includes(failure.status)) return;
-    this.#timer = setTimeout(() => this.start(), this.#pause);
+    // Pages that lost one gateway do not all come back at once.
+    const pause = Math.max(this.#pause, Math.min(Number(failure?.retryAfter) * 1000 || 0, longestPause));
+    this.#timer = setTimeout(() => this.#begin(), pause * (0.75 + Math.random() / 2));
     this.#pause = Math.min(this.#pause * 2, longestPause);
   }
 
   async #read(signal) {
+    const connection = new AbortController();
+    const end = () => connection.abort();
+    signal.addEventListener("abort", end);
+    let silence;
+    const listen = () => {
+      clearTimeout(silence);
+      silence = setTimeout(end, longestSilence);
+    };
+    try {
+      listen();
+      return await this.#events(connection.signal, listen);
+    } finally {
+      clearTimeout(silence);
+      signal.removeEventListener("abort", end);
+    }
+  }
+
+  async #events(signal, listen) {
     const response = await send(this.#path, { signal, headers: { Accept: "text/event-stream" } });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     const parser = new EventParser();
@@ -95,8 +125,8 @@ export class LiveStream {
     for (;;) {
       const { value, done } = await reader.read();
       if (done || signal.aborted) return hadEvents;
+      listen();
       for (const event of parser.feed(value)) {
-        this.#pause = firstPause;
         hadEvents = true;
         this.#listener.state("live");
         this.#listener.event(event.name, JSON.parse(event.data));

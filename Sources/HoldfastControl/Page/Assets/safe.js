@@ -17,10 +17,11 @@ function nameOf(character) {
   return `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
+/** The text with `act(character)` in place of each hidden character. */
+export const replaceHidden = (text, act) => String(text).replace(hidden, act);
+
 /** The text in plain ASCII marks: for titles, labels and the clipboard of people. */
-export function plain(text) {
-  return String(text).replace(hidden, (character) => `⟨${nameOf(character)}⟩`);
-}
+export const plain = (text) => replaceHidden(text, (character) => `⟨${nameOf(character)}⟩`);
 
 /** Pieces of text in which every hidden character is a visible, named mark. */
 function pieces(text) {

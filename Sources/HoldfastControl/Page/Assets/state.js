@@ -3,11 +3,14 @@ import { get } from "./api.js";
 import { clock, tick } from "./format.js";
 import { LiveStream } from "./events.js";
 
-const pollPause = 5000;
+const firstPollPause = 5000;
+const longestPollPause = 30_000;
 const listeners = new Set();
 const stateListeners = new Set();
 let stream;
 let timer;
+let pollPause = firstPollPause;
+let isFollowed = false;
 
 export const state = { overview: undefined, link: "waiting" };
 
@@ -42,14 +45,18 @@ async function poll() {
   if (document.hidden) return;
   try {
     receive(await get("/v1/overview"));
-    setLink("polling");
+    pollPause = firstPollPause;
+    if (isFollowed) setLink("polling");
   } catch (error) {
-    setLink("broken", error);
+    pollPause = Math.min(pollPause * 2, longestPollPause);
+    if (isFollowed) setLink("broken", error);
   }
-  timer = setTimeout(poll, pollPause);
+  clearTimeout(timer);
+  if (isFollowed) timer = setTimeout(poll, pollPause);
 }
 
 export function startLive() {
+  isFollowed = true;
   if (stream) return stream.start();
   stream = new LiveStream("/v1/events", {
     event(name, value) {
@@ -59,8 +66,9 @@ export function startLive() {
       if (error?.status === 503 && error.code === "too-many-streams") {
         poll();
       } else {
-        if (word === "live") clearTimeout(timer);
-        if (!(word === "broken" && state.link === "polling")) setLink(word, error);
+        // The stream's own failures say how it stands; without a place in it, asking does.
+        clearTimeout(timer);
+        setLink(word, error);
       }
     },
   });
@@ -69,6 +77,7 @@ export function startLive() {
 }
 
 export function endLive() {
+  isFollowed = false;
   clearTimeout(timer);
   stream?.end();
   setLink("ended");

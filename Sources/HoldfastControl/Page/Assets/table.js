@@ -2,7 +2,7 @@
 // each row is a card, so roles are named: a changed layout would take them away.
 import { h, put } from "./dom.js";
 import { copyButtons } from "./copy.js";
-import { problem } from "./dialog.js";
+import { heldFocus, problem } from "./dialog.js";
 import { plain, shown } from "./safe.js";
 
 /**
@@ -76,7 +76,11 @@ export function loaded(place, load, draw) {
     place.setAttribute("aria-busy", "true");
     try {
       const value = await load(stop.signal);
-      if (!stop.signal.aborted) put(place, draw(value));
+      if (stop.signal.aborted) return;
+      const giveBack = heldFocus(place);
+      put(place, draw(value));
+      // An open dialog has the focus, and gives it back itself.
+      giveBack();
     } catch (error) {
       if (stop.signal.aborted) return;
       const again = h("button", { type: "button", on: { click: run } }, "Try again");

@@ -2,11 +2,11 @@
 import { get } from "./api.js";
 import { badge, standing } from "./badges.js";
 import { chart } from "./chart.js";
-import { controlArguments, modeDialog } from "./changes.js";
+import { controlArguments, curl, modeDialog } from "./changes.js";
 import { copyButtons } from "./copy.js";
 import { h, put, svg, update, unseen } from "./dom.js";
 import { problem } from "./dialog.js";
-import { at, bytes, count, counted, dash, latency, length, moment, rate, relative, share } from "./format.js";
+import { at, bytes, clock, count, counted, dash, latency, length, moment, rate, relative, share } from "./format.js";
 import { shown, url } from "./safe.js";
 import { may } from "./session.js";
 import { follow, state } from "./state.js";
@@ -174,6 +174,8 @@ function curves() {
   let window = "hour";
   let history;
   let isLoading = false;
+  // After a failure, curves are asked for when a step has passed, not each second.
+  let next = 0;
   const radio = (value, words) => {
     const field = h("input", { type: "radio", name: "window", value, id: `window-${value}`, checked: value === window, on: { change: () => load((window = value)) } });
     return [field, h("label", { for: field.id }, words)];
@@ -185,22 +187,24 @@ function curves() {
       const value = await get("/v1/history", { window: wanted });
       if (wanted !== window) return;
       history = value;
+      next = Date.parse(history.end) + history.stepSeconds * 1000;
       put(message);
       for (const each of drawn) each.draw(history);
     } catch (error) {
+      next = clock.now() + 30_000;
       put(message, problem(error));
     } finally {
       isLoading = false;
     }
   }
   const choice = h("fieldset", { class: "segments" }, h("legend", { class: "unseen" }, "Window of the curves"), radio("hour", "Hour"), radio("day", "Day"));
-  const copies = copyButtons("curves", () => `curl -s ${controlArguments("curl")}/v1/history?window=${window}`, () => history);
+  const copies = copyButtons("curves", () => curl("/v1/history", { window }), () => history);
   const element = h("section", { class: "curves" }, h("div", { class: "panel-head bare" }, h("h2", {}, "Curves"), choice, copies), message, h("div", { class: "charts" }, drawn.map((each) => each.element)));
   load();
   return {
     element,
     step(now) {
-      if (history && !isLoading && Date.parse(now) >= Date.parse(history.end) + history.stepSeconds * 1000) load();
+      if (!isLoading && Date.parse(now) >= next) load();
     },
     end: () => drawn.forEach((each) => each.end()),
   };

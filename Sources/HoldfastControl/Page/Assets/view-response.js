@@ -1,7 +1,7 @@
 // One response: its life, what would happen to a request for it, its variants, tags and fields.
 import { change, get } from "./api.js";
 import { badge } from "./badges.js";
-import { controlArguments, curl, pinDialog, purgeDialog } from "./changes.js";
+import { curl, curlJSON, pinDialog, purgeDialog } from "./changes.js";
 import { h, put } from "./dom.js";
 import { problem } from "./dialog.js";
 import { at, bytes, count, dash, relative } from "./format.js";
@@ -126,7 +126,8 @@ function comparison(variant) {
   const run = async () => {
     put(place, h("p", { class: "loading" }, "Asking the origin"));
     try {
-      put(place, difference(await change("POST", `/v1/responses/${variant.id}/comparison`, { entry: variant.entry })));
+      const [path, json] = [`/v1/responses/${variant.id}/comparison`, { entry: variant.entry }];
+      put(place, difference(await change("POST", path, json), () => curlJSON(path, json)));
     } catch (error) {
       put(place, problem(error));
     }
@@ -134,7 +135,7 @@ function comparison(variant) {
   return { place, run };
 }
 
-function difference({ status, fields = [], body }) {
+function difference({ status, fields = [], body }, command) {
   const sizes = `${bytes(body?.stored)} here, ${bytes(body?.origin)} there`;
   const same = body?.isSame ? "is the same" : body?.isSame === false ? `differs: ${sizes}` : `is too long to be compared: ${sizes}`;
   return table({
@@ -147,7 +148,7 @@ function difference({ status, fields = [], body }) {
     ],
     rows: fields,
     empty: "No field differs.",
-    command: () => `holdfast try ${controlArguments()}`,
+    command,
   });
 }
 
