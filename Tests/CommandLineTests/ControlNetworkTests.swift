@@ -177,6 +177,18 @@ struct ControlNetworkTests {
             let listed = try await network.send("GET", "/v1/responses", token: token)
             #expect(listed.status == 200 && listed.content.contains("/news/2?REDACTED"), "\(listed)")
             #expect(!listed.content.contains("a-private-value"), "\(listed)")
+            let select = #"{"select": {"urls": ["http://a.test/news/2?page=a-private-value"]}}"#
+            #expect(try await network.send("POST", token: Network.tokens["purge"], content: select).status == 200)
+            for path in ["/v1/purges", "/v1/purges?last=1"] {
+                let history = try await network.send("GET", path, token: token)
+                #expect(history.content.contains("/news/2?REDACTED"), "\(history)")
+                #expect(!history.content.contains("a-private-value"), "\(history)")
+                let all = try await network.send("GET", path, token: Network.tokens["operate"])
+                #expect(all.content.contains("a-private-value"), "\(all)")
+            }
+            for query in ["last=0", "last=1001", "last=1&after=1", "last=x"] {
+                #expect(try await network.send("GET", "/v1/purges?\(query)", token: token).status == 400)
+            }
             let whole = try await network.send("GET", "/v1/responses", token: Network.tokens["operate"])
             #expect(whole.content.contains("/news/2?page=a-private-value"), "\(whole)")
             let set = try await network.send("PUT", "/v1/mode", token: Network.tokens["operate"], content: mode)

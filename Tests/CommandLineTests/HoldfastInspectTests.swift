@@ -98,6 +98,9 @@ struct HoldfastInspectTests {
         #expect(try await send("GET", "/v1/history?window=day", to: port, bearer).json["stepSeconds"] as? Int == 300)
         #expect(try await send("GET", "/v1/history?window=week", to: port, bearer).status == 400)
         #expect(try await send("GET", "/v1/sessions", to: port, bearer).json["expiresAt"] is String)
+        // A session is no source of further ones.
+        let further = try await send("POST", "/v1/inspections", to: port, bearer, content: "{}")
+        #expect(further.json["code"] == nil && further.json["url"] == nil, "\(further)")
         let purge = #"{"select": {"all": true}}"#
         #expect(try await send("POST", "/v1/purges", to: port, bearer, content: purge).status == 200)
         #expect(try await send("DELETE", "/v1/sessions", to: port, bearer).json["ended"] as? Bool == true)

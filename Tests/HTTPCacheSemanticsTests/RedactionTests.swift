@@ -54,4 +54,20 @@ struct RedactionTests {
         #expect(shown[.location] == "https://REDACTED@a.example/?code=REDACTED&x=1")
         #expect(shown.count == 10)
     }
+
+    @Test func queriesOfFieldsAreHiddenWhole() {
+        let shown = Redaction.fields(
+            fields([
+                ("Location", "https://a.example/x?page=hidden, or hidden#hidden"), ("Content-Location", "/x"),
+                ("Link", "</a?page=hidden>; rel=next, </b>; rel=prev, <?hidden=>; rel=\"x\""),
+                ("Refresh", "5; url='/x?page=hidden'"), ("X-Other", "what?"),
+            ]),
+            hidesQueries: true
+        )
+        #expect(!shown.contains { $0.value.contains("hidden") })
+        #expect(shown[.location] == "https://a.example/x?REDACTED")
+        let values = shown.map(\.value)
+        #expect(values[1] == "/x" && values[4] == "what?")
+        #expect(values[2] == "</a?REDACTED>; rel=next, </b>; rel=prev, <?REDACTED>; rel=\"x\"")
+    }
 }

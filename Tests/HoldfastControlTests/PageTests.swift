@@ -98,6 +98,26 @@ import Testing
         #expect(desk.client(presenting: tokens[0]) == nil && desk.client(presenting: tokens[1]) != nil)
     }
 
+    @Test func clientEndsNoSessionOfAnother() throws {
+        let desk = desk()
+        let waiting = desk.makeCode(for: operatorClient)
+        let session = try #require(desk.begin(code: desk.makeCode(for: operatorClient).text))
+        let other = ControlClient(name: "other", scope: .read)
+        for _ in 0..<100 { _ = try #require(desk.begin(code: desk.makeCode(for: other).text)) }
+        for _ in 0..<100 { _ = desk.makeCode(for: other) }
+        #expect(desk.client(presenting: session.token) == operatorClient)
+        #expect(desk.begin(code: waiting.text) != nil)
+    }
+
+    @Test func allClientsTogetherAreBounded() throws {
+        let desk = desk()
+        let tokens = try (0...SessionDesk.maximumOfAll).map { number in
+            let client = ControlClient(name: "\(number)", scope: .read)
+            return try #require(desk.begin(code: desk.makeCode(for: client).text)).token
+        }
+        #expect(desk.client(presenting: tokens[0]) == nil && desk.client(presenting: tokens[1]) != nil)
+    }
+
     @Test func sessionOpensThePortWithItsScope() throws {
         let desk = desk()
         let door = NetworkDoor(
@@ -105,7 +125,7 @@ import Testing
             desk
         )
         let reader = ControlClient(name: "reader", scope: .read)
-        let session = try door.beginSession(desk.makeCode(for: reader).text, from: "127.0.0.1")
+        let session = try door.beginSession(desk.makeCode(for: reader).text)
         var head = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:9800", path: "/v1/status")
         head.headerFields[.authorization] = "Bearer \(session.token)"
         #expect(try door.admit(head, from: "127.0.0.1") == reader)
@@ -113,19 +133,22 @@ import Testing
         #expect(throws: ControlProblem.self) { try door.admit(head, from: "127.0.0.1") }
     }
 
-    @Test func wrongCodesCountAsWrongTokens() throws {
+    @Test func wrongCodesShutNoOneOut() throws {
         let desk = desk()
         let door = NetworkDoor(
             ControlNetwork(host: "127.0.0.1", port: 9800, tokens: TokenDesk(ofSessions: { .now() })),
             desk
         )
         let code = desk.makeCode(for: operatorClient).text
-        for _ in 0..<5 {
-            let problem = #expect(throws: ControlProblem.self) { try door.beginSession("x", from: "192.0.2.1") }
+        for _ in 0..<100 {
+            let problem = #expect(throws: ControlProblem.self) { try door.beginSession("x") }
             #expect(problem?.status == 401)
         }
-        #expect(throws: TokenDesk.Wait.self) { try door.beginSession(code, from: "192.0.2.1") }
-        #expect(try door.beginSession(code, from: "192.0.2.2").client == operatorClient)
+        let session = try door.beginSession(code)
+        #expect(session.client == operatorClient)
+        var head = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:9800", path: "/v1/status")
+        head.headerFields[.authorization] = "Bearer \(session.token)"
+        #expect(try door.admit(head, from: "192.0.2.1") == operatorClient)
     }
 
     @Test(arguments: [

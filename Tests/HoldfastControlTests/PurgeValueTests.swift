@@ -78,6 +78,36 @@ import Testing
         #expect(history.page(after: 9).purges.isEmpty && !history.page(after: 9).more)
     }
 
+    @Test func historyIsReadFromItsEnd() {
+        var history = PurgeHistory(since: 3)
+        #expect(history.page(last: 2).purges.isEmpty)
+        for sequence: Int64 in [4, 5, 6, 9] { history.append(record(sequence)) }
+        for sequence: Int64 in [4, 5, 6] { history.append(record(sequence, problem: "store-failed")) }
+        let page = history.page(last: 2)
+        #expect(page.purges.map(\.sequence) == [6, 9] && !page.more && page.since == 3)
+        // Those that failed since the purge before the first one.
+        #expect(page.failed.map(\.sequence) == [5, 6])
+        #expect(history.page(last: 9).purges.count == 4 && history.page(last: 9).failed.count == 3)
+    }
+
+    @Test func historyHidesQueriesFromReaders() {
+        var history = PurgeHistory(since: 0)
+        var selection = PurgeRequest.Selection()
+        (selection.urls, selection.prefixes) = (
+            ["https://a.example/x?page=hidden"], ["https://a.example/y?p=hidden", "https://b.example/"]
+        )
+        for problem in [nil, "ending"] {
+            let outcome = problem.map { PurgeHistory.Record.Outcome.problem($0) } ?? .matched(.init(ScopeCount()))
+            history.append(.init(PurgeRequest(selection), sequence: 1, at: instant(0), by: "uid 0", outcome: outcome))
+        }
+        let hidden = history.page(last: 10).withoutQueries
+        for record in hidden.purges + hidden.failed {
+            #expect(record.select.urls == ["https://a.example/x?REDACTED"])
+            #expect(record.select.prefixes == ["https://a.example/y?REDACTED", "https://b.example/"])
+        }
+        #expect(hidden.purges.count == 1 && hidden.failed.count == 1)
+    }
+
     @Test func historySaysFromWhereItIsComplete() {
         var history = PurgeHistory(since: 0)
         for sequence in 1...Int64(PurgeHistory.limit + 2) { history.append(record(sequence)) }

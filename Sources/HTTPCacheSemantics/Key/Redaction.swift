@@ -134,7 +134,9 @@ public enum Redaction {
 
     /// Fields for people and logs: secret values replaced, cookie names kept, queries in URI fields
     /// redacted.
-    package static func fields(_ fields: HTTPFields) -> HTTPFields {
+    ///
+    /// - Parameter hidesQueries: whether queries in URI fields are replaced whole.
+    package static func fields(_ fields: HTTPFields, hidesQueries: Bool = false) -> HTTPFields {
         var result = HTTPFields()
         result.reserveCapacity(fields.count)
         for field in fields {
@@ -151,10 +153,23 @@ public enum Redaction {
                 copy.value = placeholder
             } else if uriFieldNames.contains(name) {
                 copy.value = uriText(field.value)
+                if hidesQueries { copy.value = name == "link" ? withoutQueries(copy.value) : withoutQuery(copy.value) }
             }
             result.append(copy)
         }
         return result
+    }
+
+    /// A URI whose query, and all that follows it, is replaced.
+    package static func withoutQuery(_ uri: String) -> String {
+        guard let mark = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return uri }
+        return uri[...mark] + placeholder
+    }
+
+    /// `Link` with each query replaced. RFC 8288 §3
+    private static func withoutQueries(_ links: String) -> String {
+        links.split(separator: ">", omittingEmptySubsequences: false).map { withoutQuery(String($0)) }
+            .joined(separator: ">")
     }
 }
 

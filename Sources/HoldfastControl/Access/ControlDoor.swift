@@ -44,8 +44,8 @@ extension ControlDoor {
 
     /// Begins a page's session.
     ///
-    /// - Throws: ``ControlProblem``, ``TokenDesk/Wait``
-    func beginSession(_ code: String, on channel: any Channel) throws -> SessionDesk.Session {
+    /// - Throws: ``ControlProblem``
+    func beginSession(_ code: String) throws(ControlProblem) -> SessionDesk.Session {
         guard case .network(let door) = self else {
             throw ControlProblem(
                 .invalidRequest,
@@ -53,7 +53,7 @@ extension ControlDoor {
                 field: "code"
             )
         }
-        return try door.beginSession(code, from: channel.remoteAddress?.ipAddress ?? "")
+        return try door.beginSession(code)
     }
 
     /// Whether a client that was admitted still has its token.
@@ -98,8 +98,8 @@ struct NetworkDoor: Sendable {
         return try tokens.client(presenting: head.headerFields[values: .authorization], from: address, or: sessions)
     }
 
-    /// Begins a page's session. Wrong codes count as wrong tokens do.
-    func beginSession(_ code: String, from address: String) throws -> SessionDesk.Session {
-        try tokens.session(code, of: sessions, from: address)
+    /// Begins a page's session.
+    func beginSession(_ code: String) throws(ControlProblem) -> SessionDesk.Session {
+        try sessions.session(for: code)
     }
 }

@@ -18,6 +18,14 @@ extension ControlResponder {
     private func beginInspection(_ request: Request, _ context: ControlContext) async throws -> Response {
         let content = try await Self.content(of: request)
         if !content.isEmpty { try JSONMembers(json: content, example: "{}").end(known: []) }
+        // Otherwise a session would have no end.
+        guard door.sessionEnd(presenting: request.headers[values: .authorization]) == nil else {
+            throw ControlProblem(
+                .scopeTooSmall,
+                "A session makes no codes for further sessions. Run 'holdfast inspect', or use a token of 'control.tokens'.",
+                field: "Authorization"
+            )
+        }
         guard let place = page.place() else { return try Self.response(.ok, InspectionReport()) }
         let code = page.sessions.makeCode(for: context.client)
         logger.notice("Code for the page made", metadata: ["control.client": "\(context.client.name)"])
@@ -67,7 +75,7 @@ enum SessionRoute: CaseIterable, Sendable {
         switch self {
         case .begin:
             let json = try await ControlResponder.content(of: request)
-            let session = try door.beginSession(try SessionRequest(json: json).code, on: context.channel)
+            let session = try door.beginSession(try SessionRequest(json: json).code)
             logger.notice("Page opened", metadata: ["control.client": "\(session.client.name)"])
             return try ControlResponder.response(.ok, SessionReport(session))
         case .show:

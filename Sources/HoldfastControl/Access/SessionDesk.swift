@@ -37,10 +37,13 @@ final class SessionDesk: Sendable {
 
     static let codeLife = TimeAmount.seconds(60)
     static let sessionLife = TimeAmount.hours(8)
-    /// The most codes that wait. A further one takes the place of the oldest.
-    static let maximumCodes = 16
-    /// The most sessions. A further one ends the oldest.
-    static let maximumSessions = 64
+    /// The most codes of a client that wait. A further one takes the place of its oldest.
+    static let maximumCodes = 4
+    /// The most sessions of a client. A further one ends its oldest.
+    static let maximumSessions = 16
+    /// The most codes of all clients, and the most sessions. A further one takes the place of the
+    /// oldest: there are as many clients as tokens in the configuration, and users of the socket.
+    static let maximumOfAll = 1024
 
     private let state = Mutex(State())
     private let clock: any WallClock
@@ -65,8 +68,23 @@ final class SessionDesk: Sendable {
     func makeCode(for client: ControlClient) -> Code {
         let text = random(16)
         let secret = secret(text, of: client, for: Self.codeLife)
-        state.withLock { $0.codes.append(secret, atMost: Self.maximumCodes) }
+        let now = self.now()
+        state.withLock { $0.codes.append(secret, atMost: Self.maximumCodes, at: now) }
         return Code(text: text, expiresAt: secret.expiresAt)
+    }
+
+    /// Exchanges a code for a session. A wrong one is no failed try: a code has 128 random bits and
+    /// a minute to live, and a stranger who tries some must not shut out the operators behind the
+    /// same address.
+    ///
+    /// - Throws: ``ControlProblem`` if the code is wrong, used or too old.
+    func session(for code: String) throws(ControlProblem) -> Session {
+        if let session = begin(code: code) { return session }
+        throw ControlProblem(
+            .codeNotValid,
+            "The code is wrong, was used, or is older than \(Self.codeLife.nanoseconds / 1_000_000_000) s. Run 'holdfast inspect' again.",
+            field: "code"
+        )
     }
 
     /// Begins a session, and makes the code worthless.
@@ -79,9 +97,8 @@ final class SessionDesk: Sendable {
             guard let index = state.codes.index(of: digest) else { return nil }
             let code = state.codes.remove(at: index)
             guard now < code.deadline else { return nil }
-            state.sessions.removeAll { $0.deadline <= now }
             let session = secret(token, of: code.client, for: Self.sessionLife)
-            state.sessions.append(session, atMost: Self.maximumSessions)
+            state.sessions.append(session, atMost: Self.maximumSessions, at: now)
             return session
         }
         return session.map { Session(token: token, client: $0.client, expiresAt: $0.expiresAt) }
@@ -145,9 +162,16 @@ extension [SessionDesk.Secret] {
         return found
     }
 
-    /// Adds one in the place of the oldest if there is no room.
-    fileprivate mutating func append(_ secret: SessionDesk.Secret, atMost limit: Int) {
-        if count >= limit { removeFirst(count - limit + 1) }
+    /// Adds one. It takes the place of the oldest of its own client if that has no more room, so
+    /// that no client ends the sessions of another.
+    fileprivate mutating func append(_ secret: SessionDesk.Secret, atMost limit: Int, at now: NIODeadline) {
+        removeAll { $0.deadline <= now }
+        if count(where: { $0.client == secret.client }) >= limit,
+            let oldest = firstIndex(where: { $0.client == secret.client })
+        {
+            remove(at: oldest)
+        }
+        if count >= SessionDesk.maximumOfAll { removeFirst() }
         append(secret)
     }
 }

@@ -83,27 +83,6 @@ public final class TokenDesk: Sendable {
         return tokens.token(presented: text) != nil || sessions.client(presenting: text) != nil
     }
 
-    /// Exchanges a code for a session.
-    ///
-    /// - Throws: ``ControlProblem`` if the code is wrong, used or too old; ``Wait`` if there were
-    ///   too many failed tries.
-    func session(
-        _ code: String,
-        of sessions: SessionDesk,
-        from address: String
-    ) throws -> SessionDesk.Session {
-        try tries.withLock { tries in
-            if let seconds = tries.wait(of: address, at: now()) { throw Wait(seconds: seconds) }
-            if let session = sessions.begin(code: code) { return session }
-            tries.record(address, at: now())
-            throw ControlProblem(
-                .codeNotValid,
-                "The code is wrong, was used, or is older than \(SessionDesk.codeLife.nanoseconds / 1_000_000_000) s. Run 'holdfast inspect' again.",
-                field: "code"
-            )
-        }
-    }
-
     /// The name of a client that may purge; `nil` for every other one.
     public func purger(presenting credentials: [String], from address: String) -> String? {
         guard let client = try? client(presenting: credentials, from: address), client.scope >= .purge else {

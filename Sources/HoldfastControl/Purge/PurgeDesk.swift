@@ -59,6 +59,9 @@ actor PurgeDesk {
         history.page(after: sequence, atMost: count)
     }
 
+    /// The last purges.
+    func purges(last count: Int) -> PurgeHistory.Page { history.page(last: count) }
+
     /// Performs a purge.
     ///
     /// A purge goes on if its task is cancelled; a dry run ends.

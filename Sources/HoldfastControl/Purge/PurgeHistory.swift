@@ -47,6 +47,14 @@ struct PurgeHistory: Sendable {
         var more: Bool
         /// The last purges that failed since the number that was asked for, whatever their number.
         var failed: [Record]
+
+        /// The same for clients that may not see queries of URLs.
+        var withoutQueries: Page {
+            var page = self
+            for index in page.purges.indices { page.purges[index].select = page.purges[index].select.withoutQueries }
+            for index in page.failed.indices { page.failed[index].select = page.failed[index].select.withoutQueries }
+            return page
+        }
     }
 
     static let limit = 10_000
@@ -73,6 +81,17 @@ struct PurgeHistory: Sendable {
         } else {
             _ = failed.append(record)
         }
+    }
+
+    /// The last purges, in their order.
+    func page(last count: Int) -> Page {
+        let first = purges.records.dropLast(count).last?.sequence
+        return Page(
+            since: since,
+            purges: Array(purges.records.suffix(count)),
+            more: false,
+            failed: failed.records.filter { $0.sequence >= first ?? .min }
+        )
     }
 
     /// The purges with greater numbers, in their order.

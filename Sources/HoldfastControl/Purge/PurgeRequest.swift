@@ -220,6 +220,14 @@ extension PurgeRequest.Selection {
         return redacted
     }
 
+    /// The selection for clients that may not see queries.
+    var withoutQueries: Self {
+        var hidden = self
+        hidden.urls = urls.map(Redaction.withoutQuery)
+        hidden.prefixes = prefixes.map(Redaction.withoutQuery)
+        return hidden
+    }
+
     /// About the bytes that it takes.
     var bytes: Int {
         (urls + prefixes + tags + hosts).reduce(0) { $0 + $1.utf8.count + 32 }

@@ -160,7 +160,7 @@ extension ControlResponder {
         }
     }
 
-    private static func showsQueries(to client: ControlClient) -> Bool { client.scope >= .operate }
+    static func showsQueries(to client: ControlClient) -> Bool { client.scope >= .operate }
 
     private static func prefix(_ text: String, by client: ControlClient) throws -> TargetPrefix {
         // Who may not see a query must not find it out byte by byte.

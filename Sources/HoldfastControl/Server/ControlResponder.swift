@@ -80,9 +80,7 @@ struct ControlResponder: HTTPResponder {
             try responder.respond(with: await responder.readiness().adding(await responder.liveness()))
         },
         Operation(path: "/v1/purges", method: .post, scope: .purge) { try await $0.purge($1, $2) },
-        Operation(path: "/v1/purges", method: .get, scope: .read) { responder, request, _ in
-            try await responder.history(request)
-        },
+        Operation(path: "/v1/purges", method: .get, scope: .read) { try await $0.history($1, $2) },
     ]
 
     func respond(to request: Request, context: ControlContext) async throws -> Response {
@@ -161,12 +159,19 @@ struct ControlResponder: HTTPResponder {
         return try Self.response(.ok, result, [.connection: "close"])
     }
 
-    private func history(_ request: Request) async throws -> Response {
+    private func history(_ request: Request, _ context: ControlContext) async throws -> Response {
         var query = try QueryMembers(request)
-        let after = try query.number("after", 0...Int64.max) ?? 0
-        let limit = try query.number("limit", 1...Int64(PurgeHistory.pageLimit)) ?? Int64(PurgeHistory.pageLimit)
-        try query.end(known: ["after", "limit"])
-        return try Self.response(.ok, await desk.purges(after: after, atMost: Int(limit)))
+        let counts = 1...Int64(PurgeHistory.pageLimit)
+        let last = try query.number("last", counts)
+        // Otherwise they are rejected as unknown.
+        let after = last == nil ? try query.number("after", 0...Int64.max) : nil
+        let limit = last == nil ? try query.number("limit", counts) : nil
+        try query.end(known: last == nil ? ["after", "limit", "last"] : ["last"])
+        let page =
+            if let last { await desk.purges(last: Int(last)) } else {
+                await desk.purges(after: after ?? 0, atMost: Int(limit ?? counts.upperBound))
+            }
+        return try Self.response(.ok, Self.showsQueries(to: context.client) ? page : page.withoutQueries)
     }
 
     private func liveness() async -> HealthReport { .liveness(stuckLoops: await loops.stuckLoops()) }

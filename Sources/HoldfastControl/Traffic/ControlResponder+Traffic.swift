@@ -92,7 +92,7 @@ struct NotStoredReport: Sendable, Hashable, Codable {
 
     private static func shown(_ target: String, _ showsQueries: Bool) -> String {
         guard let mark = target.firstIndex(of: "?") else { return target }
-        if !showsQueries { return target[...mark] + Redaction.placeholder }
+        if !showsQueries { return Redaction.withoutQuery(target) }
         // Secrets are told by the names of their parameters, as in a URL.
         let url = Redaction.uriText("http://" + target, limit: 4096)
         return url.hasPrefix("http://")

@@ -172,8 +172,9 @@ extension CacheManager: StoreListing {
                 ResponseDetails(
                     entry.summary(at: now, showingQuery: showingQueries),
                     tags: try await tags(of: entry),
-                    fields: head.map { redactedFields($0.fields) } ?? [:],
-                    selectingFields: head.map { redactedFields($0.selectingFields) } ?? [:]
+                    fields: head.map { Redaction.fields($0.fields, hidesQueries: !showingQueries) } ?? [:],
+                    selectingFields: head.map { Redaction.fields($0.selectingFields, hidesQueries: !showingQueries) }
+                        ?? [:]
                 )
             )
         }
@@ -257,7 +258,7 @@ extension StoreEntry {
             storedAt: storedAt
         )
         summary.method = method
-        summary.url = showingQuery ? target?.uri : redactedURI.map(Self.withoutQuery)
+        summary.url = showingQuery ? target?.uri : redactedURI.map(Redaction.withoutQuery)
         summary.partition = partition?.rawValue
         summary.status = status
         summary.contentType = contentType
@@ -272,11 +273,6 @@ extension StoreEntry {
     private var target: TargetURI? {
         guard case .response(let key) = key else { return nil }
         return key.components.target
-    }
-
-    private static func withoutQuery(_ uri: String) -> String {
-        guard let mark = uri.firstIndex(of: "?") else { return uri }
-        return uri[...mark] + Redaction.placeholder
     }
 }
 
