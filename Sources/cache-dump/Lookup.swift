@@ -33,7 +33,7 @@ struct Lookup {
         var found: [StoreEntry] = []
         if let object = try await store.entry(forObjectKey: key) { found.append(object) }
         if key.contains("://") {
-            found += try await store.entries(for: target())
+            for target in try targets() { found += try await store.entries(for: target) }
         } else if found.isEmpty, key.utf8.count >= Self.shortestID {
             found = try await store.entries(withShortIDPrefix: key.lowercased())
             let ids = Set(found.map(\.shortID))
@@ -44,9 +44,9 @@ struct Lookup {
         return found
     }
 
-    private func target() throws -> TargetURI {
+    private func targets() throws -> [TargetURI] {
         do {
-            return try TargetURI(key)
+            return try TargetURI.readings(of: key)
         } catch {
             throw CommandFailure("\(error)")
         }

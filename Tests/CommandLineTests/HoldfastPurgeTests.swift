@@ -41,6 +41,31 @@ struct HoldfastPurgeTests {
         ),
     ]
 
+    /// A gateway stores the bytes that its client sent, whether or not a URL may have them.
+    @Test func findsBytesThatNoURLMayHave() async throws {
+        let paths = ["/news/1?x={1}|^", "/news/2?p=50%", "/news/3?q=%7B1%7D", "/news/4?q={1}"]
+        try await PurgedGateway.withOrigin { gateway, origin in
+            try await gateway.warm(paths.map { Target(path: $0) })
+            for path in paths {
+                let url = origin.baseURL + path
+                let text = try #require(url.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+                let listed =
+                    try await gateway.curl("/v1/responses?prefix=\(text)").json["responses"] as? [[String: Any]]
+                #expect(listed?.map { $0["url"] as? String } == [url], "\(path)")
+                let explained = try await gateway.curl("/v1/explain?url=\(text)").json["explanation"] as? [String: Any]
+                #expect((explained?["variants"] as? [Any])?.count == 1, "\(path)")
+                for arguments in [[url], ["--prefix", url]] {
+                    let outcome = try await gateway.purge(arguments + ["--dry-run", "--format", "json"])
+                    let matched = try #require(try outcome.objects().first)["matched"] as? [String: Any]
+                    #expect(matched?["responses"] as? Int == 1, "\(arguments)")
+                }
+                #expect(try await gateway.purge([url, "--remove"]).status == 0)
+            }
+            let left = try await gateway.curl("/v1/responses").json["responses"] as? [Any]
+            #expect(left?.isEmpty == true)
+        }
+    }
+
     @Test(arguments: selectors) func expiresWhatIsSelectedAndKeepsItForOffline(_ selector: Selector) async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             let selector = selector.inserting(origin)

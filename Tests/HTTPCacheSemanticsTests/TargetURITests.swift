@@ -115,6 +115,35 @@ struct TargetURITests {
         #expect(TargetURI(request: HTTPRequest(method: .get, scheme: "http", authority: "a:0", path: "/")) == nil)
     }
 
+    /// What a client of a gateway sent is found by the URL that it was sent for.
+    @Test func readingsHaveWhatARequestHas() throws {
+        let pieces = ["", "a", "/", "?", "%", "%zz", "%FF", "|", "{", "\"", "\\", ";"]
+        let paths = pieces.flatMap { first in pieces.flatMap { second in pieces.map { "/\(first)\(second)\($0)" } } }
+        for path in paths {
+            for authority in ["a.example", "A.example:8443"] {
+                let head = HTTPRequest(method: .get, scheme: "https", authority: authority, path: path)
+                let target = try #require(TargetURI(request: head))
+                let readings = try TargetURI.readings(of: "HTTPS://\(authority)\(path)#fragment")
+                #expect(readings.first == target && readings.count <= 2, "\(path)")
+                let encoded = try? TargetURI("https://\(authority)\(path)")
+                #expect(encoded.map { readings.contains($0) } ?? (readings.count == 1), "\(path)")
+            }
+        }
+        #expect(try TargetURI.readings(of: "http://a.example").map(\.uri) == ["http://a.example/"])
+        #expect(
+            try TargetURI.readings(of: "http://a.example?x={").map(\.uri) == [
+                "http://a.example/?x={", "http://a.example/?x=%7B",
+            ]
+        )
+        #expect(try TargetURI.readings(of: "http://a.example/é b").map(\.uri) == ["http://a.example/%C3%A9%20b"])
+        for text in [
+            "", "/a", "a.example/{", "ftp://a.example/{", "http:///{", "http://u@a.example/{", "http://a.example/\n",
+            "http://a\u{0}.example/",
+        ] {
+            #expect(throws: TargetURIError.self) { try TargetURI.readings(of: text) }
+        }
+    }
+
     /// `parsesUnchanged` finds, without parsing, the targets that a client may parse again.
     /// Mutants: a `%` that begins no escape passes, a path without its slash passes, the query is
     /// not examined.

@@ -31,6 +31,41 @@ extension TargetURI {
         self.init(scheme: known, host: authority.host, port: authority.port, path: parts.path, query: parts.query)
     }
 
+    /// The target of a URL as a client of a gateway may have sent it: no byte is re-encoded, and the
+    /// fragment is dropped.
+    ///
+    /// `nil` if the URL is not absolute, or has a byte that a request line may not contain.
+    package init?(verbatim text: String) {
+        let bytes = text.utf8.prefix { $0 != UInt8(ascii: "#") }
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
+            return nil
+        }
+        let rest = bytes[colon...].dropFirst(3)
+        let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+        // A request's path is cleaned by its type, so nothing that it would change may come to it.
+        guard Self.mayStandInRequestLine(rest) else { return nil }
+        let target = Substring(rest[end...])
+        self.init(
+            request: HTTPRequest(
+                method: .get,
+                scheme: String(Substring(bytes[..<colon])),
+                authority: String(Substring(rest[..<end])),
+                path: target.hasPrefix("/") ? String(target) : "/" + target
+            )
+        )
+    }
+
+    /// The targets under which a response of this URL may be stored: with its bytes as they are, as
+    /// a gateway stores it, and percent-encoded, as the library does.
+    ///
+    /// - Returns: one or two, the first of them as they are if that is possible.
+    /// - Throws: ``TargetURIError`` if there is none.
+    package static func readings(of text: String) throws -> [TargetURI] {
+        guard let verbatim = TargetURI(verbatim: text) else { return [try TargetURI(text)] }
+        guard let encoded = try? TargetURI(text), encoded != verbatim else { return [verbatim] }
+        return [verbatim, encoded]
+    }
+
     /// Whether a text is an authority of `http`: a host and an optional port, without user
     /// information. RFC 9110 §4.2.4 and §7.2
     package static func isAuthority(_ text: String) -> Bool {

@@ -59,7 +59,7 @@ extension ControlResponder {
         }
         let target: TargetURI
         do {
-            target = try TargetURI(text)
+            target = try TargetURI.readings(of: text)[0]
         } catch {
             let value = Redaction.uriText(text, limit: 200)
             throw ControlProblem(

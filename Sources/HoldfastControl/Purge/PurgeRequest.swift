@@ -123,10 +123,11 @@ public struct PurgeRequest: Sendable, Hashable, Encodable {
         if select.all { return [.all] }
         var scopes: [InvalidationScope] = []
         for (index, url) in select.urls.enumerated() {
-            scopes.append(.target(try Self.checked("urls", index, url) { try TargetURI($0) }))
+            scopes += try Self.checked("urls", index, url) { try TargetURI.readings(of: $0) }.map { .target($0) }
         }
         for (index, prefix) in select.prefixes.enumerated() {
-            scopes.append(.prefix(try Self.checked("prefixes", index, prefix) { try TargetPrefix($0) }))
+            scopes += try Self.checked("prefixes", index, prefix) { try TargetURI.readings(of: $0) }
+                .map { .prefix(TargetPrefix($0)) }
         }
         for (index, host) in select.hosts.enumerated() {
             scopes.append(.host(try Self.checked("hosts", index, host) { try TargetHost($0) }))

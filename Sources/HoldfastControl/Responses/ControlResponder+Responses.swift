@@ -173,7 +173,7 @@ extension ControlResponder {
             )
         }
         do {
-            return try TargetPrefix(text)
+            return TargetPrefix(try TargetURI.readings(of: text)[0])
         } catch {
             let value = Redaction.uriText(text, limit: 200)
             throw ControlProblem(.invalidRequest, "'prefix': \(error)", field: "prefix", value: value)

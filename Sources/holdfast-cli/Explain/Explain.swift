@@ -190,7 +190,7 @@ struct Explain: AsyncParsableCommand {
 
     private func target() throws -> TargetURI {
         do {
-            return try TargetURI(url)
+            return try TargetURI.readings(of: url)[0]
         } catch {
             throw ValidationError("\(error)")
         }

@@ -76,7 +76,7 @@ struct AuditedNode: Sendable {
             for query in queries {
                 for entry in try await entries(query.parameters) {
                     // Without its URL, it may be one of them.
-                    guard entry.url.flatMap({ try? TargetURI($0) }).map(query.covers) ?? true else { continue }
+                    guard entry.url.flatMap({ TargetURI(verbatim: $0) }).map(query.covers) ?? true else { continue }
                     if try await isFromBefore(instant, entry, &looks) { found[entry.entry] = shown(entry.url) }
                 }
             }
@@ -110,10 +110,11 @@ struct AuditedNode: Sendable {
         if selection.all { return [Query()] }
         let hosts = selection.hosts.compactMap { try? TargetHost($0).name }
         return selection.tags.map { Query(parameters: "&tag=\(Self.encoded($0))") }
-            + selection.prefixes.map { Query(parameters: "&prefix=\(Self.encoded($0))") }
-            + selection.urls.map { url in
-                let wanted = try? TargetURI(url)
-                return Query(parameters: "&prefix=\(Self.encoded(url))") { $0 == wanted }
+            + selection.prefixes.flatMap { (try? TargetURI.readings(of: $0)) ?? [] }.map {
+                Query(parameters: "&prefix=\(Self.encoded($0.uri))")
+            }
+            + selection.urls.flatMap { (try? TargetURI.readings(of: $0)) ?? [] }.map { wanted in
+                Query(parameters: "&prefix=\(Self.encoded(wanted.uri))") { $0 == wanted }
             }
             // No listing knows hosts.
             + (hosts.isEmpty ? [] : [Query(covers: { hosts.contains($0.host) })])
@@ -145,7 +146,7 @@ struct AuditedNode: Sendable {
         return storedAt < instant
     }
 
-    private func shown(_ url: String?) -> String { url.flatMap { (try? TargetURI($0))?.redacted } ?? "a response" }
+    private func shown(_ url: String?) -> String { url.flatMap { TargetURI(verbatim: $0)?.redacted } ?? "a response" }
 
     private static func encoded(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text
