@@ -115,7 +115,7 @@ struct TargetURITests {
         #expect(TargetURI(request: HTTPRequest(method: .get, scheme: "http", authority: "a:0", path: "/")) == nil)
     }
 
-    /// What a client of a gateway sent is found by the URL that it was sent for.
+    /// A target is found by the URL for which a client of a gateway sent it.
     @Test func readingsHaveWhatARequestHas() throws {
         let pieces = ["", "a", "/", "?", "%", "%zz", "%FF", "|", "{", "\"", "\\", ";"]
         let paths = pieces.flatMap { first in pieces.flatMap { second in pieces.map { "/\(first)\(second)\($0)" } } }

@@ -15,6 +15,10 @@ class Asking(PageTest):
     def test_streams_that_end_at_once_are_asked_for_ever_more_rarely(self):
         with self.look() as look:
             expect(look.page.locator("#live")).to_have_attribute("data-state", "live")
+            look.page.evaluate(
+                """() => { window.said = []; const place = document.getElementById('announcement');
+                new MutationObserver(() => window.said.push(place.textContent)).observe(place, {childList: true}) }"""
+            )
             # A gateway that drains ends each stream after its first event.
             self.world.short = True
             self.world.set("mixed")
@@ -24,6 +28,10 @@ class Asking(PageTest):
             # 0.5, 1, 2, 4 s … apart, each at least three quarters of it.
             self.assertLessEqual(self.streams() - before, 2 + (time.monotonic() - began) / 0.75)
             self.assertLessEqual(self.streams(), 12)
+            # Readers of the screen hear it once.
+            expect(look.page.locator("#announcement")).to_contain_text("Not connected")
+            said = look.page.evaluate("window.said")
+            self.assertEqual(1, sum("onnected" in text for text in said), said)
 
     def test_a_pause_that_the_gateway_asks_for_is_kept(self):
         with self.look("full", expected=["status of 503"]) as look:

@@ -66,6 +66,19 @@ class Commands(PageTest):
                         expected = ["purge", stored, "--reason=--all", "--socket", "/run/holdfast/control.sock"]
                         self.assertEqual(expected, self.run_in(shell, command))
 
+    def test_a_value_that_no_command_can_have_is_not_copied(self):
+        with self.look(hash_="#/stored?prefix=https%3A%2F%2Fa.example%2Fx%0A") as look:
+            look.page.evaluate("navigator.clipboard.writeText('before')")
+            look.page.get_by_role("button", name="Remove all that match").click()
+            dialog = look.page.get_by_role("dialog")
+            expect(dialog).to_contain_text("Deletes")
+            dialog.get_by_role("button", name="Copy as command").click()
+            expect(look.page.locator("#notice")).to_contain_text("Nothing was copied. A value ends with a line break")
+            self.assertEqual("before", look.page.evaluate("navigator.clipboard.readText()"))
+            refused = look.page.evaluate("""async texts => { const { quoted } = await import('/page/copy.js');
+                return texts.filter(text => { try { quoted(text); return false } catch { return true } }) }""", ["a\n", "\n", "-\n", "a\r\n", "a\nb"])
+            self.assertEqual(["a\n", "\n", "-\n", "a\r\n"], refused)
+
     def test_a_tag_that_looks_like_an_option_is_none(self):
         with self.look(hash_="#/stored?tag=--all") as look:
             look.page.get_by_role("button", name="Expire all that match").click()

@@ -31,8 +31,8 @@ extension TargetURI {
         self.init(scheme: known, host: authority.host, port: authority.port, path: parts.path, query: parts.query)
     }
 
-    /// The target of a URL as a client of a gateway may have sent it: no byte is re-encoded, and the
-    /// fragment is dropped.
+    /// The target of a URL as a client of a gateway may have sent it: no byte is re-encoded, and
+    /// the fragment is dropped.
     ///
     /// `nil` if the URL is not absolute, or has a byte that a request line may not contain.
     package init?(verbatim text: String) {

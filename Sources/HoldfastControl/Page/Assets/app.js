@@ -5,6 +5,7 @@ import { put } from "./dom.js";
 import { endSession, exchange, loginView, takeCode } from "./session.js";
 import { endLive, follow, followLink, startLive, state } from "./state.js";
 import { closeDialogs, problem } from "./dialog.js";
+import { settledTime } from "./events.js";
 import { moment } from "./format.js";
 import { plain } from "./safe.js";
 import * as configuration from "./view-configuration.js";
@@ -120,11 +121,25 @@ function showLink(word, error) {
   const figures = isOld && state.overview ? `; figures of ${moment(state.overview.at, true)}` : "";
   document.getElementById("live-words").textContent = (liveWords[word] ?? word) + figures;
   element.title = plain(error?.message ?? "");
-  if (isOld !== document.body.classList.contains("is-old")) {
-    document.body.classList.toggle("is-old", isOld);
-    document.getElementById("announcement").textContent = isOld ? `Not connected${figures}.` : "Connected again.";
-  }
+  document.body.classList.toggle("is-old", isOld);
+  announceLink(isOld, `Not connected${figures}.`);
   setTitle();
+}
+
+/** Says to readers of the screen that the link is lost, and that it is back once it has lasted. */
+let isLost = false;
+let settling;
+function announceLink(isOld, words) {
+  clearTimeout(settling);
+  const say = (text) => (document.getElementById("announcement").textContent = text);
+  if (isOld && !isLost) say(words);
+  if (isOld) isLost = true;
+  else if (isLost) {
+    settling = setTimeout(() => {
+      isLost = false;
+      say("Connected again.");
+    }, settledTime);
+  }
 }
 
 /** Says a change of the state to readers of the screen; numbers that tick are no change. */

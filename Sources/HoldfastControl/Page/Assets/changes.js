@@ -1,6 +1,6 @@
 // What operators change here. Each change asks first, and says what it would do or lose.
 import { change, get } from "./api.js";
-import { copy, option, quoted } from "./copy.js";
+import { copyCommand, option, quoted } from "./copy.js";
 import { ask } from "./dialog.js";
 import { h } from "./dom.js";
 import { at, bytes, count, counted, share } from "./format.js";
@@ -76,7 +76,7 @@ export function purgeDialog({ select, action = "expire", refresh, title, done })
     title: title ?? `${verb} stored responses`,
     verb,
     isDangerous: isRemoval,
-    fields: [labelled(reason, "Reason, for the log and other operators"), h("p", {}, h("button", { type: "button", class: "quiet", on: { click: () => copy(command(), "the command") } }, "Copy as command"))],
+    fields: [labelled(reason, "Reason, for the log and other operators"), h("p", {}, h("button", { type: "button", class: "quiet", on: { click: () => copyCommand(command) } }, "Copy as command"))],
     async preview() {
       const { matched } = await change("POST", "/v1/purges", { select, action, dryRun: true });
       return {
@@ -143,7 +143,7 @@ export function pinDialog({ select, pinned, done }) {
   return ask({
     title: `${verb} stored responses`,
     verb,
-    fields: [labelled(reason, "Reason, for the log and other operators"), h("p", {}, h("button", { type: "button", class: "quiet", on: { click: () => copy(`holdfast ${verb.toLowerCase()} ${selectors(select)} ${controlArguments()}`, "the command") } }, "Copy as command"))],
+    fields: [labelled(reason, "Reason, for the log and other operators"), h("p", {}, h("button", { type: "button", class: "quiet", on: { click: () => copyCommand(() => `holdfast ${verb.toLowerCase()} ${selectors(select)} ${controlArguments()}`) } }, "Copy as command"))],
     async preview() {
       const { matched, pins } = await change("POST", "/v1/pins", { select, pinned, dryRun: true });
       const effectWords = pinned ? "They are not evicted, however long no client asks for them." : "They may be evicted again when the store is full.";
@@ -188,7 +188,7 @@ export function modeDialog(now) {
   return ask({
     title: "Change the mode",
     verb: "Change",
-    fields: [labelled(choice, "Mode"), words, labelled(span, "Ends by itself after"), labelled(reason, "Reason, for the log and other operators"), h("p", {}, h("button", { type: "button", class: "quiet", on: { click: () => copy(command(), "the command") } }, "Copy as command"))],
+    fields: [labelled(choice, "Mode"), words, labelled(span, "Ends by itself after"), labelled(reason, "Reason, for the log and other operators"), h("p", {}, h("button", { type: "button", class: "quiet", on: { click: () => copyCommand(command) } }, "Copy as command"))],
     async preview() {
       const { offlineAnswerable: answerable } = await get("/v1/overview");
       const ready = answerable?.now === undefined ? "" : ` ${share(answerable.now)} of the last hour's requests could be answered without origins.`;

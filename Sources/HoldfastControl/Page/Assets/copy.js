@@ -14,7 +14,7 @@ function notify(text) {
   timer = setTimeout(() => place.classList.remove("seen"), 4000);
 }
 
-export async function copy(text, name) {
+async function copy(text, name) {
   try {
     await navigator.clipboard.writeText(text);
     const line = text.split("\n", 1)[0];
@@ -34,6 +34,8 @@ function showText(name, text) {
 /** An argument for a POSIX shell. Anything but plain characters is quoted. */
 export function quoted(argument) {
   const text = String(argument);
+  // `$(…)` would drop it, and the command would be about something else.
+  if (text.endsWith("\n")) throw new Error("A value ends with a line break, which no command can have.");
   if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text)) return text;
   // A character that is hidden would act in the terminal into which the command is pasted, so printf makes
   // it in the shell, of digits. A '!' here would be history for bash, and a first '-' an option.
@@ -50,12 +52,24 @@ export function option(name, value) {
   return `${name}${String(value).startsWith("-") ? "=" : " "}${quoted(value)}`;
 }
 
+/** Copies the command that `make` gives, or says why there is none. */
+export async function copyCommand(make) {
+  let command;
+  try {
+    command = make();
+  } catch (error) {
+    notify(`Nothing was copied. ${error.message}`);
+    return;
+  }
+  await copy(command, "the command");
+}
+
 /** The two buttons of a table. `command` and `value` are functions, called when they are used. */
 export function copyButtons(name, command, value) {
   return h(
     "span",
     { class: "copies", role: "group", "aria-label": `Copy ${name}` },
-    h("button", { type: "button", class: "quiet", on: { click: () => copy(command(), "the command") } }, "Copy as command"),
+    h("button", { type: "button", class: "quiet", on: { click: () => copyCommand(command) } }, "Copy as command"),
     h("button", { type: "button", class: "quiet", on: { click: () => copy(JSON.stringify(value(), null, 2), "JSON") } }, "as JSON"),
   );
 }

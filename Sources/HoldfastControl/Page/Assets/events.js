@@ -5,9 +5,9 @@ import { Problem, send } from "./api.js";
 const firstPause = 500;
 const longestPause = 30_000;
 // A stream that lived as long was in order; one that ends at once is that of a gateway that drains.
-const settledTime = 5000;
+export const settledTime = 5000;
 // An event comes each second. Without one for as long, the gateway has stopped, or the way to it is cut.
-const longestSilence = 10_000;
+const longestSilence = 5000;
 
 /** Splits a stream's text into events: `feed(chunk)` gives those that are complete. */
 class EventParser {

@@ -87,7 +87,7 @@ function columns(query) {
     { name: "Stored", kind: "number", cell: (row) => relative("ago", row.storedAt), ...sortable("stored", "-stored") },
     { name: "Expires", kind: "number", cell: (row) => relative("ago", row.expiresAt), ...sortable("expires", "expires") },
     { name: "Used", kind: "number", cell: (row) => relative("ago", row.lastUsedAt), ...sortable("used", "-used") },
-    { name: "Offline", cell: (row) => (row.usableStale ? badge("offline", "usable") : h("span", { class: "muted kept" }, row.state === "fresh" ? "while fresh" : "not usable")) },
+    { name: "Offline", cell: (row) => (row.usableStale ? badge("offline", "usable") : h("span", { class: "muted kept" }, row.state === "fresh" ? "only while fresh" : "no longer usable")) },
   ];
 }
 
