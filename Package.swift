@@ -209,8 +209,8 @@ let package = Package(
         .target(
             name: "HoldfastControl",
             dependencies: [
-                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioPosix,
-                crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
+                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HoldfastMetrics", httpTypes, nioCore, nioHTTP1,
+                nioPosix, crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
             ],
             resources: [.embedInCode("Page/Assets")],
             swiftSettings: settings

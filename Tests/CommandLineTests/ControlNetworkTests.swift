@@ -103,6 +103,16 @@ struct ControlNetworkTests {
                     #expect(try await network.send(token: token, host: host).status == 421)
                 }
             }
+            // The host of a target in absolute form counts, not 'Host'. RFC 9112 §3.2.2
+            let place = "localhost:\(network.port)"
+            for (target, status) in [
+                ("http://rebound.test/v1/status", 421), ("http://rebound.test", 421),
+                ("HTTP://u@\(place)/v1/status", 421),
+                ("http://\(place)/v1/status", 200),
+            ] {
+                let reply = try await network.send("GET", target, token: token)
+                #expect(reply.status == status, "\(target) \(reply)")
+            }
             // An image, a script, a form: without an 'Origin', and without a token.
             for path in ["/v1/purges", "/healthz", "/nothing"] {
                 let reply = try await network.send("GET", path)

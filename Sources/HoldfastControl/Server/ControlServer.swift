@@ -244,7 +244,7 @@ public final class ControlServer: Service {
             responder: responder,
             server: .http1(
                 configuration: .init(
-                    additionalChannelHandlers: [HeadDeadline(admission)],
+                    additionalChannelHandlers: [AbsoluteTarget.Placement(), HeadDeadline(admission)],
                     idleTimeout: idleLimit
                 )
             ),
