@@ -163,7 +163,9 @@ import Yams
         let now = Timestamp(milliseconds: 0)
         var history = PurgeHistory(since: 0)
         let purge = PurgeRequest(PurgeRequest.Selection(), reason: "deploy")
-        for outcome in [PurgeHistory.Record.Outcome.matched(.init(ScopeCount())), .problem("store-failed")] {
+        for outcome in [
+            PurgeHistory.Record.Outcome.matched(.init(ScopeCount(), of: .expire)), .problem("store-failed"),
+        ] {
             history.append(PurgeHistory.Record(purge, sequence: 1, at: now, by: "uid 0", outcome: outcome))
         }
         try hasMembers(of: history.page(after: 0), "/v1/purges")

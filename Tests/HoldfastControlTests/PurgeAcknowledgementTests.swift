@@ -33,7 +33,7 @@ import Testing
     }
 
     private func result(dryRun: Bool = false) -> PurgeResult {
-        var result = PurgeResult(action: .expire, dryRun: dryRun, matched: .init(ScopeCount(responses: 1)))
+        var result = PurgeResult(action: .expire, dryRun: dryRun, matched: .init(ScopeCount(responses: 1), of: .expire))
         if !dryRun { result.sequence = 7 }
         return result
     }

@@ -65,7 +65,7 @@ import Testing
             sequence: sequence,
             at: instant(0),
             by: "uid 0",
-            outcome: problem.map { .problem($0) } ?? .matched(.init(ScopeCount()))
+            outcome: problem.map { .problem($0) } ?? .matched(.init(ScopeCount(), of: .expire))
         )
     }
 
@@ -97,7 +97,8 @@ import Testing
             ["https://a.example/x?page=hidden"], ["https://a.example/y?p=hidden", "https://b.example/"]
         )
         for problem in [nil, "ending"] {
-            let outcome = problem.map { PurgeHistory.Record.Outcome.problem($0) } ?? .matched(.init(ScopeCount()))
+            let outcome =
+                problem.map { PurgeHistory.Record.Outcome.problem($0) } ?? .matched(.init(ScopeCount(), of: .expire))
             history.append(.init(PurgeRequest(selection), sequence: 1, at: instant(0), by: "uid 0", outcome: outcome))
         }
         let hidden = history.page(last: 10).withoutQueries

@@ -124,9 +124,12 @@ import Testing
         let strict = CacheKey(partition: .shared, method: .get, target: try TargetURI("https://a.example/strict"))
         try await store.store(draft(strict, at: clock.now(), freshFor: .seconds(5), isUsableStale: false), "x")
         clock.advance(by: .seconds(10))
+        // An expiry would end its use.
+        let only = CacheKey(partition: .shared, method: .get, target: try TargetURI("https://a.example/only"))
+        try await store.store(draft(only, at: clock.now(), freshFor: .seconds(100), isUsableStale: false), "x")
         for scope in [InvalidationScope.all, .host(try TargetHost("a.example"))] {
             let count = try await store.count([scope], examining: 1000)
-            #expect(count.responses == 3 && count.onlyOfflineCopies == 1)
+            #expect(count.responses == 4 && count.onlyOfflineCopies == 1 && count.onlyWhileFresh == 1)
         }
         try await store.close()
     }

@@ -72,6 +72,9 @@ public struct ScopeCount: Sendable, Hashable {
     /// The responses among them that are stale or invalidated, and that can be served only while
     /// their origin is unreachable.
     public var onlyOfflineCopies: Int
+    /// The responses among them that are fresh, and that may not be served stale: once they are
+    /// expired, nothing can serve them without their origin.
+    public var onlyWhileFresh: Int
     /// The responses among them that are pinned.
     public var pinned: Int
     /// The bytes that the pinned ones take.
@@ -84,6 +87,7 @@ public struct ScopeCount: Sendable, Hashable {
         responses: Int = 0,
         bytes: Int64 = 0,
         onlyOfflineCopies: Int = 0,
+        onlyWhileFresh: Int = 0,
         pinned: Int = 0,
         pinnedBytes: Int64 = 0,
         isExact: Bool = true
@@ -91,6 +95,7 @@ public struct ScopeCount: Sendable, Hashable {
         self.responses = responses
         self.bytes = bytes
         self.onlyOfflineCopies = onlyOfflineCopies
+        self.onlyWhileFresh = onlyWhileFresh
         self.pinned = pinned
         self.pinnedBytes = pinnedBytes
         self.isExact = isExact

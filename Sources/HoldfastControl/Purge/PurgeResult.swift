@@ -11,14 +11,18 @@ public struct PurgeResult: Sendable, Hashable, Codable {
         /// Those that were stale or invalidated before, and that only an unreachable origin would
         /// have brought back into use.
         public var onlyOfflineCopies: Int
+        /// Those that were fresh and may not be served stale: nothing serves them without their
+        /// origin once they are expired. `nil` if they are removed.
+        public var onlyWhileFresh: Int?
         /// Whether these numbers were counted. Otherwise they are estimates.
         public var exact: Bool
 
         /// The numbers of a count.
-        public init(_ count: ScopeCount) {
+        public init(_ count: ScopeCount, of action: PurgeRequest.Action) {
             responses = count.responses
             bytes = count.bytes
             onlyOfflineCopies = count.onlyOfflineCopies
+            onlyWhileFresh = action == .expire ? count.onlyWhileFresh : nil
             exact = count.isExact
         }
     }
@@ -64,7 +68,7 @@ extension StoreOperations {
         let scopes = try purge.scopes()
         let limit = purge.dryRun ? Self.dryRunExamination : Self.purgeExamination
         let count = try await count(scopes, examining: limit)
-        var result = PurgeResult(action: purge.action, dryRun: purge.dryRun, matched: .init(count))
+        var result = PurgeResult(action: purge.action, dryRun: purge.dryRun, matched: .init(count, of: purge.action))
         guard !purge.dryRun else { return result }
         let done = try await invalidate(scopes, keepingForOffline: purge.action == .expire)
         result.sequence = done.sequence.number

@@ -80,6 +80,7 @@ struct ScopeCounting {
             let statement = try connection.prepare(
                 """
                 SELECT count(*), sum(is_counted), sum(is_counted * size), sum(is_counted AND is_usable_stale = 1 AND is_old),
+                    sum(is_counted AND is_usable_stale IS NOT 1 AND NOT is_old),
                     sum(is_counted * is_pinned), sum(is_counted * is_pinned * size)
                 FROM (
                     SELECT size, is_usable_stale, is_pinned, kind = 0 AND sequence >= ?3 AND pending < 4 AS is_counted,
@@ -106,8 +107,9 @@ struct ScopeCounting {
                 responses: Int(statement.integer(1)),
                 bytes: statement.integer(2),
                 onlyOfflineCopies: Int(statement.integer(3)),
-                pinned: Int(statement.integer(4)),
-                pinnedBytes: statement.integer(5)
+                onlyWhileFresh: Int(statement.integer(4)),
+                pinned: Int(statement.integer(5)),
+                pinnedBytes: statement.integer(6)
             )
         }
     }
@@ -141,7 +143,11 @@ struct ScopeCounting {
         let isOld =
             row.flag(3) || pending != .none || sequence < state.responseFloor.load(ordering: .acquiring)
             || end <= now.milliseconds || (end < .max && row.integer(6) > horizon(state))
-        if isOld, row.flag(4) { total.onlyOfflineCopies += 1 }
+        switch (isOld, row.flag(4)) {
+        case (true, true): total.onlyOfflineCopies += 1
+        case (false, false): total.onlyWhileFresh += 1
+        default: break
+        }
     }
 
     /// Counts the rows that an index finds and that have the right key: few, unless a target has
@@ -285,6 +291,7 @@ extension ScopeCount {
         responses = Int(estimate(Double(responses), Double(earlier.responses)))
         bytes = Int64(estimate(Double(bytes), Double(earlier.bytes)))
         onlyOfflineCopies = Int(estimate(Double(onlyOfflineCopies), Double(earlier.onlyOfflineCopies)))
+        onlyWhileFresh = Int(estimate(Double(onlyWhileFresh), Double(earlier.onlyWhileFresh)))
         pinned = Int(estimate(Double(pinned), Double(earlier.pinned)))
         pinnedBytes = Int64(estimate(Double(pinnedBytes), Double(earlier.pinnedBytes)))
         isExact = false

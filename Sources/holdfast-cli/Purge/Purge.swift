@@ -149,7 +149,9 @@ struct Purge: AsyncParsableCommand {
 
     private static func numbers(_ matched: PurgeResult.Matched) -> String {
         let number = "\(matched.exact ? "" : "about ")\(matched.responses) response\(matched.responses == 1 ? "" : "s")"
-        return "\(number), \(matched.bytes) bytes, \(matched.onlyOfflineCopies) of them only offline copies"
+        let only = matched.onlyWhileFresh ?? 0
+        let lost = only > 0 ? ", \(only) usable only while fresh" : ""
+        return "\(number), \(matched.bytes) bytes, \(matched.onlyOfflineCopies) of them only offline copies\(lost)"
     }
 
     /// One line for people.
