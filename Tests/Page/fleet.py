@@ -112,6 +112,7 @@ class Nodes(FleetTest):
             self.redis.stop()
             wait_for(lambda: self.shared(0)["state"] != "following", "The end of the log")
             self.gateways[0].control("/v1/purges", "POST", '{"select": {"tags": ["all"]}}')
+            wait_for(lambda: self.shared(0)["waiting"] == 1, "A purge that waits")
             look.show("overview")
             look.show("nodes")
             expect(look.page.locator(".facts")).not_to_contain_text("following")
