@@ -164,6 +164,7 @@ import Testing
         var log = OutageLog()
         let (a, b) = (OutageLog.Away(origin: "a", since: time(5)), OutageLog.Away(origin: "b", since: time(30)))
         log.note([], totals(requests: 10), oldestServed: 0, at: time(0))
+        #expect(!log.concerns([], ended: []) && log.concerns([a], ended: []))
         log.note([a], totals(requests: 20, offline: 4), oldestServed: 60, at: time(10))
         log.note([a, b], totals(requests: 40, offline: 9), oldestServed: 30, at: time(40))
         log.note([b], totals(requests: 50, offline: 10), oldestServed: 20, at: time(50))
@@ -186,10 +187,12 @@ import Testing
         }
         let (a, b) = (OutageLog.Away(origin: "a", since: time(1)), OutageLog.Away(origin: "b", since: time(30)))
         note([a], [], offline: 1, at: 10)
+        #expect(log.concerns([], ended: []))
         let ended = [over(1, "a", 1, 12), over(2, "c", 13, 15)]
         // 'a' ended between the two questions.
         note([a], ended, offline: 4, at: 20)
-        #expect(log.present.isEmpty)
+        #expect(log.present.isEmpty && !log.concerns([], ended: ended))
+        #expect(log.concerns([], ended: ended + [over(3, "b", 30, 32)]))
         #expect(log.outages.map(\.origin) == ["a", "c"] && log.outages.map(\.until) == [time(12), time(15)])
         #expect(log.outages.map { $0.totals[.offlineServed] } == [4, 3])
         note([b], ended, offline: 4, at: 31)

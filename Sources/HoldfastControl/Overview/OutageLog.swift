@@ -40,8 +40,13 @@ struct OutageLog: Sendable {
     /// The outages that last.
     var present: [Outage] { outages.filter { $0.until == nil } }
 
-    /// Notes which origins cannot be reached now. Call it each second: the totals of the call
-    /// before are those at the beginning of an outage.
+    /// Whether an outage lasts, begins, or is over since the last look.
+    func concerns(_ away: [Away], ended: [OriginOutage]) -> Bool {
+        !away.isEmpty || !present.isEmpty || (ended.last?.number ?? 0) > lastEnded
+    }
+
+    /// Notes which origins cannot be reached now. Call it each second while that concerns it: the
+    /// totals of the call before are those at the beginning of an outage.
     ///
     /// - Parameter ended: the last outages that are over, read after `away`. One of them may have
     ///   begun and ended since the last look.

@@ -7,7 +7,8 @@ import Synchronization
 /// Keeps what the page shows of the past: the curves of an hour and a day, and the outages. So a
 /// page is useful where nothing scrapes the metrics.
 ///
-/// It reads the metrics of the process each second, and whether an origin can be reached: the
+/// It looks each second whether an origin can be reached, and reads the metrics of the process each
+/// ten seconds, or each second while anything is served or refused for want of an origin: so the
 /// totals of an outage are those since the second in which it began. Of outages between two looks
 /// it learns from the engine.
 final class TrafficRecorder: Service {
@@ -84,12 +85,14 @@ final class TrafficRecorder: Service {
             return OutageLog.Away(origin: condition.origin, since: condition.since ?? now)
         }
         let ended = operations.endedOutages
-        let measures = state.withLock { state in
+        let asksNoOrigin = operations.modeState.value == .offline
+        let (isDue, measures) = state.withLock { state in
             let isDue = Self.isDue(state.sampledAt, TrafficHistory.Window.hour.step, at: now)
             let measures = isDue && Self.isDue(state.measuredAt, Self.measuringStep, at: now)
             if measures { state.measuredAt = now }
-            return measures
+            return (isDue || asksNoOrigin || state.outages.concerns(away, ended: ended), measures)
         }
+        guard isDue else { return }
         if measures { _ = await store.reading() }
         let reading = await read(at: now)
         let storeBytes = store.known?.measures.summary.usedBytes
