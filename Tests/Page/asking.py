@@ -52,6 +52,7 @@ class Asking(PageTest):
             expect(look.page).to_have_title(re.compile("^✕ Not connected"))
             expect(look.page.locator("#announcement")).to_contain_text("Not connected")
             look.fits()
+            look.axe()
             self.world.silent = False
             self.world.set("mixed")
             expect(live).to_have_attribute("data-state", "live")
