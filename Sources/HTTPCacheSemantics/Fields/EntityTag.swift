@@ -1,7 +1,7 @@
-internal import HTTPTypes
+package import HTTPTypes
 
 /// An entity tag, as bytes. RFC 9110 §8.8.3
-struct EntityTag: Sendable, Hashable {
+package struct EntityTag: Sendable, Hashable {
     var isWeak: Bool
     /// The bytes between the quotes, not unescaped; they may contain `obs-text`.
     var opaque: [UInt8]
@@ -54,6 +54,12 @@ struct EntityTag: Sendable, Hashable {
             }
         }
         return tags
+    }
+
+    /// Whether `If-None-Match` names the strong tag of a response, in that form.
+    package static func isNamed(strong response: HTTPFields, inIfNoneMatch request: HTTPFields) -> Bool {
+        guard let tag = EntityTag(response), !tag.isWeak else { return false }
+        return list(ifNoneMatch: request).contains(tag)
     }
 
     /// The tag as a field contains it.

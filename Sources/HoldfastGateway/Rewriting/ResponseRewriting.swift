@@ -87,26 +87,23 @@ final class ResponseRewriting: Sendable {
         case 206:
             // As the whole is treated, whose length may not be known.
             if let stored { return rewrites(stored.fields) ? .partial : .unchanged }
-            let length = ContentRange(head.headerFields)?.completeLength
+            // A whole of unknown length is rewritten to its end, however long one part of it is.
+            let length = ContentRange(head.headerFields)?.completeLength ?? 0
             return rewrites(head.headerFields, length: length) ? .partial : .unchanged
         case 416:
-            guard let stored else { return .maybePartial }
-            return rewrites(stored.fields) ? .partial : .unchanged
+            if let stored { return rewrites(stored.fields) ? .partial : .unchanged }
+            // It states the length of the whole, as a 206 does, but not its type.
+            let length = ContentRange.unsatisfiedLength(head.headerFields)
+            return length ?? 0 > Self.contentLimit ? .unchanged : .maybePartial
         case 304:
+            // As the whole was treated, whose length and type the 304 need not state.
             if let stored { return rewrites(stored.fields) ? .rewritten : .unchanged }
-            // An origin's own may say nothing of the content. Then the client does: it has a strong
-            // tag only of content that was not rewritten.
-            if !head.headerFields.contains(.contentType) { return Self.names(head, request) ? .unchanged : .rewritten }
-            return rewrites(head.headerFields) ? .rewritten : .unchanged
+            // A client has the strong tag only of content that was not rewritten.
+            if EntityTag.isNamed(strong: head.headerFields, inIfNoneMatch: request) { return .unchanged }
+            // An origin's own may say nothing of the content.
+            return rewrites(head.headerFields) || !head.headerFields.contains(.contentType) ? .rewritten : .unchanged
         default: return rewrites(head.headerFields) ? .rewritten : .unchanged
         }
-    }
-
-    /// Whether a request names the response's strong tag, and not the weak one in its place.
-    private static func names(_ head: HTTPResponse, _ request: HTTPFields) -> Bool {
-        guard let tag = head.headerFields[.eTag], tag.hasPrefix("\"") else { return false }
-        return request[values: .ifNoneMatch].contains { $0.contains(tag) }
-            && !request[values: .ifNoneMatch].contains { $0.contains("W/" + tag) }
     }
 
     /// Whether the content of a whole response with these fields is rewritten.

@@ -61,4 +61,50 @@ extension RewritingGatewayTests {
             }
         }
     }
+
+    /// The whole is not stored: its length is the one that the part states.
+    @Test(arguments: ["same", "above", "unknown", "unknown, and long"])
+    func judgesAPartByTheLengthOfTheWhole(_ kind: String) async throws {
+        let limit = Int(ResponseRewriting.contentLimit)
+        let length = kind == "same" ? "\(limit)" : kind == "above" ? "\(limit + 1)" : "*"
+        let part = kind.hasSuffix("long") ? String(repeating: "-", count: limit + 1) : "<a hr"
+        let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
+            guard !request.values("range").isEmpty else {
+                return .response(RewritingGateway.response(RewritingGateway.page(of: request)))
+            }
+            return .response(
+                "HTTP/1.1 206 Partial Content\r\nContent-Type: text/html\r\nETag: \"x\"\r\n"
+                    + "Content-Range: bytes 0-\(part.utf8.count - 1)/\(length)\r\n"
+                    + "Content-Length: \(part.utf8.count)\r\n\r\n\(part)"
+            )
+        }
+        try await RewritingGateway.with(respond) { gateway, _ in
+            let response = try await gateway.ask(host: "gw.example", fields: "Range: bytes=0-20000000\r\n")
+            if kind == "above" {
+                #expect(response.status == 206 && response.text == part && response["ETag"] == "\"x\"")
+            } else {
+                #expect(response.status == 200 && response["ETag"] == "W/\"x\"")
+                #expect(response.text == RewritingGateway.page("http://gw.example/o"))
+            }
+        }
+    }
+
+    /// A 416 does not state the type, so a HEAD asks for it, unless the length decides.
+    @Test(arguments: [0, 1]) func believesA416AboveTheLimit(more: Int) async throws {
+        let length = Int(ResponseRewriting.contentLimit) + more
+        let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
+            guard !request.values("range").isEmpty else {
+                let page = request.line.hasPrefix("HEAD") ? "" : RewritingGateway.page(of: request)
+                return .response(RewritingGateway.response(page))
+            }
+            return .response(
+                "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Range: bytes */\(length)\r\nContent-Length: 0\r\n\r\n"
+            )
+        }
+        try await RewritingGateway.with(respond) { gateway, origin in
+            let response = try await gateway.ask(host: "gw.example", fields: "Range: bytes=99999999-\r\n")
+            #expect(response.status == (more > 0 ? 416 : 200))
+            #expect(origin.requests.contains { $0.line.hasPrefix("HEAD") } == (more == 0))
+        }
+    }
 }
