@@ -88,6 +88,16 @@ class Asking(PageTest):
             expect(look.page.get_by_role("dialog")).to_have_count(0)
 
 
+    def test_the_first_second_of_a_gateway_is_shown(self):
+        with self.look() as look:
+            self.world.lacking = ("recent", "hour", "offlineAnswerable", "outage")
+            look.page.reload()
+            expect(look.page.locator(".tile").first).to_contain_text("–")
+            look.show("nodes")
+            look.show("overview")
+            expect(look.page.locator(".tile")).to_have_count(4)
+
+
 class Questions(PageTest):
     def test_what_has_grown_is_asked_again(self):
         with self.look(view="response") as look:

@@ -50,6 +50,8 @@ class World:
         self.failing, self.failing_changes, self.has_ended, self.keys = None, False, False, []
         # Other counts of a purge; no socket to name.
         self.matched, self.without_socket = {}, False
+        # Members that the overview does not have.
+        self.lacking = ()
 
     def set(self, scenario):
         with self.changed:
@@ -60,6 +62,7 @@ class World:
         value = made_up.overview(self.scenario)
         if self.without_socket:
             value = value | {"control": {}}
+        value = {name: member for name, member in value.items() if name not in self.lacking}
         return value | ({"mode": self.mode} if self.mode else {})
 
 

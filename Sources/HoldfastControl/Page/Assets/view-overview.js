@@ -54,7 +54,8 @@ function tile(name, value, below, extra) {
 }
 
 function tiles(now) {
-  const { recent, hour } = now;
+  // In its first second a gateway has no stretch of time to speak of.
+  const { recent = {}, hour = {} } = now;
   return [
     tile("Hit ratio", share(recent.hitRatio), ["last minute · ", h("b", {}, share(hour.hitRatio)), " ", past(hour)], bar(recent.hitRatio)),
     tile(
@@ -71,7 +72,7 @@ function tiles(now) {
   ];
 }
 
-const past = ({ seconds }) => (seconds >= 3590 ? "last hour" : `last ${length(seconds * 1000)}`);
+const past = ({ seconds = 0 }) => (seconds >= 3590 ? "last hour" : `last ${length(seconds * 1000)}`);
 
 function readiness(answerable) {
   const rows = [
