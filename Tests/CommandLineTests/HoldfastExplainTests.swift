@@ -17,7 +17,10 @@ struct HoldfastExplainTests {
     }
 
     /// A store with one response of the beginning of 2026, and a folder for files beside it.
-    private func withStore(_ body: (_ store: String, _ folder: URL) async throws -> Void) async throws {
+    private func withStore(
+        of target: TargetURI? = nil,
+        _ body: (_ store: String, _ folder: URL) async throws -> Void
+    ) async throws {
         try await TemporaryFolder.with { folder in
             let path = folder.appendingPathComponent("a.store").path
             let now = FixedClock().now()
@@ -29,7 +32,7 @@ struct HoldfastExplainTests {
                 responseTime: now
             )
             let draft = ResponseDraft(
-                key: CacheKey(target: try TargetURI(Self.url)),
+                key: CacheKey(target: try target ?? TargetURI(Self.url)),
                 head: head,
                 freshUntil: CachePolicy(kind: .private).freshUntil(head),
                 isUsableStale: false,
@@ -41,6 +44,18 @@ struct HoldfastExplainTests {
             _ = try await writer.finish()
             try await store.close()
             try await body(path, folder)
+        }
+    }
+
+    /// The library stores such a URL encoded, and a gateway as its client sent it.
+    @Test func findsBothFormsOfAURL() async throws {
+        let url = "https://a.example/a{b}|c"
+        for target in try TargetURI.readings(of: url) {
+            try await withStore(of: target) { store, _ in
+                let outcome = try await Self.holdfast.run("explain", url, "--store", store, "--format", "json")
+                let variants = try outcome.objects().first?["variants"] as? [Any]
+                #expect(outcome.status == 0 && variants?.count == 1, "\(target.uri) \(outcome)")
+            }
         }
     }
 

@@ -107,7 +107,7 @@ struct Explain: AsyncParsableCommand {
     var format = Format.text
 
     func validate() throws {
-        _ = try request(to: target())
+        for target in try targets() { _ = try request(to: target) }
         guard store != nil || file != nil else {
             throw ValidationError("Name a store with '--store', or a file with '--config'.")
         }
@@ -120,19 +120,18 @@ struct Explain: AsyncParsableCommand {
                 "'\(self.file ?? "")' names no store. Name its folder there (store.path), or with '--store'."
             )
         }
-        let asked = try ExplainedTarget(target(), file)
-        let request = try request(to: asked.target)
+        let asked = try targets().map { try ExplainedTarget($0, file) }
         let logger = Logger.explaining
         do {
             let store = try await CacheManager.openReadOnly(at: folder, logger: logger)
-            let outcome: Result<Explanation, any Error>
+            let outcome: Result<(Explanation, ExplainedTarget), any Error>
             do {
-                outcome = .success(try await explain(request, in: store, file, logger))
+                outcome = .success(try await explain(asked, in: store, file, logger))
             } catch {
                 outcome = .failure(error)
             }
             try await store.close()
-            let explanation = try outcome.get()
+            let (explanation, asked) = try outcome.get()
             try write(explanation, asked)
             guard explanation.isStoreReadable else {
                 throw CommandFailure("The store cannot be read; 'cache-dump verify' shows details.")
@@ -144,6 +143,23 @@ struct Explain: AsyncParsableCommand {
         } catch {
             throw CommandFailure("\(error)")
         }
+    }
+
+    /// Explains the first of some targets under which a response is stored, or the first of all.
+    private func explain(
+        _ asked: [ExplainedTarget],
+        in store: CacheManager,
+        _ file: Configuration,
+        _ logger: Logger
+    ) async throws -> (Explanation, ExplainedTarget) {
+        let first = try await explain(request(to: asked[0].target), in: store, file, logger)
+        if first.variants.isEmpty {
+            for other in asked.dropFirst() {
+                let explanation = try await explain(request(to: other.target), in: store, file, logger)
+                if !explanation.variants.isEmpty { return (explanation, other) }
+            }
+        }
+        return (first, asked[0])
     }
 
     private func explain(
@@ -188,9 +204,9 @@ struct Explain: AsyncParsableCommand {
 
     // MARK: The request
 
-    private func target() throws -> TargetURI {
+    private func targets() throws -> [TargetURI] {
         do {
-            return try TargetURI.readings(of: url)[0]
+            return try TargetURI.readings(of: url)
         } catch {
             throw ValidationError("\(error)")
         }
