@@ -8,9 +8,9 @@ import Synchronization
 /// page is useful where nothing scrapes the metrics.
 ///
 /// It looks each second whether an origin can be reached, and reads the metrics of the process each
-/// ten seconds, or each second while anything is served or refused for want of an origin: so the
-/// totals of an outage are those since the second in which it began. Of outages between two looks
-/// it learns from the engine.
+/// ten seconds, or each second while an outage lasts or the mode asks no origin. The totals of an
+/// outage are those since the reading before it. Of outages between two looks it learns from the
+/// engine.
 final class TrafficRecorder: Service {
     private struct State {
         var history = TrafficHistory()

@@ -66,7 +66,7 @@ struct TrafficTotals: Sendable, Hashable {
     }
 
     /// The share of the exchanges that were hits; `nil` if there were none. A stale response that
-    /// was served after the origin had failed is none: the request was forwarded. RFC 9211 §2.1
+    /// stands in for an error of its origin is none: the request was forwarded. RFC 9211 §2.1
     var hitRatio: Double? { share(of: self[.hits] - self[.errorServed], in: .exchanges) }
 
     func share(of part: Counter, in whole: Counter) -> Double? { share(of: self[part], in: whole) }
