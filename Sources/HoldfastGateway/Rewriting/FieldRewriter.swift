@@ -31,13 +31,16 @@ struct FieldRewriter {
     }
 
     mutating func rewrite(_ fields: inout HTTPFields) {
+        var isDropping = false
         for index in fields.indices where Self.concerns(fields[index].name.canonicalName) {
             let value = fields[index].withUnsafeBytesOfValue { Array($0) }
             guard let rewritten = rewrite(value, of: fields[index].name.canonicalName), rewritten != value else {
                 continue
             }
             fields[index] = HTTPField(name: fields[index].name, value: rewritten)
+            isDropping = isDropping || rewritten.isEmpty
         }
+        if isDropping { fields.removeAll { $0.name == .setCookie && $0.value.isEmpty } }
     }
 
     /// - Returns: `nil` if the value stays as it is.
@@ -211,6 +214,9 @@ extension FieldRewriter {
     /// A domain that covers the origin and not the client's host is removed: the cookie then is for
     /// the client's host alone. A path becomes that of the route, or one below it: one that is
     /// wider than the route must not reach the other origins on the client's host.
+    ///
+    /// - Returns: `nil` if it stays as it is; nothing if its path is that of another origin's
+    ///   route. A browser would send it there, and never to its own origin.
     private mutating func cookie(_ value: [UInt8]) -> [UInt8]? {
         let parts = value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         // A browser rejects such a cookie with another path or domain.
@@ -229,11 +235,13 @@ extension FieldRewriter {
             case "domain" where isForeign(domain: text):
                 hasFoundPath = true
                 continue
-            case "path" where leadsElsewhere(text):
-                hasFoundPath = true
-                continue
             case "path":
-                if let path = cookiePath(text) {
+                let path = cookiePath(text)
+                if client.leadsToAnotherOrigin(cookiePath: path ?? text) {
+                    hasFoundPath = true
+                    return []
+                }
+                if let path {
                     hasFoundPath = true
                     result += Array(";\(halves[0])=\(path)".utf8)
                     continue
@@ -250,15 +258,6 @@ extension FieldRewriter {
         func covers(_ host: String) -> Bool { host == domain || host.hasSuffix("." + domain) }
         guard !domain.isEmpty, !client.route.preservesHost, covers(client.route.origin.host) else { return false }
         return client.requested.map { !covers($0.name) } ?? true
-    }
-
-    /// Whether a path that is below the origin's would be another route's. Without a path, the
-    /// cookie is for the folder of the request. RFC 6265 §5.1.4
-    private func leadsElsewhere(_ path: String) -> Bool {
-        guard let rest = Self.rest(of: Array(path.utf8), behind: client.route.originPrefix.text), !rest.isEmpty else {
-            return false
-        }
-        return !client.leads(before: Self.path(of: rest))
     }
 
     /// - Returns: `nil` if it stays as it is.

@@ -6,6 +6,16 @@ extension RewriteClient {
     /// Whether this client's request for a path below its route's takes that route.
     func leads(before rest: [UInt8]) -> Bool { leads(authority, route.prefix.text, before: rest, to: routeIndex) }
 
+    /// Whether a cookie with this path is for requests that take another origin's route, and for
+    /// none of this one. One for a wider path, `/` for example, is for this route as well.
+    func leadsToAnotherOrigin(cookiePath path: String) -> Bool {
+        let wide = path.hasSuffix("/") ? path : path + "/"
+        guard path.hasPrefix("/"), !(route.prefix.text + "/").hasPrefix(wide),
+            let choice = map.routes.choose(authority: authority, target: path)
+        else { return false }
+        return map.routes.routes[choice.route].endpoint != route.endpoint
+    }
+
     func leads(_ base: Base, before rest: [UInt8] = [], to index: Int) -> Bool {
         leads(base.authority, base.path, before: rest, to: index)
     }

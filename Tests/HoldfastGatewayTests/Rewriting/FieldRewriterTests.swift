@@ -144,24 +144,39 @@ struct FieldRewriterTests {
         #expect(try rewrite("Set-Cookie", value) == expected)
     }
 
-    /// A browser would send it to the origin of the other route alone.
-    @Test func leavesNoPathOfAnotherRouteToACookie() throws {
+    /// A browser would send it to the origin of the other route alone. Without its path it would go
+    /// further: to all routes, for a request to `/page`.
+    @Test func handsNoCookieToAnotherOrigin() throws {
         let map = RewriteMap(
             try GatewayRoutes([
                 GatewayRoute(path: "/v1", origin: GatewayOrigin("http://api.example")),
+                GatewayRoute(path: "/o/deep", origin: GatewayOrigin("http://api.example")),
+                GatewayRoute(path: "/o", origin: GatewayOrigin("http://site.example/app")),
+                GatewayRoute(path: "/kept", origin: GatewayOrigin("http://kept.example/kept")),
                 GatewayRoute(origin: GatewayOrigin("http://site.example")),
             ])
         )
-        for (value, expected) in [
-            ("a=1; Path=/v1/x; Secure", "a=1; Secure"), ("a=1; Path=/%761", "a=1"),
-            ("a=1; Path=/v10", "a=1; Path=/v10"),
-            ("a=1; Path=/", "a=1; Path=/"), ("a=1; Path=v1", "a=1; Path=v1"),
-        ] {
-            var rewriter = FieldRewriter(for: RewriteClient(map, route: 1, scheme: "http", authority: "gw.local"))
-            var fields: HTTPFields = [.setCookie: value]
+        func rewrite(_ values: [String], _ route: Int) -> [String] {
+            var rewriter = FieldRewriter(for: RewriteClient(map, route: route, scheme: "http", authority: "gw.local"))
+            var fields = HTTPFields(values.map { HTTPField(name: .setCookie, value: $0) })
             rewriter.rewrite(&fields)
-            #expect(fields[.setCookie] == expected)
+            return fields[values: .setCookie]
         }
+        // Below another route, in any spelling, and also outside the path of the origin.
+        for path in ["/v1", "/v1/", "/v1/x", "/%761/x", "/o/deep/x"] {
+            #expect(rewrite(["b=2", "a=1; Path=\(path); Secure", "c=3"], 4) == ["b=2", "c=3"], "\(path)")
+        }
+        for path in ["/app/deep", "/app/deep/x", "/v1", "/kept/x"] {
+            #expect(rewrite(["a=1; Path=\(path)"], 2) == [], "\(path)")
+        }
+        for (value, expected, route) in [
+            ("a=1; Path=/v10", "a=1; Path=/v10", 4), ("a=1; Path=/", "a=1; Path=/", 4),
+            ("a=1; Path=v1", "a=1; Path=v1", 4),
+            ("a=1; Path=/app/x", "a=1; Path=/o/x", 2), ("a=1; Path=/", "a=1; Path=/o", 2), ("a=1", "a=1", 2),
+            // It is for its own origin too.
+            ("a=1; Path=/", "a=1; Path=/", 3), ("a=1; Path=/kept", "a=1; Path=/kept", 3),
+            ("a=1; Path=/x", "a=1; Path=/v1/x", 0), ("a=1; Path=/", "a=1; Path=/v1", 0),
+        ] { #expect(rewrite([value], route) == [expected], "\(value)") }
     }
 
     @Test func keepsTheBytesOfACookie() throws {
