@@ -32,7 +32,7 @@ struct NumberTests {
         for size in [limits.requestBody ?? 0, limits.uploadRate ?? 0, store.budget ?? 0] { _ = 4 * (size + size) }
         for count in [limits.requestHead ?? 0, limits.keyedContent ?? 0, store.memory ?? 0] { _ = 4 * (count + count) }
         for duration in [configuration.drainTimeout, configuration.originTimeouts.idle].compactMap(\.self) {
-            _ = 2 * duration
+            _ = duration * 2
             #expect(duration < .seconds(1 << 32))
         }
         return true

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCache
 import HTTPCacheSemantics
+import HTTPTypes
 import OfflineStore
 import Testing
 
@@ -12,6 +13,10 @@ import Testing
 struct RecoverNumberTests {
     private static let pageSize = 8192
     private static let numbers: [UInt32] = [0, 1, 0x7F, 0x80, 0xFFFF, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, .max]
+
+    private static let rowLengths: [Int64] = [
+        .min, -1, 4_294_967_297, 9_007_199_254_740_992, .max - 65_535, .max - 1, .max,
+    ]
 
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -148,7 +153,7 @@ struct RecoverNumberTests {
     /// Lengths that a damaged row states: a look-up, a verification and a recovery read it.
     ///
     /// Mutant: `chunkCount` that adds before it divides.
-    @Test(arguments: [Int64.min, -1, 1 << 32 + 1, 1 << 53, .max - 65_535, .max - 1, .max])
+    @Test(arguments: rowLengths)
     func rowsStateAnyLength(_ length: Int64) async throws {
         _ = try await filled()
         try runSQL(database, "UPDATE entry SET body_length = \(length)")

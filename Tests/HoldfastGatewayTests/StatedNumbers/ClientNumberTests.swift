@@ -90,9 +90,11 @@ struct ClientNumberTests {
         try await Self.withGateway(configure: { $0.trustedClients = [] }) { gateway, _ in
             for number in StatedNumbers.all {
                 let line = field.replacingOccurrences(of: "N", with: number)
-                #expect(try await gateway.get("/a", fields: line + "\r\n").status == 200, "\(line)")
+                let answer = try await gateway.get("/a", fields: line + "\r\n")
+                #expect(answer.status == 200, "\(line)")
                 let options = "OPTIONS /a HTTP/1.1\r\nHost: g\r\n\(line)\r\n\r\n"
-                #expect(try await gateway.send(options).status < 500, "\(line)")
+                let allowed = try await gateway.send(options)
+                #expect(allowed.status < 500, "\(line)")
             }
         }
     }
