@@ -57,7 +57,7 @@ package struct EntryRow {
     /// Returns how many chunks a body has, for any number that a damaged row may hold.
     static func chunkCount(_ bodyLength: Int64) -> Int64 {
         let (whole, rest) = bodyLength.quotientAndRemainder(dividingBy: Int64(StoreLimits.chunkLength))
-        return rest > 0 ? whole + 1 : whole
+        return max(0, rest > 0 ? whole + 1 : whole)
     }
 
     /// Returns the size that an entry should have.

@@ -91,7 +91,8 @@ extension Verifier {
                 return row
             }
             guard let row, row.id < last else { return }
-            position = max(row.id + 1, position + distance)
+            let (next, isPastAll) = position.addingReportingOverflow(distance)
+            position = isPastAll ? last : max(row.id + 1, next)
         }
     }
 
