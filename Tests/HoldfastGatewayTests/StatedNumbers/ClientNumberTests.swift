@@ -32,11 +32,14 @@ struct ClientNumberTests {
         try await store.close()
     }
 
-    /// Sends bytes, closes the sending side, and returns the status; `nil` without a response.
-    private static func status(_ text: String, _ gateway: RunningGateway) async throws -> Int? {
+    /// Sends bytes, and returns the status; `nil` without a response.
+    ///
+    /// - Parameter ends: whether the request breaks off behind the bytes.
+    private static func status(_ text: String, ends: Bool = false, _ gateway: RunningGateway) async throws -> Int? {
         try await RawClient.with(port: gateway.port) { client in
             try await client.send(text)
-            try await client.closeOutput()
+            // The gateway may have closed the connection by then.
+            if ends { try? await client.closeOutput() }
             return try? await client.response().status
         }
     }
@@ -53,7 +56,7 @@ struct ClientNumberTests {
             for size in StatedNumbers.hexadecimal {
                 let content = size == "0" ? "\r\n" : size == "1" ? "x\r\n0\r\n\r\n" : "x"
                 let head = "POST /a HTTP/1.1\r\nHost: g\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
-                let status = try await Self.status("\(head)\(size)\r\n\(content)", gateway)
+                let status = try await Self.status("\(head)\(size)\r\n\(content)", ends: size.count > 1, gateway)
                 // Content that breaks off has no response.
                 #expect(size.count > 1 ? status ?? 400 == 400 : status == 200, "\(size)")
             }
@@ -117,7 +120,7 @@ struct ClientNumberTests {
                     #expect(isPort ? [200, 400, 421].contains(status) : status == 400, "\(number)")
                 }
                 let version = "GET /a HTTP/\(number) \r\nHost: g\r\n\r\n"
-                #expect(try await Self.status(version, gateway) ?? 400 >= 400)
+                #expect(try await Self.status(version, ends: true, gateway) ?? 400 >= 400)
             }
         }
     }
