@@ -42,10 +42,11 @@ final class DatabaseImage {
         self.frames = frames
         let header = (try? file.read(count: 100, at: 0)) ?? []
         if let committedPages {
-            // A page is in the file or in the log. A log may claim any number of others.
-            let highest = max(filePages, frames.keys.max() ?? 0)
-            pageCount = min(committedPages, highest + Self.mostMissing)
-            presentPages = min(committedPages, highest)
+            // A page is in the file or in the log. A log may claim any number of others, and its
+            // pages may have any number.
+            let pageCount = min(committedPages, filePages + frames.count + Self.mostMissing)
+            self.pageCount = pageCount
+            presentPages = min(pageCount, max(filePages, frames.keys.filter { $0 <= pageCount }.max() ?? 0))
         } else if header.count == 100, header.starts(with: Array("SQLite format 3\0".utf8)),
             header[24..<28].elementsEqual(header[92..<96]), header.integer(at: 28) > 0,
             header.integer(at: 28) - filePages < Self.mostMissing

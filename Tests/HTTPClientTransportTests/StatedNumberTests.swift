@@ -82,7 +82,11 @@ struct StatedNumberTests {
             let place = parts.count > 2 ? Place(rawValue: parts[1]) : nil
             let index = parts.count > 2 ? Int(parts[2]) : nil
             let rest = place.flatMap { place in index.map { StatedNumberTests.response(place, $0) } }
-            let text = "HTTP/1.1 " + (rest ?? "200 OK\r\nContent-Length: 5\r\n\r\nalive")
+            let response = "HTTP/1.1 " + (rest ?? "200 OK\r\nContent-Length: 5\r\n\r\nalive")
+            var lines = response.components(separatedBy: "\r\n")
+            // No request is sent on a connection that is about to end.
+            lines.insert("Connection: close", at: 1)
+            let text = lines.joined(separator: "\r\n")
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)))
                 .assumeIsolated().whenComplete { _ in context.close(promise: nil) }
         }
