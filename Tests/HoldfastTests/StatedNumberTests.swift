@@ -51,16 +51,18 @@ struct StatedNumberTests {
             $0.onProgress = { progress in heard.withLock { $0.append(progress) } }
         }
         // A length that is no number is none.
-        if StatedLength(digits: number) == nil {
-            _ = try? await call.fetch()
-        } else {
+        let isLength = StatedLength(digits: number) != nil
+        if isLength {
             await #expect(throws: HoldfastError.self) { try await call.fetch() }
+        } else {
+            _ = try? await call.fetch()
         }
         for progress in heard.withLock({ $0 }) {
             #expect(progress.total ?? 0 <= 1 << 53)
             #expect((progress.total ?? 0) - progress.completed <= 1 << 53)
         }
-        #expect(try await fixture.store.statistics().responses == 0)
+        let statistics = try await fixture.store.statistics()
+        #expect(!isLength || statistics.responses == 0)
         try await fixture.close()
     }
 
@@ -73,8 +75,9 @@ struct StatedNumberTests {
         beyond.headerFields[.contentRange] = "bytes */\(number)"
         let fixture = try await ManualFixture(transport: Origin(Self.whole(number), part, beyond, Self.whole("2")))
         let path = fixture.folder + "/film"
-        for _ in 0..<4 { _ = try? await fixture.client.download(endpoint, to: DownloadDestination(path)) }
-        let file = try await fixture.client.download(endpoint, to: DownloadDestination(path))
+        let destination = DownloadDestination(path, overwrites: true)
+        for _ in 0..<4 { _ = try? await fixture.client.download(endpoint, to: destination) }
+        let file = try await fixture.client.download(endpoint, to: destination)
         #expect(file.length == 2)
         try await fixture.close()
     }
