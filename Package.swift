@@ -336,7 +336,8 @@ let package = Package(
         .testTarget(
             name: "HTTPClientTransportTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HTTPClientTransport", "SampleOrigin", httpTypes, nioCore,
+                "HTTPCacheSemantics", "HTTPCache", "HTTPClientTransport", "HoldfastTesting", "OfflineStore",
+                "SampleOrigin", httpTypes, nioCore, nioPosix, logging,
             ],
             swiftSettings: settings
         ),

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import HTTPCache
+import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 
@@ -8,7 +9,7 @@ extension BodyStream {
     /// ``TransportError``. Releasing it ends the exchange.
     ///
     /// - Parameter length: the length of the content in bytes, if known.
-    init(_ exchange: HTTPClientExchange, length: Int64?, origin: String) {
+    init(_ exchange: HTTPClientExchange, length: StatedLength?, origin: String) {
         let reading = Reading(exchange)
         self.init(length: length) {
             guard reading.start() else { return { throw BodyStreamError.alreadyRead } }
@@ -42,7 +43,8 @@ extension HTTPClient.Body {
             self = .byteBuffer(whole)
             return
         }
-        self = .stream(contentLength: body.length) { writer in
+        // The client writes the caller's number into a field, and compares it with what was sent.
+        self = .stream(contentLength: body.length?.bytes(upTo: .max)) { writer in
             loop.makeFutureWithTask {
                 for try await chunk in body { try await writer.write(.byteBuffer(chunk)).get() }
             }

@@ -147,7 +147,8 @@ public final class HTTPClientTransport: Transport {
         if let content = start.content { return TransportResponse(head: head, body: BodyStream(content)) }
         // The Content-Length of a response without content describes other content. RFC 9110 §8.6
         let isWithoutContent = request.head.method == .head || head.status.code == 204 || head.status.code == 304
-        let length = isWithoutContent ? 0 : start.head.headers["content-length"].first.flatMap { Int64($0) }
+        let length =
+            isWithoutContent ? 0 : start.head.headers["content-length"].first.flatMap { StatedLength(digits: $0) }
         return TransportResponse(head: head, body: BodyStream(exchange, length: length, origin: origin))
     }
 }

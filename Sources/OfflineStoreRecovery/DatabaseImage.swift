@@ -42,8 +42,11 @@ final class DatabaseImage {
         self.frames = frames
         let header = (try? file.read(count: 100, at: 0)) ?? []
         if let committedPages {
-            pageCount = committedPages
-            presentPages = committedPages
+            // A page is in the file or in the log. A log may claim any number of others, and its
+            // pages may have any number.
+            let pageCount = min(committedPages, filePages + frames.count + Self.mostMissing)
+            self.pageCount = pageCount
+            presentPages = min(pageCount, max(filePages, frames.keys.filter { $0 <= pageCount }.max() ?? 0))
         } else if header.count == 100, header.starts(with: Array("SQLite format 3\0".utf8)),
             header[24..<28].elementsEqual(header[92..<96]), header.integer(at: 28) > 0,
             header.integer(at: 28) - filePages < Self.mostMissing
@@ -56,8 +59,8 @@ final class DatabaseImage {
         }
     }
 
-    /// The most missing pages that a header may claim; beyond it, the header itself is taken to be
-    /// damaged.
+    /// The most missing pages that a header or a log may claim. A header that claims more is taken
+    /// to be damaged.
     private static let mostMissing = 1 << 20
 
     /// Returns a page's bytes; zeros if the page is missing or cannot be read.

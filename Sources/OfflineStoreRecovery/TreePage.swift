@@ -65,7 +65,10 @@ struct TreePage {
 
     private func cell(at start: Int, _ image: DatabaseImage) -> Cell? {
         var offset = start + (kind == .indexInterior ? 4 : 0)
-        guard let length = bytes.varint(at: &offset), length > 0, length <= Int64(image.pageCount * Self.size) else {
+        guard let length = bytes.varint(at: &offset), length > 0,
+            // No chain of pages holds more than all pages that are there.
+            length <= Int64(image.presentPages * Self.size)
+        else {
             return nil
         }
         var rowID: Int64?

@@ -61,7 +61,7 @@ final class FrameDoor: CaseDoor {
             authority: "gateway.example",
             fields: list,
             receivedProtocol: .http11,
-            content: content.map { .length(Int64($0.bytes.count)) } ?? .none
+            content: content.map { .length(StatedLength(clamping: $0.bytes.count)) } ?? .none
         )
         let frames = try await eventLoop.flatSubmit { [session, service, eventLoop] in
             let writer = FrameWriter(to: method, service: service, eventLoop: eventLoop)

@@ -61,12 +61,12 @@ final class FrameWriter: ClientResponseWriter {
     }
 
     private func respond(_ head: GatewayResponseHead, _ content: ByteBuffer) {
-        start(head, length: Int64(content.readableBytes))
+        start(head, length: StatedLength(clamping: content.readableBytes))
         if content.readableBytes > 0 { _ = write(content) }
         finish(nil)
     }
 
-    private func start(_ head: GatewayResponseHead, length: Int64?) {
+    private func start(_ head: GatewayResponseHead, length: StatedLength?) {
         let status = head.response.status.code
         let statesLength = method == .head || status == 304
         hasContent = !statesLength && status != 204

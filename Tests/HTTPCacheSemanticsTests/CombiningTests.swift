@@ -40,7 +40,7 @@ struct CombiningTests {
         #expect(result.head.fields[values: .contentRange] == [contentRange])
         #expect(result.head.fields[values: .contentLength] == ["\(result.length)"])
         #expect(result.head.status == .partialContent)
-        #expect(result.head.partialRange.map { $0.range.upperBound - $0.range.lowerBound } == result.length)
+        #expect(result.head.partialRange.map { $0.range.length } == result.length)
     }
 
     @Test(

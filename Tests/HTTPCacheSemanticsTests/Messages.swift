@@ -63,3 +63,13 @@ extension CachePolicy {
         reuse(of: head, for: request(pairs), at: noon.adding(milliseconds: seconds * 1000)).decision
     }
 }
+
+extension StatedLength {
+    /// The number, in a test that knows it to be short.
+    var number: Int { capped(at: Int.max) }
+}
+
+extension Range<StatedLength> {
+    /// The range, in a test that knows it to be short.
+    var numbers: Range<Int> { lowerBound.number..<upperBound.number }
+}

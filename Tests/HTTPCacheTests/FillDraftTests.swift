@@ -41,9 +41,9 @@ import Testing
             ("12", 12), ("12, 12", 12), (" 12\t", 12), ("0", 0), ("12, 13", nil), ("+12", nil), ("-1", nil),
             ("0x1", nil),
             ("", nil), ("12,", 12), ("99999999999999999999", nil),
-        ] as [(String, Int64?)]
+        ] as [(String, StatedLength?)]
     )
-    func expectedLengthIsOneValidNumber(value: String, length: Int64?) throws {
+    func expectedLengthIsOneValidNumber(value: String, length: StatedLength?) throws {
         let draft = try draft(FillCase("", .stores, .ok, [.contentLength: value]))
         #expect(draft.expectedLength == length)
     }

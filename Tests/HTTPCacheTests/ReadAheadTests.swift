@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 import Testing
@@ -16,7 +17,7 @@ struct ReadAheadTests {
         var count: Int { produced.load(ordering: .sequentiallyConsistent) }
         var questions: Int { asked.load(ordering: .sequentiallyConsistent) }
 
-        func body(_ chunks: Int, length: Int64?, failingAt failure: Int? = nil) -> BodyStream {
+        func body(_ chunks: Int, length: StatedLength?, failingAt failure: Int? = nil) -> BodyStream {
             BodyStream(length: length) {
                 var index = 0
                 return {

@@ -141,7 +141,7 @@ import Testing
                 head: head,
                 freshUntil: time.adding(milliseconds: 60_000),
                 isUsableStale: true,
-                expectedLength: Int64(text.utf8.count),
+                expectedLength: StatedLength(clamping: text.utf8.count),
                 storedAt: time,
                 tags: tags
             )

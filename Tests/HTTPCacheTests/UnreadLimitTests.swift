@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
@@ -25,7 +26,7 @@ import Testing
     }
 
     @Test func longDownloadDoesNotContinue() {
-        let limit = UnreadLimit(length: 1 << 40, isBackground: false)
+        let limit = UnreadLimit(length: StatedLength(clamping: 1 << 40), isBackground: false)
         #expect(limit.allowance(at: 100 << 20, since: 0) == .end)
         #expect(limit.allowance(at: .max >> 8, since: 0) == .goOnToTheEnd)
     }
@@ -55,6 +56,8 @@ import Testing
     @Test func backgroundFetchIsLimitedOnlyByBytes() {
         let unknown = UnreadLimit(length: nil, isBackground: true)
         #expect(unknown.allowance(at: 0) == .goOnToTheEnd && unknown.allowance(at: (8 << 20) + 1) == .end)
-        #expect(UnreadLimit(length: 1 << 40, isBackground: true).allowance(at: 0) == .goOnToTheEnd)
+        #expect(
+            UnreadLimit(length: StatedLength(clamping: 1 << 40), isBackground: true).allowance(at: 0) == .goOnToTheEnd
+        )
     }
 }

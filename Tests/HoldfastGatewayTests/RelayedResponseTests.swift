@@ -123,7 +123,7 @@ import Testing
         #expect(relayed > 200)
     }
 
-    private static func framings(_ status: HTTPResponse.Status, _ length: Int64) -> [ResponseFraming] {
+    private static func framings(_ status: HTTPResponse.Status, _ length: StatedLength) -> [ResponseFraming] {
         [(0, false), (0, true), (1, false), (1, true)].map { minorVersion, isKeptAlive in
             ResponseFraming(
                 status.code,

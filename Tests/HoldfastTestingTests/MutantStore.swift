@@ -97,11 +97,13 @@ final class MutantStore: ResponseStore {
             }
             return BodyStream(whole.getSlice(at: 0, length: min(whole.readableBytes, 131_072)) ?? whole)
         case .losesBodiesThatAreRead:
-            guard let body = try await base.openBody(of: response, range: range), let length = body.length else {
+            guard let body = try await base.openBody(of: response, range: range),
+                let length = body.length?.bytes(upTo: 1 << 30)
+            else {
                 return nil
             }
             let start = range?.lowerBound ?? 0
-            return BodyStream(length: length) { [base] in
+            return BodyStream(length: body.length) { [base] in
                 var offset: Int64 = 0
                 return {
                     guard offset < length else { return nil }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct DownloadDecisionTests {
     /// A part of 500 of 1,000 bytes, with a tag.
-    private func part(length: Int64 = 500, of total: Int64? = 1000, validator: String = "\"one\"") throws
+    private func part(length: Int64 = 500, of total: StatedLength? = 1000, validator: String = "\"one\"") throws
         -> ResumablePart
     {
         let fields: HTTPFields = [.eTag: "\"one\""]
@@ -21,7 +21,7 @@ import Testing
         return ResumablePart(record: record, length: length)
     }
 
-    private func decision(_ status: Int, _ fields: HTTPFields = [:], body: Int64? = nil, _ part: ResumablePart?)
+    private func decision(_ status: Int, _ fields: HTTPFields = [:], body: StatedLength? = nil, _ part: ResumablePart?)
         -> DownloadDecision
     {
         DownloadDecision(

@@ -64,7 +64,7 @@ final class RangeOrigin: Transport {
     }
 
     private static func body(_ content: [UInt8], cut: Int?, gate: HoldfastTesting.Gate?) -> BodyStream {
-        BodyStream(length: Int64(content.count)) {
+        BodyStream(length: StatedLength(clamping: content.count)) {
             var rest = content[...].prefix(cut ?? .max)
             return {
                 if let chunk = rest.isEmpty ? nil : Optional(rest.prefix(10_000)) {

@@ -27,7 +27,7 @@ import Testing
             let draft = draft(
                 try cacheKey(name),
                 at: clock.now(),
-                expectedLength: Int64(count),
+                expectedLength: StatedLength(clamping: count),
                 tags: ["t"]
             )
             let fence = store.responses.invalidationSequence

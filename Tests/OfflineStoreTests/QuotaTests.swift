@@ -145,7 +145,7 @@ import Testing
     @Test func responseLargerThanItsQuotaIsNotStored() async throws {
         let store = try await open([.tag("small", bytes: 20_000), .everyOrigin(bytes: 40_000)])
         let fence = store.responses.invalidationSequence
-        func begin(_ length: Int64?, _ tags: [String]) async throws -> (any ResponseWriter)? {
+        func begin(_ length: StatedLength?, _ tags: [String]) async throws -> (any ResponseWriter)? {
             let draft = draft(try cacheKey("/x"), at: clock.now(), expectedLength: length, tags: tags)
             return try await store.responses.beginWrite(draft, fence: fence)
         }

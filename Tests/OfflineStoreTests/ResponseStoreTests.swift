@@ -55,10 +55,10 @@ import Testing
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/length")
         let body = pattern(length, seed: UInt64(length))
-        try await store.store(draft(key, at: clock.now(), expectedLength: Int64(length)), [body])
+        try await store.store(draft(key, at: clock.now(), expectedLength: StatedLength(clamping: length)), [body])
         let response = try #require(try await store.responses.lookup(key).first)
         let stream = try #require(try await store.responses.openBody(of: response))
-        #expect(stream.length == Int64(length))
+        #expect(stream.length == StatedLength(clamping: length))
         #expect(try await stream.collect(upTo: length) == body)
         try await store.close()
     }
@@ -188,10 +188,27 @@ import Testing
         try await store.close()
     }
 
+    /// Mutant: the size of the head is added to the stated length before that is compared.
+    @Test(arguments: [2_147_483_648, 9_007_199_254_740_993, .max - 600, .max - 1, .max] as [Int64])
+    func anyStatedLengthIsDeclined(_ length: Int64) async throws {
+        for quotas: [CacheManager.Quota] in [[], [.everyOrigin(bytes: 40_000)]] {
+            let path = folder.store + "-\(quotas.count)"
+            let store = try await openStore(path, clock: clock) { $0.quotas = quotas }
+            let draft = draft(
+                try cacheKey("/huge"),
+                at: clock.now(),
+                expectedLength: StatedLength(clamping: length)
+            )
+            let fence = store.responses.invalidationSequence
+            #expect(try await store.responses.beginWrite(draft, fence: fence) == nil)
+            try await store.close()
+        }
+    }
+
     @Test func tooLargeResponsesAreDeclined() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 8 << 20)
         let key = try cacheKey("/huge")
-        #expect(try await store.store(draft(key, at: clock.now(), expectedLength: (1 << 20) + 1), []) == nil)
+        #expect(try await store.store(draft(key, at: clock.now(), expectedLength: 1_048_577), []) == nil)
         #expect(
             await code { _ = try await store.store(draft(key, at: clock.now()), [pattern((1 << 20) + 1)]) } == .tooLarge
         )

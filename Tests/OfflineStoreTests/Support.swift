@@ -201,7 +201,7 @@ func draft(
     isUsableStale: Bool = true,
     fields: HTTPFields = [.contentType: "text/plain"],
     selecting: HTTPFields = [:],
-    expectedLength: Int64? = nil,
+    expectedLength: StatedLength? = nil,
     tags: [String] = []
 ) -> ResponseDraft {
     ResponseDraft(

@@ -15,7 +15,7 @@ import Testing
         #expect(draft.key == other.key && draft.tags == other.tags && draft.head == other.head)
         #expect(draft.freshUntil == other.freshUntil && draft.storedAt == other.storedAt)
         #expect(draft.isUsableStale == other.isUsableStale && !draft.isPinned)
-        #expect(draft.expectedLength == Int64(length))
+        #expect(draft.expectedLength == StatedLength(clamping: length))
     }
 
     @Test func responseOpensAsItWasSealed() throws {

@@ -1,3 +1,4 @@
+package import HTTPCacheSemantics
 import NIOCore
 
 extension BodyStream {
@@ -10,7 +11,7 @@ extension BodyStream {
     /// The parts in order. Each part is opened when the one before it has been read.
     ///
     /// - Parameter length: bytes in all parts together.
-    package static func concatenating(_ parts: [Part], length: Int64?) -> BodyStream {
+    package static func concatenating(_ parts: [Part], length: StatedLength?) -> BodyStream {
         BodyStream(length: length) {
             var rest = parts[...]
             var current: AsyncIterator?
@@ -30,17 +31,17 @@ extension BodyStream {
     }
 
     /// This body without its first bytes.
-    func dropping(_ count: Int64) -> BodyStream {
+    func dropping(_ count: StatedLength) -> BodyStream {
         guard count > 0 else { return self }
         let body = self
-        return BodyStream(length: length.map { Swift.max(0, $0 - count) }) {
+        return BodyStream(length: length.map { $0.subtracting(count) ?? 0 }) {
             var iterator = body.makeAsyncIterator()
             var rest = count
             return {
                 while var chunk = try await iterator.next() {
-                    let skipped = Swift.min(rest, Int64(chunk.readableBytes))
-                    chunk.moveReaderIndex(forwardBy: Int(skipped))
-                    rest -= skipped
+                    let skipped = rest.capped(at: chunk.readableBytes)
+                    chunk.moveReaderIndex(forwardBy: skipped)
+                    rest = rest.subtracting(skipped) ?? 0
                     if chunk.readableBytes > 0 { return chunk }
                 }
                 return nil

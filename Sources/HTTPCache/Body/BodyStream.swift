@@ -1,3 +1,4 @@
+public import HTTPCacheSemantics
 package import HTTPTypes
 public import NIOCore
 
@@ -11,8 +12,11 @@ public struct BodyStream: AsyncSequence, Sendable {
     /// At least one byte.
     public typealias Element = ByteBuffer
 
-    /// Bytes in the whole body, if known before it is read.
-    public let length: Int64?
+    /// Bytes in the whole body, if they were stated before it is read.
+    ///
+    /// The origin may state any number, so compare it with a limit first: see
+    /// ``HTTPCacheSemantics/StatedLength``.
+    public let length: StatedLength?
 
     private enum Source: Sendable {
         case buffer(ByteBuffer)
@@ -24,19 +28,19 @@ public struct BodyStream: AsyncSequence, Sendable {
 
     /// - Parameter start: called once for each iterator; returns the function that produces its
     ///   chunks. The chunks are not empty.
-    public init(length: Int64? = nil, start: @escaping @Sendable () -> () async throws -> ByteBuffer?) {
+    public init(length: StatedLength? = nil, start: @escaping @Sendable () -> () async throws -> ByteBuffer?) {
         self.length = length
         source = .chunks(start)
     }
 
     /// A body that is in memory. It may be read any number of times.
     public init(_ buffer: ByteBuffer) {
-        length = Int64(buffer.readableBytes)
+        length = StatedLength(clamping: buffer.readableBytes)
         source = .buffer(buffer)
     }
 
     /// A body that may end with trailer fields.
-    package init(length: Int64? = nil, trailed content: any TrailedContent) {
+    package init(length: StatedLength? = nil, trailed content: any TrailedContent) {
         self.length = length
         source = .trailed(content)
     }
@@ -89,7 +93,7 @@ public struct BodyStream: AsyncSequence, Sendable {
     /// - Parameter limit: the number of bytes accepted. One more throws
     ///   ``BodyStreamError/tooLarge(limit:)``.
     public func collect(upTo limit: Int) async throws -> ByteBuffer {
-        if let length, length > Int64(limit) { throw BodyStreamError.tooLarge(limit: limit) }
+        if let length, !length.isWithin(Int64(limit)) { throw BodyStreamError.tooLarge(limit: limit) }
         var whole = ByteBuffer()
         for try await chunk in self {
             guard whole.readableBytes + chunk.readableBytes <= limit else {
@@ -111,5 +115,5 @@ public enum BodyStreamError: Error, Sendable, Hashable {
     /// would read next are gone.
     case fellBehind
     /// The body ended before the announced number of bytes.
-    case truncated(expected: Int64, received: Int64)
+    case truncated(expected: StatedLength, received: StatedLength)
 }

@@ -100,7 +100,8 @@ extension CacheEngine {
         switch selection {
         case .complete: return await open(stored, nil, at: place)
         case .range(let range, _):
-            return await open(stored, (range.lowerBound - offset)..<(range.upperBound - offset), at: place)
+            guard let range = range.counted(from: offset)?.bytes(upTo: stored.bodyLength) else { return nil }
+            return await open(stored, range, at: place)
         case .ranges:
             guard let plan = prepared.policy.multipartPlan(for: selection, of: stored.head, boundary: boundary) else {
                 return nil
@@ -111,7 +112,9 @@ extension CacheEngine {
                 switch piece {
                 case .literal(let bytes): parts.append(.buffer(bytes))
                 case .body(let range):
-                    guard let body = await open(stored, range, at: place) else { return nil }
+                    guard let range = range.bytes(upTo: stored.bodyLength),
+                        let body = await open(stored, range, at: place)
+                    else { return nil }
                     parts.append(.stream(body))
                 }
             }

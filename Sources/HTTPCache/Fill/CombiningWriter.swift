@@ -11,7 +11,7 @@ actor CombiningWriter: ResponseWriter {
     private var before: BodyStream?
     private var after: BodyStream?
     /// The bytes of the new part that are written.
-    private let needed: Range<Int64>
+    private let needed: Range<StatedLength>
     /// The distance from an offset in the new part to its offset in the written body. The byte
     /// there may be a stored byte that is the same.
     private let shift: Int64
@@ -24,22 +24,25 @@ actor CombiningWriter: ResponseWriter {
         /// Bytes of the stored body that go before the new part.
         var before: Range<Int64>?
         /// Bytes of the new part that are needed.
-        var needed: Range<Int64>
+        var needed: Range<StatedLength>
+        /// Bytes of the new part before those: the stored body has them.
+        var skipped: Int64
         /// Bytes of the stored body that go after it.
         var after: Range<Int64>?
 
         /// `nil` if no byte of the new part is needed.
-        init?(_ combined: CombinedResponse) {
-            var received: Range<Int64>?
+        init?(_ combined: CombinedResponse, of stored: StoredResponse) {
+            var received: Range<StatedLength>?
             for piece in combined.pieces {
                 switch piece {
-                case .stored(let range) where received == nil: before = range
-                case .stored(let range): after = range
+                case .stored(let range) where received == nil: before = range.bytes(upTo: stored.bodyLength)
+                case .stored(let range): after = range.bytes(upTo: stored.bodyLength)
                 case .received(let range): received = range
                 }
             }
             guard let received else { return nil }
             needed = received
+            skipped = received.lowerBound.capped(at: stored.bodyLength)
         }
     }
 
@@ -59,21 +62,22 @@ actor CombiningWriter: ResponseWriter {
         self.before = before
         self.after = after
         needed = plan.needed
-        shift = Int64(plan.before?.count ?? 0) - plan.needed.lowerBound
+        shift = Int64(plan.before?.count ?? 0) - plan.skipped
     }
 
     func append(_ chunk: ByteBuffer) async throws {
         try await write(before.take())
         let offset = received
         received += Int64(chunk.readableBytes)
-        let wanted = (offset..<received).clamped(to: needed)
-        if !wanted.isEmpty,
-            let slice = chunk.getSlice(at: chunk.readerIndex + Int(wanted.lowerBound - offset), length: wanted.count)
+        let lower = max(offset, needed.lowerBound.capped(at: received))
+        let upper = max(lower, needed.upperBound.capped(at: received))
+        if lower < upper,
+            let slice = chunk.getSlice(at: chunk.readerIndex + Int(lower - offset), length: Int(upper - lower))
         {
             try await write(slice)
         }
         // As soon as its turn has come, so that bytes that are in both can leave memory.
-        if received >= needed.upperBound { try await write(after.take()) }
+        if needed.upperBound.isWithin(received) { try await write(after.take()) }
     }
 
     private func write(_ stored: BodyStream?) async throws {

@@ -50,7 +50,7 @@ public struct ContentCheck: Sendable {
     /// Whether the facts known of a body before it comes allow storing it.
     func allows(_ draft: ResponseDraft) -> Bool {
         if draft.head.status == .partialContent { return isForReplacements }
-        return draft.expectedLength ?? 0 <= Int64(maximumBytes)
+        return draft.expectedLength?.isWithin(Int64(maximumBytes)) ?? true
     }
 
     /// Whether a response with this head is checked.

@@ -308,7 +308,7 @@ struct Fetcher: Sendable {
         for piece in combined.pieces {
             switch piece {
             case .stored(let range):
-                guard let body = await open(stored, range) else {
+                guard let range = range.bytes(upTo: stored.bodyLength), let body = await open(stored, range) else {
                     // The stored beginning is gone: fetch again, for the whole.
                     do { return try await unconditional.fetch(fill, origin) } catch {
                         return fill.publish(.failed(error))
@@ -336,7 +336,7 @@ struct Fetcher: Sendable {
         _ context: FillContext,
         _ fill: Fill
     ) async {
-        guard let plan = CombiningWriter.Plan(combined) else {
+        guard let plan = CombiningWriter.Plan(combined, of: stored) else {
             // All of it is stored: only the head is newer.
             _ = await freshen(stored, draft.head, context, response.boundary)
             engine.fills.detach(fill, key)
@@ -402,7 +402,7 @@ struct Fetcher: Sendable {
     private func store(
         _ response: TransportResponse,
         _ head: StoredResponseHead,
-        storing storable: Int64?,
+        storing storable: StatedLength?,
         _ storing: Storing,
         _ fill: Fill
     ) async {
@@ -411,13 +411,14 @@ struct Fetcher: Sendable {
         // A body that is not stored is shared only if it fits into memory whole, so that no caller
         // waits for another's reading. Readers go by the message's own length alone; the length in
         // `Content-Range` may be wrong.
-        let expected = response.head.contentLength ?? response.body.whole.map { Int64($0.readableBytes) }
-        guard writer != nil || expected.map({ $0 <= SharedBody.windowLimit }) == true else {
+        let expected =
+            response.head.contentLength ?? response.body.whole.map { StatedLength(clamping: $0.readableBytes) }
+        guard writer != nil || expected?.isWithin(SharedBody.windowLimit) == true else {
             engine.fills.detach(fill, key)
             return fill.publish(.unshared(response, responseTime: head.responseTime, notStored: notStored))
         }
         // Encoding and copying a long body would keep other requests waiting.
-        let isShort = expected.map { $0 <= Self.inPlaceLimit } == true
+        let isShort = expected?.isWithin(Self.inPlaceLimit) == true
         let isInPlace = isShort && storing.isInPlace
         let body = SharedBody(
             length: expected,
@@ -430,9 +431,9 @@ struct Fetcher: Sendable {
         }
         fill.publish(.shared(head, response.head, body, notStored: notStored))
         do {
-            var received: Int64 = 0
+            var received: StatedLength = 0
             for try await chunk in response.body {
-                received += Int64(chunk.readableBytes)
+                received = received.adding(chunk.readableBytes) ?? .maximum
                 guard await body.append(chunk) else { throw CancellationError() }
             }
             if let expected, expected != received {

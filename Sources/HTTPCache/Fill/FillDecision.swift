@@ -224,7 +224,7 @@ package struct FillContext: Sendable {
     func draft(
         _ head: StoredResponseHead,
         in partition: CacheKey,
-        _ length: Int64?,
+        _ length: StatedLength?,
         at responseTime: Timestamp
     ) -> ResponseDraft {
         let settings = rules?.settings(for: head.fields)
@@ -242,7 +242,7 @@ package struct FillContext: Sendable {
 
     /// The draft of a stored response under a new head.
     package func draft(_ head: StoredResponseHead, replacing stored: StoredResponse) -> ResponseDraft {
-        draft(head, in: stored.key, stored.bodyLength, at: stored.storedAt)
+        draft(head, in: stored.key, StatedLength(clamping: stored.bodyLength), at: stored.storedAt)
     }
 
     // MARK: Partial content
@@ -379,19 +379,9 @@ extension HTTPResponse {
     }
 
     /// Bytes in the part that a 206 says it holds.
-    var partLength: Int64? {
-        ContentRange(headerFields).map { $0.range.upperBound - $0.range.lowerBound }
-    }
+    var partLength: StatedLength? { ContentRange(headerFields)?.range.length }
 
     /// `Content-Length`, if it is one valid number (if it is repeated, all must be the same). RFC
     /// 9110 §8.6
-    var contentLength: Int64? {
-        let values = headerFields[values: .contentLength]
-            .flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }
-            .map { bytes in Substring(bytes).filter { $0 != " " && $0 != "\t" } }
-        guard let first = values.first, !first.isEmpty, values.allSatisfy({ $0 == first }),
-            first.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return nil }
-        return Int64(first)
-    }
+    var contentLength: StatedLength? { ContentLength(headerFields).bytes }
 }

@@ -24,7 +24,7 @@ public struct GoodDataGuard: Sendable, Hashable {
     public init() {}
 
     /// Whether the head speaks against the response.
-    func refuses(_ response: HTTPResponse, length: Int64?, replacing stored: StoredResponse) -> Bool {
+    func refuses(_ response: HTTPResponse, length: StatedLength?, replacing stored: StoredResponse) -> Bool {
         guard response.status == .ok, stored.head.status == .ok else { return false }
         if let old = stored.head.fields.mediaType {
             let new = response.headerFields.mediaType
@@ -36,13 +36,13 @@ public struct GoodDataGuard: Sendable, Hashable {
     }
 
     /// Whether the body's length speaks against it.
-    func refuses(length: Int64, _ fields: HTTPFields, replacing stored: StoredResponse) -> Bool {
+    func refuses(length: StatedLength, _ fields: HTTPFields, replacing stored: StoredResponse) -> Bool {
         guard stored.head.status == .ok else { return false }
         if refusesEmpty, length == 0, stored.bodyLength > 0 { return true }
         guard minimumJSONShare > 0, fields.isJSON, stored.head.fields.isJSON,
             fields[.contentEncoding] == stored.head.fields[.contentEncoding]
         else { return false }
-        return Double(length) < Double(stored.bodyLength) * minimumJSONShare
+        return length.isBelow(Double(stored.bodyLength) * minimumJSONShare)
     }
 }
 

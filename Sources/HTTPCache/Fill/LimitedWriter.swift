@@ -19,7 +19,7 @@ struct BodyLimits: Sendable, Hashable {
     func allow(_ draft: ResponseDraft) -> Bool {
         let isPart = draft.head.status == .partialContent
         guard let length = isPart ? draft.head.partialRange?.completeLength : draft.expectedLength else { return true }
-        return length >= minimum ?? 0 && length <= maximum ?? .max
+        return length >= StatedLength(clamping: minimum ?? 0) && length.isWithin(maximum ?? .max)
     }
 
     /// The limits that are left to be checked when the body comes.

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 
@@ -50,7 +51,7 @@ final class SharedBody: Sendable {
     static let windowLimit: Int64 = 1 << 20
 
     /// Bytes in the whole body, if the origin announced them.
-    let length: Int64?
+    let length: StatedLength?
     private let state: Mutex<State>
     /// See ``ResponseStore/suspendsWhileWriting``.
     private let writesInPlace: Bool
@@ -65,7 +66,7 @@ final class SharedBody: Sendable {
     ///   - watch: enforces that limit.
     ///   - onAbandoned: called when it is given up because it has no reader.
     init(
-        length: Int64?,
+        length: StatedLength?,
         writer: (any ResponseWriter)?,
         writesInPlace: Bool = false,
         unread: UnreadLimit? = nil,

@@ -1,3 +1,4 @@
+package import HTTPCacheSemantics
 import HTTPTypes
 
 /// How long a body that is being stored goes on after its last reader has left. Pure.
@@ -26,17 +27,17 @@ package struct UnreadLimit: Sendable, Hashable {
     /// A body that will be complete in this many times ``time`` gets all of that time.
     package static let extensionFactor = 10
 
-    private let length: Int64?
+    private let length: StatedLength?
     private let isStream: Bool
     private let isBackground: Bool
 
-    package init(length: Int64?, isStream: Bool = false, isBackground: Bool) {
+    package init(length: StatedLength?, isStream: Bool = false, isBackground: Bool) {
         self.length = length
         self.isStream = isStream
         self.isBackground = isBackground
     }
 
-    init(_ response: HTTPResponse, length: Int64?, isBackground: Bool) {
+    init(_ response: HTTPResponse, length: StatedLength?, isBackground: Bool) {
         self.init(length: length, isStream: response.isStream, isBackground: isBackground)
     }
 
@@ -44,7 +45,7 @@ package struct UnreadLimit: Sendable, Hashable {
     ///
     /// - Parameter received: bytes that have come.
     package func allowance(at received: Int64) -> Allowance {
-        if let length { return isBackground || received >= length ? .goOnToTheEnd : .goOn(for: Self.time) }
+        if let length { return isBackground || length.isWithin(received) ? .goOnToTheEnd : .goOn(for: Self.time) }
         if isStream || received > Self.bytes { return .end }
         return isBackground ? .goOnToTheEnd : .goOn(for: Self.time)
     }
@@ -56,9 +57,9 @@ package struct UnreadLimit: Sendable, Hashable {
     ///   - received: bytes that have come now.
     package func allowance(at received: Int64, since start: Int64) -> Allowance {
         guard let length else { return .end }
-        if received >= length { return .goOnToTheEnd }
+        guard let rest = length.subtracting(StatedLength(clamping: received)), rest > 0 else { return .goOnToTheEnd }
         let further = Self.extensionFactor - 1
-        return length - received <= (received - start) * Int64(further) ? .goOn(for: Self.time * further) : .end
+        return rest.isWithin((received - start) * Int64(further)) ? .goOn(for: Self.time * further) : .end
     }
 }
 

@@ -64,8 +64,9 @@ public struct ResponseDraft: Sendable {
     public var freshUntil: Timestamp
     /// Whether it may be served stale if the origin cannot be reached.
     public var isUsableStale: Bool
-    /// Bytes in the body, if `Content-Length` gave them.
-    public var expectedLength: Int64?
+    /// Bytes in the body, if `Content-Length` gave them: a store compares them with its limits
+    /// before it computes with them.
+    public var expectedLength: StatedLength?
     /// When it is stored: the exchange's `now`.
     public var storedAt: Timestamp
     /// Names by which it can be invalidated together with others, compared byte by byte.
@@ -92,7 +93,7 @@ public struct ResponseDraft: Sendable {
         head: StoredResponseHead,
         freshUntil: Timestamp,
         isUsableStale: Bool,
-        expectedLength: Int64? = nil,
+        expectedLength: StatedLength? = nil,
         storedAt: Timestamp,
         tags: [String] = [],
         isPinned: Bool = false

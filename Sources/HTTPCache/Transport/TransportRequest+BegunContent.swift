@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 import Synchronization
@@ -18,7 +19,7 @@ extension TransportRequest {
         var request = self
         // Content of unknown length may be one half of a conversation: its client may wait for a
         // response to the bytes that it has sent.
-        request.body = try await body.begun(body.length.map { min($0, Self.begunLimit) } ?? 1)
+        request.body = try await body.begun(body.length?.capped(at: Self.begunLimit) ?? 1)
         return request
     }
 }
@@ -53,7 +54,7 @@ private final class BegunContent: TrailedContent, @unchecked Sendable {
     var trailers: HTTPFields? { content.trailers }
 
     /// - Returns: whether that is all.
-    func read(_ count: Int64, of length: Int64?) async throws -> Bool {
+    func read(_ count: Int64, of length: StatedLength?) async throws -> Bool {
         while beginning.readableBytes < count {
             guard let chunk = try await iterator.next() else {
                 isOver = true
@@ -61,7 +62,7 @@ private final class BegunContent: TrailedContent, @unchecked Sendable {
             }
             beginning.writeImmutableBuffer(chunk)
         }
-        return length == Int64(beginning.readableBytes)
+        return length == StatedLength(clamping: beginning.readableBytes)
     }
 
     func startReading() -> () async throws -> ByteBuffer? {

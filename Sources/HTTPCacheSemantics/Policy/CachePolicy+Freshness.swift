@@ -166,6 +166,12 @@ extension CachePolicy {
     }
 }
 
+/// The difference, clamped to what `Int64` holds.
+func saturatingDifference(_ left: Int64, _ right: Int64) -> Int64 {
+    let (difference, overflow) = left.subtractingReportingOverflow(right)
+    return overflow ? (left < right ? .min : .max) : difference
+}
+
 /// The sum, clamped to what `Int64` holds.
 func saturatingSum(_ left: Int64, _ right: Int64) -> Int64 {
     let (sum, overflow) = left.addingReportingOverflow(right)

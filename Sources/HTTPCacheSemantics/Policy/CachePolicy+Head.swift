@@ -58,7 +58,8 @@ extension CachePolicy {
         }
         let validators = compareValidators(of: stored, with: fields, received: responseTime)
         if validators == .different { return .invalidate }
-        let storedLength = stored.status.code == 206 ? stored.partialRange?.completeLength : bodyLength
+        let storedLength =
+            stored.status.code == 206 ? stored.partialRange?.completeLength : StatedLength(clamping: bodyLength)
         switch ContentLength(fields) {
         case .absent: break
         case .bytes(let length) where length == storedLength ?? length: break
@@ -122,53 +123,5 @@ extension CachePolicy {
             default: false
             }
         }
-    }
-}
-
-/// `Content-Length`. RFC 9110 §8.6
-private enum ContentLength {
-    case absent
-    case bytes(Int64)
-    /// Not a number, or several that differ.
-    case malformed
-
-    init(_ fields: HTTPFields) {
-        self = .absent
-        for field in fields where field.name.canonicalName == "content-length" {
-            field.withUnsafeBytesOfValue { add($0) }
-        }
-    }
-
-    private mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
-        var scanner = ByteScanner(bytes)
-        scanner.skipSeparators()
-        if scanner.isAtEnd { self = .malformed }
-        while !scanner.isAtEnd {
-            let start = scanner.position
-            scanner.skipMember()
-            let range = bytes.trimmed(start..<scanner.position)
-            let number = range.allSatisfy { bytes[$0].isDigit } ? Int64(bytes: bytes, in: range) : nil
-            switch (self, number) {
-            case (.absent, let number?): self = .bytes(number)
-            case (.bytes(let earlier), let number?) where earlier == number: break
-            default: self = .malformed
-            }
-            scanner.skipSeparators()
-        }
-    }
-}
-
-extension Int64 {
-    /// Reads the digits in a range; `nil` if there are none or too many.
-    fileprivate init?(bytes: UnsafeBufferPointer<UInt8>, in range: Range<Int>) {
-        guard !range.isEmpty else { return nil }
-        var value: Int64 = 0
-        for index in range {
-            let (product, overflow) = value.multipliedReportingOverflow(by: 10)
-            let (sum, carried) = product.addingReportingOverflow(Int64(bytes[index] &- 0x30))
-            if overflow || carried { return nil }
-            value = sum
-        }
-        self = value
     }
 }

@@ -5,9 +5,9 @@ internal import HTTPTypes
 struct ByteRangeSet: Sendable, Hashable {
     enum Member: Sendable, Hashable {
         /// `first-` or `first-last`, the last byte included.
-        case from(Int64, through: Int64?)
+        case from(StatedLength, through: StatedLength?)
         /// `-length`.
-        case suffix(Int64)
+        case suffix(StatedLength)
     }
 
     /// The most members; a field with more is ignored. No real request has as many.
@@ -49,27 +49,27 @@ struct ByteRangeSet: Sendable, Hashable {
 
     /// The members that the representation can satisfy, cut to its length, in the request's order.
     /// RFC 9110 §14.1.2
-    func resolved(completeLength: Int64) -> [Range<Int64>] {
+    func resolved(completeLength: StatedLength) -> [Range<StatedLength>] {
         members.compactMap { member in
             switch member {
             case .from(let first, let last):
                 guard first < completeLength else { return nil }
-                guard let last, last < completeLength - 1 else { return first..<completeLength }
-                return first..<(last + 1)
+                guard let end = last?.adding(1), end < completeLength else { return first..<completeLength }
+                return Range(from: first, to: end)
             case .suffix(let length):
                 guard length > 0, completeLength > 0 else { return nil }
-                return max(0, completeLength - length)..<completeLength
+                return (completeLength.subtracting(length) ?? 0)..<completeLength
             }
         }
     }
 
     /// The members if all of them name both ends, so that they do not depend on the
     /// representation's length.
-    var closed: [Range<Int64>]? {
-        var result: [Range<Int64>] = []
+    var closed: [Range<StatedLength>]? {
+        var result: [Range<StatedLength>] = []
         for member in members {
-            guard case .from(let first, let last?) = member, last < .max else { return nil }
-            result.append(first..<(last + 1))
+            guard case .from(let first, let last?) = member, let end = last.adding(1) else { return nil }
+            result.append(Range(from: first, to: end))
         }
         return result
     }
@@ -87,10 +87,10 @@ struct ByteRangeSet: Sendable, Hashable {
     }
 }
 
-extension Array where Element == Range<Int64> {
+extension Array where Element == Range<StatedLength> {
     /// The ranges sorted, with overlapping and adjacent ones merged.
-    var coalesced: [Range<Int64>] {
-        var result: [Range<Int64>] = []
+    var coalesced: [Range<StatedLength>] {
+        var result: [Range<StatedLength>] = []
         for range in sorted(by: { $0.lowerBound < $1.lowerBound }) {
             if let last = result.last, range.lowerBound <= last.upperBound {
                 result[result.count - 1] = last.lowerBound..<Swift.max(last.upperBound, range.upperBound)
@@ -102,37 +102,10 @@ extension Array where Element == Range<Int64> {
     }
 
     /// The sum of the ranges' lengths, saturating.
-    var totalLength: Int64 { reduce(0) { saturatingSum($0, $1.upperBound - $1.lowerBound) } }
+    var totalLength: StatedLength { reduce(0) { $0.adding($1.length) ?? .maximum } }
 }
 
 extension ByteScanner {
-    /// Reads the digits that begin here as a number, clamped to `Int64`; `nil` if there are none.
-    mutating func clampedNumber() -> Int64? {
-        let start = position
-        var value: Int64 = 0
-        while let byte = current, byte.isDigit {
-            let (product, overflow) = value.multipliedReportingOverflow(by: 10)
-            value = overflow ? .max : saturatingSum(product, Int64(byte &- 0x30))
-            advance()
-        }
-        return position == start ? nil : value
-    }
-
-    /// Reads the digits that begin here as a number; `nil` if there are none or the number exceeds
-    /// `Int64`.
-    mutating func exactNumber() -> Int64? {
-        let start = position
-        var value: Int64 = 0
-        while let byte = current, byte.isDigit {
-            let (product, overflow) = value.multipliedReportingOverflow(by: 10)
-            let (sum, carried) = product.addingReportingOverflow(Int64(byte &- 0x30))
-            guard !overflow, !carried else { return nil }
-            value = sum
-            advance()
-        }
-        return position == start ? nil : value
-    }
-
     /// Reads one member of a `Range` field in bytes.
     ///
     /// A number that exceeds `Int64` is beyond every representation, and is clamped.

@@ -5,9 +5,9 @@ public struct CombinedResponse: Sendable, Hashable {
     /// A stretch of the new body.
     public enum Piece: Sendable, Hashable {
         /// These bytes of the stored body, by their offsets in it.
-        case stored(Range<Int64>)
+        case stored(Range<StatedLength>)
         /// These bytes of the received body, by their offsets in it.
-        case received(Range<Int64>)
+        case received(Range<StatedLength>)
     }
     /// The head to store: 200 if the pieces are the whole representation, else 206 with the
     /// `Content-Range` of all of them.
@@ -15,12 +15,11 @@ public struct CombinedResponse: Sendable, Hashable {
     /// The pieces of the new body, in order.
     public var pieces: [Piece]
 
-    /// The length of the new body in bytes.
-    public var length: Int64 {
+    /// The length of the new body in bytes, as the new response states it.
+    public var length: StatedLength {
         pieces.reduce(0) { sum, piece in
             switch piece {
-            case .stored(let range), .received(let range):
-                saturatingSum(sum, saturatingDifference(range.upperBound, range.lowerBound))
+            case .stored(let range), .received(let range): sum.adding(range.length) ?? .maximum
             }
         }
     }
@@ -80,7 +79,7 @@ extension CachePolicy {
         let pieces = Self.pieces(old.range, new.range)
         if stored.status.code != 200 {
             head.fields.removePartialContentFields()
-            head.fields[.contentLength] = "\(union.range.upperBound - union.range.lowerBound)"
+            head.fields[.contentLength] = "\(union.range.length)"
             if union.range.lowerBound == 0, union.range.upperBound == union.completeLength {
                 head.status = .ok
             } else {
@@ -93,9 +92,11 @@ extension CachePolicy {
     /// The stored response as a part; `nil` if its length is not the stated one.
     private static func heldPart(of stored: StoredResponseHead, bodyLength: Int64) -> ContentRange? {
         if stored.status.code == 200 {
-            return bodyLength >= 0 ? ContentRange(range: 0..<bodyLength, completeLength: bodyLength) : nil
+            guard bodyLength >= 0 else { return nil }
+            let length = StatedLength(clamping: bodyLength)
+            return ContentRange(range: 0..<length, completeLength: length)
         }
-        guard let part = stored.partialRange, part.range.upperBound - part.range.lowerBound == bodyLength else {
+        guard let part = stored.partialRange, part.range.length == StatedLength(clamping: bodyLength) else {
             return nil
         }
         return part
@@ -110,8 +111,8 @@ extension CachePolicy {
         let lower = min(old.range.lowerBound, new.range.lowerBound)
         let upper = max(old.range.upperBound, new.range.upperBound)
         let completeLength = old.completeLength ?? new.completeLength
-        guard upper <= completeLength ?? .max else { return nil }
-        return ContentRange(range: lower..<upper, completeLength: completeLength)
+        guard upper <= completeLength ?? .maximum else { return nil }
+        return ContentRange(range: Range(from: lower, to: upper), completeLength: completeLength)
     }
 
     /// Whether both have the same content coding: another one has other bytes, whatever its
@@ -121,20 +122,22 @@ extension CachePolicy {
         return coding == SelectingField.normalized("content-encoding", in: stored)
     }
 
-    private static func pieces(_ old: Range<Int64>, _ new: Range<Int64>) -> [CombinedResponse.Piece] {
-        let storedLength = old.upperBound - old.lowerBound
-        let receivedLength = new.upperBound - new.lowerBound
-        let isEarlier = new.lowerBound < old.lowerBound
+    private static func pieces(_ old: Range<StatedLength>, _ new: Range<StatedLength>) -> [CombinedResponse.Piece] {
+        let stored = CombinedResponse.Piece.stored(0..<old.length)
+        // How much of the new part comes before the stored one; `nil` if it begins within it.
+        let before = old.lowerBound.subtracting(new.lowerBound).flatMap { $0 > 0 ? $0 : nil }
         let isLater = new.upperBound > old.upperBound
-        switch (isEarlier, isLater) {
-        case (true, true):
-            return [.received(0..<receivedLength)]
-        case (true, false):
-            return [.received(0..<(old.lowerBound - new.lowerBound)), .stored(0..<storedLength)]
-        case (false, true):
-            return [.stored(0..<storedLength), .received((old.upperBound - new.lowerBound)..<receivedLength)]
-        case (false, false):
-            return [.stored(0..<storedLength)]
+        switch (before, isLater) {
+        case (_?, true):
+            return [.received(0..<new.length)]
+        case (let before?, false):
+            return [.received(0..<before), stored]
+        case (nil, true):
+            // The two touch: the new part begins at the end of the stored one at the latest.
+            let known = old.upperBound.subtracting(new.lowerBound) ?? 0
+            return [stored, .received(Range(from: known, to: new.length))]
+        case (nil, false):
+            return [stored]
         }
     }
 }

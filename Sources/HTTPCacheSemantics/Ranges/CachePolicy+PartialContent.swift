@@ -54,20 +54,10 @@ extension CachePolicy {
                 }
         }
         guard !isMultipart else { return nil }
-        let length = part.range.upperBound - part.range.lowerBound
-        for field in fields where field.name == .contentLength {
-            guard contentLength(field) == length else { return nil }
-        }
-        return part
-    }
-
-    /// Reads a length: digits only.
-    private static func contentLength(_ field: HTTPField) -> Int64? {
-        field.withUnsafeBytesOfValue { bytes in
-            let range = bytes.trimmed(0..<bytes.count)
-            var scanner = ByteScanner(UnsafeBufferPointer(rebasing: bytes[range]))
-            guard let value = scanner.exactNumber(), scanner.isAtEnd else { return nil }
-            return value
+        switch ContentLength(fields) {
+        case .absent: return part
+        case .bytes(let length): return length == part.range.length ? part : nil
+        case .malformed: return nil
         }
     }
 
@@ -85,18 +75,19 @@ extension CachePolicy {
         guard head.status.code == 200, head.requestMethod == .get, receivedLength > 0, head.strongValidator != nil,
             head.fields.count < FieldRules.maximumCount
         else { return nil }
-        let lengths = head.fields.filter { $0.name == .contentLength }.map(Self.contentLength)
-        var completeLength: Int64?
-        if let first = lengths.first {
-            guard let length = first, lengths.allSatisfy({ $0 == length }), receivedLength < length else { return nil }
-            completeLength = length
+        let received = StatedLength(clamping: receivedLength)
+        let completeLength: StatedLength?
+        switch ContentLength(head.fields) {
+        case .absent: completeLength = nil
+        case .bytes(let length) where received < length: completeLength = length
+        case .bytes, .malformed: return nil
         }
         var result = head
         result.status = .partialContent
         result.fields.removePartialContentFields()
         result.fields[.contentLength] = "\(receivedLength)"
         result.fields[.contentRange] =
-            ContentRange(range: 0..<receivedLength, completeLength: completeLength).fieldValue
+            ContentRange(range: 0..<received, completeLength: completeLength).fieldValue
         return result
     }
 
@@ -115,8 +106,9 @@ extension CachePolicy {
         bodyLength: Int64,
         request: HTTPRequest
     ) -> HTTPRequest? {
-        guard request.method == .get, let part = stored.partialRange, part.range == 0..<max(0, bodyLength),
-            bodyLength < part.completeLength ?? .max, let validator = stored.strongValidator,
+        let length = StatedLength(clamping: bodyLength)
+        guard request.method == .get, let part = stored.partialRange, part.range == 0..<length,
+            length < part.completeLength ?? .maximum, let validator = stored.strongValidator,
             requestedRanges(of: request, for: stored)?.isWhole ?? true,
             request.headerFields.count < FieldRules.maximumCount
         else { return nil }

@@ -34,7 +34,7 @@ extension CachePolicy {
             return HTTPResponse(status: .ok, headerFields: fields)
         case .range(let range, let completeLength):
             fields.removePartialContentFields()
-            fields[.contentLength] = "\(saturatingDifference(range.upperBound, range.lowerBound))"
+            fields[.contentLength] = "\(range.length)"
             fields[.contentRange] = ContentRange(range: range, completeLength: completeLength).fieldValue
             return HTTPResponse(status: .partialContent, headerFields: fields)
         case .ranges:

@@ -56,9 +56,13 @@ extension CachePolicy {
         let requested = requestedRanges(of: request, for: stored)
         guard stored.status.code == 206 else {
             guard let requested, stored.status.code == 200 else { return .complete }
-            return Self.selectFromWhole(requested, completeLength: max(0, bodyLength), maximumParts: maximumParts)
+            return Self.selectFromWhole(
+                requested,
+                completeLength: StatedLength(clamping: bodyLength),
+                maximumParts: maximumParts
+            )
         }
-        guard let part = stored.partialRange, part.range.upperBound - part.range.lowerBound == bodyLength else {
+        guard let part = stored.partialRange, part.range.length == StatedLength(clamping: bodyLength) else {
             return .missing(MissingPart(range: nil, completeLength: stored.partialRange?.completeLength))
         }
         guard let completeLength = part.completeLength else {
@@ -94,7 +98,7 @@ extension CachePolicy {
 
     private static func selectFromWhole(
         _ requested: ByteRangeSet,
-        completeLength: Int64,
+        completeLength: StatedLength,
         maximumParts: Int
     ) -> StoredSelection {
         if completeLength == 0 && requested.hasSuffix { return .complete }
@@ -107,20 +111,20 @@ extension CachePolicy {
     }
 
     /// Without the complete length, only ranges with both ends can be served, and only as one part.
-    private static func selectFromPart(_ requested: ByteRangeSet?, held: Range<Int64>) -> StoredSelection {
+    private static func selectFromPart(_ requested: ByteRangeSet?, held: Range<StatedLength>) -> StoredSelection {
         guard let ranges = requested?.closed?.coalesced, let first = ranges.first, let last = ranges.last else {
             return .missing(MissingPart(range: nil, completeLength: nil))
         }
         if ranges.count == 1, held.contains(first) { return .range(first, completeLength: nil) }
-        let asked = first.lowerBound..<last.upperBound
+        let asked = Range(from: first.lowerBound, to: last.upperBound)
         return .missing(MissingPart(range: ranges.missing(from: held) ?? asked, completeLength: nil))
     }
 }
 
 extension StoredSelection {
     /// This selection if everything that it names is stored, else the missing part.
-    fileprivate func held(by part: Range<Int64>, completeLength: Int64) -> StoredSelection {
-        let needed: [Range<Int64>]
+    fileprivate func held(by part: Range<StatedLength>, completeLength: StatedLength) -> StoredSelection {
+        let needed: [Range<StatedLength>]
         switch self {
         case .complete: needed = [0..<completeLength]
         case .range(let range, _): needed = [range]
@@ -132,14 +136,15 @@ extension StoredSelection {
     }
 }
 
-extension Array where Element == Range<Int64> {
+extension Array where Element == Range<StatedLength> {
     /// The range from the first to the last of these bytes outside `held`; `nil` if there are none.
-    fileprivate func missing(from held: Range<Int64>) -> Range<Int64>? {
-        var result: Range<Int64>?
+    fileprivate func missing(from held: Range<StatedLength>) -> Range<StatedLength>? {
+        var result: Range<StatedLength>?
         for range in self where !range.isEmpty && !held.contains(range) {
             // The part of the range outside `held`, on either side.
             let lower = held.contains(range.lowerBound) ? held.upperBound : range.lowerBound
-            let upper = held.contains(range.upperBound - 1) ? held.lowerBound : range.upperBound
+            let last = range.upperBound.subtracting(1) ?? 0
+            let upper = held.contains(last) ? held.lowerBound : range.upperBound
             guard lower < upper else { continue }
             result = Swift.min(result?.lowerBound ?? lower, lower)..<Swift.max(result?.upperBound ?? upper, upper)
         }

@@ -6,13 +6,14 @@ public import HTTPTypes
 /// ContentRange(range: 0..<500, completeLength: 1234).fieldValue  // "bytes 0-499/1234"
 /// ```
 public struct ContentRange: Sendable, Hashable {
-    /// The bytes' offsets in the representation; never empty if it was parsed.
-    public var range: Range<Int64>
+    /// The bytes' offsets in the representation, as a peer states them; never empty if it was
+    /// parsed.
+    public var range: Range<StatedLength>
     /// The representation's length in bytes; `nil` if it is unknown (`*`).
-    public var completeLength: Int64?
+    public var completeLength: StatedLength?
 
     /// Makes a range; nothing is checked.
-    public init(range: Range<Int64>, completeLength: Int64?) {
+    public init(range: Range<StatedLength>, completeLength: StatedLength?) {
         self.range = range
         self.completeLength = completeLength
     }
@@ -26,15 +27,16 @@ public struct ContentRange: Sendable, Hashable {
         let parsed = Self.withOnlyLine(of: fields) { scanner -> ContentRange? in
             guard let first = scanner.exactNumber(), scanner.current == UInt8(ascii: "-") else { return nil }
             scanner.advance()
-            guard let last = scanner.exactNumber(), first <= last, last < .max, scanner.current == UInt8(ascii: "/")
+            guard let last = scanner.exactNumber(), first <= last, let end = last.adding(1),
+                scanner.current == UInt8(ascii: "/")
             else { return nil }
             scanner.advance()
             if scanner.current == UInt8(ascii: "*") {
                 scanner.advance()
-                return ContentRange(range: first..<(last + 1), completeLength: nil)
+                return ContentRange(range: first..<end, completeLength: nil)
             }
             guard let length = scanner.exactNumber(), last < length else { return nil }
-            return ContentRange(range: first..<(last + 1), completeLength: length)
+            return ContentRange(range: first..<end, completeLength: length)
         }
         guard let parsed else { return nil }
         self = parsed
@@ -42,8 +44,8 @@ public struct ContentRange: Sendable, Hashable {
 
     /// The representation's length as a 416 states it, `bytes */1234`; `nil` if there is no valid
     /// one. RFC 9110 §15.5.17
-    public static func unsatisfiedLength(_ fields: HTTPFields) -> Int64? {
-        withOnlyLine(of: fields) { scanner -> Int64? in
+    public static func unsatisfiedLength(_ fields: HTTPFields) -> StatedLength? {
+        withOnlyLine(of: fields) { scanner -> StatedLength? in
             guard scanner.current == UInt8(ascii: "*") else { return nil }
             scanner.advance()
             guard scanner.current == UInt8(ascii: "/") else { return nil }
@@ -54,11 +56,12 @@ public struct ContentRange: Sendable, Hashable {
 
     /// The field's value: `bytes 0-499/1234`, or `bytes 0-499/*`.
     public var fieldValue: String {
-        "bytes \(range.lowerBound)-\(range.upperBound &- 1)/\(completeLength.map(String.init) ?? "*")"
+        let last = range.upperBound.subtracting(1) ?? 0
+        return "bytes \(range.lowerBound)-\(last)/\(completeLength.map(\.description) ?? "*")"
     }
 
     /// The value for a 416: `bytes */1234`.
-    public static func unsatisfied(completeLength: Int64) -> String { "bytes */\(completeLength)" }
+    public static func unsatisfied(completeLength: StatedLength) -> String { "bytes */\(completeLength)" }
 
     /// Reads the text after `bytes ` in the only line; also `nil` if `body` leaves something
     /// unread.

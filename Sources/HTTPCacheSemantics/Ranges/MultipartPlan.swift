@@ -8,12 +8,12 @@ public struct MultipartPlan: Sendable, Hashable {
         /// These bytes.
         case literal([UInt8])
         /// These bytes of the stored body, by their offsets in it (not in the representation).
-        case body(Range<Int64>)
+        case body(Range<StatedLength>)
     }
     /// The pieces to send, in order.
     public var pieces: [Piece]
     /// The length of the body in bytes: the response's `Content-Length`.
-    public var length: Int64
+    public var length: StatedLength
 
     /// Makes the plan of a response in several parts.
     ///
@@ -24,11 +24,11 @@ public struct MultipartPlan: Sendable, Hashable {
     ///   - bodyOffset: the offset of the stored body in the representation: 0, or the start of a
     ///     partial response.
     public init(
-        ranges: [Range<Int64>],
-        completeLength: Int64,
+        ranges: [Range<StatedLength>],
+        completeLength: StatedLength,
         contentType: HTTPField?,
         boundary: String,
-        bodyOffset: Int64 = 0
+        bodyOffset: StatedLength = 0
     ) {
         let delimiter = Array("--\(Self.boundary(boundary))".utf8)
         let lineEnd: [UInt8] = [0x0D, 0x0A]
@@ -45,18 +45,19 @@ public struct MultipartPlan: Sendable, Hashable {
             let contentRange = ContentRange(range: range, completeLength: completeLength).fieldValue
             head += Array("Content-Range: \(contentRange)".utf8) + lineEnd + lineEnd
             add(literal: head)
-            let lower = max(0, saturatingDifference(range.lowerBound, bodyOffset))
-            let slice = lower..<max(lower, saturatingDifference(range.upperBound, bodyOffset))
+            let slice = range.counted(from: bodyOffset) ?? 0..<0
             pieces.append(.body(slice))
-            length = saturatingSum(length, slice.upperBound - slice.lowerBound)
+            add(slice.length)
         }
         add(literal: lineEnd + delimiter + Array("--".utf8) + lineEnd)
     }
 
     private mutating func add(literal bytes: [UInt8]) {
         pieces.append(.literal(bytes))
-        length = saturatingSum(length, Int64(bytes.count))
+        add(StatedLength(clamping: bytes.count))
     }
+
+    private mutating func add(_ count: StatedLength) { length = length.adding(count) ?? .maximum }
 
     /// The boundary as it is sent: the letters, digits, `-` and `_` of the text, at most 70 of them
     /// (RFC 2046 §5.1.1), or `holdfast` if none is left.
@@ -68,10 +69,4 @@ public struct MultipartPlan: Sendable, Hashable {
         }
         return bytes.isEmpty ? "holdfast" : String(decoding: bytes.prefix(70), as: UTF8.self)
     }
-}
-
-/// The difference, clamped to what `Int64` holds.
-func saturatingDifference(_ left: Int64, _ right: Int64) -> Int64 {
-    let (difference, overflow) = left.subtractingReportingOverflow(right)
-    return overflow ? (left < right ? .min : .max) : difference
 }

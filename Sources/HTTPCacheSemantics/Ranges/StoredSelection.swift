@@ -6,11 +6,11 @@ public enum StoredSelection: Sendable, Hashable {
     /// of it).
     case complete
     /// One part: 206 with `Content-Range`.
-    case range(Range<Int64>, completeLength: Int64?)
+    case range(Range<StatedLength>, completeLength: StatedLength?)
     /// Several parts: 206 as `multipart/byteranges`, in this order.
-    case ranges([Range<Int64>], completeLength: Int64)
+    case ranges([Range<StatedLength>], completeLength: StatedLength)
     /// The request names no byte of the representation: 416 with `Content-Range: bytes */n`.
-    case unsatisfiable(completeLength: Int64)
+    case unsatisfiable(completeLength: StatedLength)
     /// A stored partial response lacks bytes that the request names.
     case missing(MissingPart)
 }
@@ -19,12 +19,12 @@ public enum StoredSelection: Sendable, Hashable {
 public struct MissingPart: Sendable, Hashable {
     /// The range from the first to the last requested byte that is not stored; `nil` if it is
     /// unknown, because the representation's length is unknown or the stored response is damaged.
-    public var range: Range<Int64>?
+    public var range: Range<StatedLength>?
     /// The representation's length, if known.
-    public var completeLength: Int64?
+    public var completeLength: StatedLength?
 
     /// Makes a description.
-    public init(range: Range<Int64>?, completeLength: Int64?) {
+    public init(range: Range<StatedLength>?, completeLength: StatedLength?) {
         self.range = range
         self.completeLength = completeLength
     }

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import NIOCore
 
 extension BodyStream {
@@ -22,7 +23,13 @@ extension BodyStream {
                     return nil
                 }
                 completed += Int64(piece.readableBytes)
-                handler(TransferProgress(direction: .upload, completed: completed, total: body.length))
+                handler(
+                    TransferProgress(
+                        direction: .upload,
+                        completed: completed,
+                        total: body.length?.bytes(upTo: TransferProgress.largestTotal)
+                    )
+                )
                 return piece
             }
         }
@@ -31,10 +38,11 @@ extension BodyStream {
     /// Returns the same content. Each piece is reported when it is read.
     ///
     /// - Parameter offset: bytes that had come before.
-    func reportingDownload(after offset: Int64 = 0, total: Int64?, _ handler: @escaping TransferProgress.Handler)
+    func reportingDownload(after offset: Int64 = 0, total: StatedLength?, _ handler: @escaping TransferProgress.Handler)
         -> BodyStream
     {
         let body = self
+        let total = total?.bytes(upTo: TransferProgress.largestTotal)
         return BodyStream(length: length) {
             var iterator = body.makeAsyncIterator()
             var completed = offset

@@ -16,8 +16,11 @@ public struct TransferProgress: Sendable, Hashable {
     public var direction: Direction
     /// Bytes so far as transferred, that is, with their content coding.
     public var completed: Int64
-    /// Bytes in total, if known.
+    /// Bytes in total, if known. An origin that states more than 2⁵³ is not believed: `nil`.
     public var total: Int64?
+
+    /// The largest total that is reported. A `Double` holds it exactly, and sums of it fit.
+    static let largestTotal: Int64 = 1 << 53
 
     /// Creates a state of a transfer.
     public init(direction: Direction, completed: Int64, total: Int64? = nil) {

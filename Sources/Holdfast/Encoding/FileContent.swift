@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import NIOCore
 import NIOPosix
 
@@ -49,7 +50,7 @@ struct FileContent: Sendable, Hashable {
     ///   returns the bytes that would complete them.
     func body(excluding excluded: [UInt8] = []) -> BodyStream {
         let (path, state) = (path, state)
-        return BodyStream(length: state.length) {
+        return BodyStream(length: StatedLength(clamping: state.length)) {
             var file: OpenFile?
             var offset: Int64 = 0
             var search = ContentSearch(for: excluded)

@@ -1,5 +1,6 @@
 import Crypto
 import HTTPCache
+import HTTPCacheSemantics
 import NIOCore
 
 #if canImport(FoundationEssentials)
@@ -44,7 +45,7 @@ extension Multipart {
         let contentType = "multipart/form-data; boundary=\(boundary.isToken ? boundary : "\"\(boundary)\"")"
         guard !body.isEmpty else { return (.buffer(ByteBuffer(bytes: text)), contentType) }
         body.append(.buffer(text))
-        return (.stream(.concatenating(body, length: length + Int64(text.count))), contentType)
+        return (.stream(.concatenating(body, length: StatedLength(clamping: length + Int64(text.count)))), contentType)
     }
 
     /// A part in encoded form.

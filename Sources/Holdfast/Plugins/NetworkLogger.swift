@@ -184,9 +184,9 @@ private struct Facts {
 
 extension SentRequest {
     /// Bytes of content, if known.
-    fileprivate var bytes: Int64? {
+    fileprivate var bytes: StatedLength? {
         switch body {
-        case .buffer(let buffer): Int64(buffer.readableBytes)
+        case .buffer(let buffer): StatedLength(clamping: buffer.readableBytes)
         case .stream(let stream): stream.length
         case nil: nil
         }

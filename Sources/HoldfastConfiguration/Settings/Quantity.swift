@@ -10,6 +10,9 @@ enum Quantity {
     ]
     /// A hundred years: longer than any sensible value, and short enough to be added to any time.
     private static let longest: Int64 = 36_525 * 86_400_000
+    /// 1 PiB: larger than any disk, and small enough that sums of some sizes, and their products
+    /// with small numbers, fit.
+    static let largest: Int64 = 1 << 50
 
     static func duration(_ text: String) throws(Refusal) -> Duration {
         let units = "ms, s, m, h, d or w"
@@ -25,7 +28,9 @@ enum Quantity {
 
     static func size(_ text: String) throws(Refusal) -> Int64 {
         let units = "B, KiB, MiB, GiB, TiB, kB, MB or GB"
-        return try amount(text, sizeUnits.map { ($0.name, $0.bytes) }, units: units, example: "MiB")
+        let bytes = try amount(text, sizeUnits.map { ($0.name, $0.bytes) }, units: units, example: "MiB")
+        guard bytes <= largest else { throw Refusal("\(shown(text)) is too large. The limit is 1024 TiB.") }
+        return bytes
     }
 
     static func written(_ duration: Duration) -> String {

@@ -41,7 +41,7 @@ public enum EndTime {
             matching: DateComponents(hour: hour, minute: minute, second: second),
             matchingPolicy: .nextTime
         )
-        return next.map(timestamp)
+        return next.flatMap(timestamp)
     }
 
     /// RFC 3339 in UTC, with milliseconds if there are any.
@@ -64,7 +64,8 @@ public enum EndTime {
         return "\(seconds)s"
     }
 
-    private static func timestamp(_ date: Date) -> Timestamp {
-        Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+    /// `nil` for a date that no timestamp holds.
+    private static func timestamp(_ date: Date) -> Timestamp? {
+        Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()).map { Timestamp(milliseconds: $0) }
     }
 }

@@ -75,7 +75,8 @@ extension AccessLogEntry {
         protocolVersion = request.receivedProtocol.version
         agent = request.fields[.userAgent]
         referer = request.fields[.referer]
-        if case .length(let length) = request.content { requestSize = length }
+        // The log writes a number of any size.
+        if case .length(let length) = request.content { requestSize = length.bytes(upTo: .max) }
     }
 }
 

@@ -54,7 +54,7 @@ final class BusyHandler: ChannelInboundHandler {
         head.response.headerFields[.retryAfter] = "1"
         log(.whole(head, body), responseContext.requestID)
         guard !isSecure else { return context.close(promise: nil) }
-        let (status, length) = (head.response.status.code, Int64(body.readableBytes))
+        let (status, length) = (head.response.status.code, StatedLength(clamping: body.readableBytes))
         let framing = ResponseFraming(status, to: nil, minorVersion: 1, length: length, isKeptAlive: false)
         var bytes = framing.bytes(of: head)
         bytes.writeImmutableBuffer(body)

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import NIOCore
 
 /// A client's connection as a value: events in, one action out. ``ConnectionHandler`` performs the

@@ -99,7 +99,10 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     func respond(with response: GatewayResponse) {
         switch response {
         case .stored(let head, let hit, let route):
-            let framing = beginContent(head.response.status.code, length: Int64(hit.content.readableBytes))
+            let framing = beginContent(
+                head.response.status.code,
+                length: StatedLength(clamping: hit.content.readableBytes)
+            )
             output.put(storedHead(head, hit, framing, route))
             finish(with: hit.content)
         case .whole(let head, let content):
@@ -173,7 +176,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     }
 
     /// Settles how the response's content and the connection are delimited. RFC 9112 §6
-    private func beginContent(_ code: Int, length: Int64?) -> ResponseFraming {
+    private func beginContent(_ code: Int, length: StatedLength?) -> ResponseFraming {
         let framing = ResponseFraming(
             code,
             to: method,
@@ -186,7 +189,11 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     }
 
     private func respond(_ head: GatewayResponseHead, _ content: ByteBuffer) {
-        output.put(beginContent(head.response.status.code, length: Int64(content.readableBytes)).bytes(of: head))
+        output.put(
+            beginContent(head.response.status.code, length: StatedLength(clamping: content.readableBytes)).bytes(
+                of: head
+            )
+        )
         finish(with: content)
     }
 
@@ -226,7 +233,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     private func relay(_ response: RelayedMessage, _ context: GatewayService.ResponseContext) {
         let content = response.content
         let isShort = content.readableBytes <= RelayedMessage.shortContent
-        let framing = beginContent(response.status, length: Int64(response.contentLength))
+        let framing = beginContent(response.status, length: StatedLength(clamping: response.contentLength))
         output.put(
             framing.bytes(
                 of: response,

@@ -28,7 +28,7 @@ struct UploadPace {
 
     /// Records bytes that were waited for.
     mutating func record(_ count: Int, after waited: TimeAmount) {
-        guard let rate else { return }
+        guard let rate, rate > 0 else { return }
         // Limited before it can overflow: no more than the whole stock is earned.
         let seconds = min(Double(count) / Double(rate), 1e6)
         stock = min(max(stock - waited, .zero) + .nanoseconds(Int64(seconds * 1e9)), patience)

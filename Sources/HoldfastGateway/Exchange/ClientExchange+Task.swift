@@ -84,7 +84,7 @@ extension ClientExchange {
         case .unchanged, .partial, .maybePartial: break
         }
         if let whole = response.body.whole { return finish(with: .whole(head, whole)) }
-        let length = response.body.length ?? head.response.headerFields[.contentLength].flatMap { Int64($0) }
+        let length = response.body.length ?? ContentLength(head.response.headerFields).bytes
         startStream(head, length: length)
         for try await piece in response.body {
             try await enterLoop()

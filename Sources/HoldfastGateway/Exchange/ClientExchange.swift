@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTracing
 import NIOCore
@@ -56,7 +57,7 @@ final class ClientExchange: @unchecked Sendable {
     /// Whether the request counts as one of a client: checks of the gateway's health do not.
     private var isRecorded = true
     /// The length of a stream's content, if it is known.
-    private var streamLength: Int64?
+    private var streamLength: StatedLength?
     /// How the response is rewritten; `nil` if it is not, or no route was chosen.
     var rewriting: ResponseRewriting?
     var rangeUse = RangeUse.asRequested
@@ -248,7 +249,7 @@ final class ClientExchange: @unchecked Sendable {
     }
 
     /// Writes the head of a response whose content follows in pieces.
-    func startStream(_ head: GatewayResponseHead, length: Int64?) {
+    func startStream(_ head: GatewayResponseHead, length: StatedLength?) {
         writeInterims()
         state = .streaming
         streamLength = length
@@ -301,7 +302,7 @@ final class ClientExchange: @unchecked Sendable {
     /// Ends a response whose content was written in pieces.
     func finishStream(_ trailers: HTTPFields?) {
         // The writer does not let such a response look complete.
-        let isShort = streamLength.map { record.sentBytes < $0 } ?? false
+        let isShort = streamLength.map { StatedLength(clamping: record.sentBytes) < $0 } ?? false
         end(isShort && request.method != .head ? .content : nil)
         writer.finish(trailers != nil && request.acceptsTrailers ? trailers : nil)
     }

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 
 /// A client's request, whatever protocol it came by, without its content.
@@ -22,7 +23,7 @@ struct GatewayRequest: Hashable {
     enum Content: Hashable {
         case none
         /// This many bytes; `0` is content too.
-        case length(Int64)
+        case length(StatedLength)
         case unknownLength
     }
 

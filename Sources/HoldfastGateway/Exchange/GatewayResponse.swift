@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -11,7 +12,7 @@ enum GatewayResponse {
     case whole(GatewayResponseHead, ByteBuffer)
     /// The head of a response whose content follows in pieces, and the length of the content, if it
     /// is known.
-    case stream(GatewayResponseHead, length: Int64?)
+    case stream(GatewayResponseHead, length: StatedLength?)
     /// A whole response whose head was not parsed, because it is passed on as it came.
     case relayed(any RelayedResponse, GatewayService.ResponseContext)
 }

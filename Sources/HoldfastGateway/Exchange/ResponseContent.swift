@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 
 /// How much content a response has, whatever the client's protocol. RFC 9110 §6.4.1
@@ -8,13 +9,13 @@ struct ResponseContent {
     /// states the length that a GET would have. RFC 9110 §8.6
     let passesLength: Bool
     /// The bytes that are still to come; `nil` if the length is not known.
-    private(set) var rest: Int64?
+    private(set) var rest: StatedLength?
 
     /// - Parameters:
     ///   - code: the response's status.
     ///   - method: the request's method; `nil` if no request could be read.
     ///   - length: the length of the content, if it is known.
-    init(_ code: Int, to method: HTTPRequest.Method?, length: Int64?) {
+    init(_ code: Int, to method: HTTPRequest.Method?, length: StatedLength?) {
         passesLength = method == .head || code == 304
         isWritten = !passesLength && code != 204
         rest = isWritten ? length : 0
@@ -27,8 +28,8 @@ struct ResponseContent {
     mutating func take(_ count: Int) throws(Overrun) -> Bool {
         guard isWritten else { return false }
         if let rest {
-            guard Int64(count) <= rest else { throw Overrun() }
-            self.rest = rest - Int64(count)
+            guard let left = rest.subtracting(count) else { throw Overrun() }
+            self.rest = left
         }
         return true
     }

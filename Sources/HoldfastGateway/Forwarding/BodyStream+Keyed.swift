@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -8,7 +9,7 @@ extension BodyStream {
     /// - Throws: ``ContentTooLarge`` if its stated length exceeds the limit.
     func limited(to limit: Int64) throws -> BodyStream {
         if let length {
-            guard length <= limit else { throw ContentTooLarge() }
+            guard length.isWithin(limit) else { throw ContentTooLarge() }
             return self
         }
         return BodyStream(trailed: LimitedContent(self, to: limit))
@@ -17,7 +18,7 @@ extension BodyStream {
     /// Reads the content into memory, so that it can become part of the key. Longer content stays a
     /// stream, and so does content with trailers, which are no part of the key.
     func keyed(upTo limit: Int) async throws -> RequestBody {
-        if let length, length > Int64(limit) { return .stream(self) }
+        if let length, !length.isWithin(Int64(limit)) { return .stream(self) }
         let begun = try await begun(Int64(limit) + 1)
         guard let whole = begun.whole, whole.readableBytes <= limit else { return .stream(begun) }
         return .buffer(whole)

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -14,10 +15,10 @@ struct ContentDecoder {
 
     private enum State {
         /// This many bytes follow; after 0 the content is over.
-        case length(Int64)
+        case length(StatedLength)
         case untilClose
         case chunkSize(LineCutter)
-        case chunk(Int64)
+        case chunk(StatedLength)
         case chunkEnd
         case trailers(FieldBlock)
     }
@@ -51,10 +52,10 @@ struct ContentDecoder {
             case .length(0): return .end(trailers: nil)
             case .length(let rest):
                 guard let data = pending.read(upTo: rest) else { return nil }
-                state = .length(rest - Int64(data.readableBytes))
+                state = .length(rest.subtracting(data.readableBytes) ?? 0)
                 return .body(data)
             case .untilClose:
-                guard let data = pending.read(upTo: .max) else { return isInputClosed ? .end(trailers: nil) : nil }
+                guard let data = pending.read(upTo: .maximum) else { return isInputClosed ? .end(trailers: nil) : nil }
                 return .body(data)
             case .chunkSize(var cutter):
                 let tooLong = MessageRefusal(.chunkExtensionsTooLarge)
@@ -70,7 +71,7 @@ struct ContentDecoder {
                 }
             case .chunk(let rest):
                 guard let data = pending.read(upTo: rest) else { return nil }
-                let left = rest - Int64(data.readableBytes)
+                let left = rest.subtracting(data.readableBytes) ?? 0
                 state = left == 0 ? .chunkEnd : .chunk(left)
                 return .body(data)
             case .chunkEnd:
@@ -91,7 +92,7 @@ struct ContentDecoder {
     }
 
     /// `chunk-size [ chunk-ext ]`
-    private mutating func size(_ line: ByteBuffer) throws(MessageRefusal) -> Int64 {
+    private mutating func size(_ line: ByteBuffer) throws(MessageRefusal) -> StatedLength {
         let bytes = line.readableBytesView
         let digits = bytes.prefix { $0.hexValue != nil }
         let rest = bytes.dropFirst(digits.count)
@@ -102,13 +103,13 @@ struct ContentDecoder {
         // 15 digits always fit into an Int64. Leading zeros are counted, so a long line of zeros is
         // not a size.
         guard digits.count <= 15 else { throw MessageRefusal(.chunkSize) }
-        return digits.reduce(0) { $0 << 4 | Int64($1.hexValue ?? 0) }
+        return StatedLength(clamping: digits.reduce(0) { $0 << 4 | Int64($1.hexValue ?? 0) })
     }
 }
 
 extension ByteBuffer {
     /// Reads the bytes that have come, up to a limit; `nil` if there are none.
-    fileprivate mutating func read(upTo limit: Int64) -> ByteBuffer? {
-        readableBytes > 0 ? readSlice(length: Int(min(limit, Int64(readableBytes)))) : nil
+    fileprivate mutating func read(upTo limit: StatedLength) -> ByteBuffer? {
+        readableBytes > 0 ? readSlice(length: limit.capped(at: readableBytes)) : nil
     }
 }

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 
 /// How a message's content is delimited. RFC 9112 §6
@@ -5,7 +6,7 @@ enum Framing: Hashable {
     /// There is no content.
     case none
     /// This many bytes.
-    case length(Int64)
+    case length(StatedLength)
     /// The chunked transfer coding. RFC 9112 §7.1
     case chunked
     /// All bytes until the connection is closed; responses only.
@@ -18,7 +19,7 @@ enum Framing: Hashable {
     /// messages. RFC 9112 §6.1 and §6.3, §11.2
     /// - Parameter minorVersion: the minor version. HTTP/1.0 has no transfer codings.
     init?(_ fields: HTTPFields, minorVersion: Int) throws(MessageRefusal) {
-        var length: Int64?
+        var length: StatedLength?
         var codings: [String]?
         for index in fields.indices {
             switch fields[index].name.canonicalName {
@@ -46,10 +47,9 @@ enum Framing: Hashable {
     }
 
     /// `1*DIGIT` that fits into an `Int64`.
-    static func length(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
-        // Of other forms, `Int64` reads a sign. More digits are leading zeros, or do not fit.
-        guard bytes.count <= 19, bytes.allSatisfy(\.isDigit) else { return nil }
-        return Int64(String(decoding: bytes, as: UTF8.self))
+    static func length(_ bytes: UnsafeBufferPointer<UInt8>) -> StatedLength? {
+        // More digits are leading zeros, or do not fit.
+        bytes.count <= 19 ? StatedLength(digits: bytes) : nil
     }
 }
 

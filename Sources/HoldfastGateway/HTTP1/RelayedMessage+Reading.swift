@@ -7,7 +7,7 @@ extension RelayedMessage {
     /// The facts collected while reading the lines of a head.
     struct Reading {
         var status = 0
-        var length: Int64?
+        var length: StatedLength?
         var hasDate = false
         var hasReferences = false
         var mediaType: Range<Int>?

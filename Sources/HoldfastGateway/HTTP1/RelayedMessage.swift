@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -34,7 +35,7 @@ final class RelayedMessage: RelayedResponse {
         let headLength = bytes.withUnsafeReadableBytes { bytes -> Int? in
             guard let length = HeadEnd.length(of: bytes), length <= min(limits.startLine, limits.fieldBlock, 0xFFFF),
                 reading.read(bytes.part(0..<(length - 2)), count: limits.fieldCount),
-                reading.length == Int64(bytes.count - length)
+                reading.length == StatedLength(clamping: bytes.count - length)
             else { return nil }
             return length
         }

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -19,7 +20,7 @@ struct ResponseFraming {
     ///   - minorVersion: the request's minor version.
     ///   - length: the length of the content, if it is known.
     ///   - isKeptAlive: whether the connection may take another request.
-    init(_ code: Int, to method: HTTPRequest.Method?, minorVersion: Int, length: Int64?, isKeptAlive: Bool) {
+    init(_ code: Int, to method: HTTPRequest.Method?, minorVersion: Int, length: StatedLength?, isKeptAlive: Bool) {
         self.minorVersion = minorVersion
         content = ResponseContent(code, to: method, length: length)
         if !content.isWritten {
@@ -59,7 +60,7 @@ struct ResponseFraming {
     /// Writes the fields that delimit content and connection, and the end of the head.
     func writeEnd(_ bytes: inout HeadWriter) {
         switch delimiting {
-        case .length: bytes.writeField("Content-Length", String(content.rest ?? 0))
+        case .length: bytes.writeField("Content-Length", (content.rest ?? 0).description)
         case .chunked: bytes.writeField("Transfer-Encoding", "chunked")
         case .nothing, .close: break
         }

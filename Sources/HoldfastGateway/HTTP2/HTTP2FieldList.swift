@@ -1,4 +1,5 @@
 import CNGHTTP2
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -23,7 +24,7 @@ struct HTTP2FieldList {
         if let digits = head.timeToLive {
             places.timeToLive = start + digits.lowerBound..<start + digits.upperBound
         }
-        if content.isWritten, let length = content.rest { append("content-length", String(length)) }
+        if content.isWritten, let length = content.rest { append("content-length", length.description) }
     }
 
     /// The head of an interim response. RFC 9110 §8.6: a response without content has no length.

@@ -1,5 +1,6 @@
 import CNGHTTP2
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -187,7 +188,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
             connection.hot.markSeen(hash: hash)
         else { return }
         let status = head.response.status.code
-        let content = ResponseContent(status, to: method, length: Int64(hit.content.readableBytes))
+        let content = ResponseContent(status, to: method, length: StatedLength(clamping: hit.content.readableBytes))
         let response = HotResponse(
             request: key,
             hash: hash,
@@ -207,11 +208,11 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
             queuedCount = bytes.readableBytes
             movedAt = connection?.now ?? .now()
         }
-        begin(head, length: Int64(bytes.readableBytes))
+        begin(head, length: StatedLength(clamping: bytes.readableBytes))
         exchange = nil
     }
 
-    private func begin(_ head: GatewayResponseHead, length: Int64?) {
+    private func begin(_ head: GatewayResponseHead, length: StatedLength?) {
         let content = ResponseContent(head.response.status.code, to: method, length: length)
         self.content = content
         if !content.isWritten {

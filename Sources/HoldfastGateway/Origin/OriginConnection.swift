@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 import Synchronization
@@ -95,7 +96,7 @@ final class OriginBody: TrailedContent {
     }
 
     func stream(_ framing: Framing) -> BodyStream {
-        let length: Int64? = if case .length(let bytes) = framing { bytes } else { nil }
+        let length: StatedLength? = if case .length(let bytes) = framing { bytes } else { nil }
         return BodyStream(length: length, trailed: self)
     }
 

@@ -150,7 +150,7 @@ struct OriginRequest: Sendable {
                 }
             }
             if let length {
-                bytes.writeField("Content-Length", String(length))
+                bytes.writeField("Content-Length", length.description)
             } else if hasContent {
                 bytes.writeField("Transfer-Encoding", "chunked")
             } else if method.hasContent {
@@ -172,7 +172,8 @@ struct OriginRequest: Sendable {
             method: method,
             head: head,
             body: content,
-            isRepeatable: method.isIdempotent && (content.map { ($0.length ?? .max) <= Self.repeatableLimit } ?? true),
+            isRepeatable: method.isIdempotent
+                && (content.map { $0.length?.isWithin(Self.repeatableLimit) ?? false } ?? true),
             headTime: request.headTimeout?.timeAmount,
             start: .now(),
             mayBeRelayed: request.mayBeRelayed && method == .get && !hasContent,
@@ -187,8 +188,8 @@ struct OriginRequest: Sendable {
     ///
     /// - Throws: the errors of reading it.
     mutating func collectContent() async throws {
-        guard let content = body, let length = content.length, length <= Self.repeatableLimit else { return }
-        body = BodyStream(try await content.collect(upTo: Int(length)))
+        guard let content = body, content.length?.isWithin(Self.repeatableLimit) == true else { return }
+        body = BodyStream(try await content.collect(upTo: Int(Self.repeatableLimit)))
         // The time that the client took must not shorten the origin's.
         start = .now()
     }

@@ -94,7 +94,7 @@ final class ResponseRewriting: Sendable {
             if let stored { return rewrites(stored.fields) ? .partial : .unchanged }
             // It states the length of the whole, as a 206 does, but not its type.
             let length = ContentRange.unsatisfiedLength(head.headerFields)
-            return length ?? 0 > Self.contentLimit ? .unchanged : .maybePartial
+            return length?.isWithin(Self.contentLimit) ?? true ? .maybePartial : .unchanged
         case 304:
             // As the whole was treated, whose length and type the 304 need not state.
             if let stored { return rewrites(stored.fields) ? .rewritten : .unchanged }
@@ -107,13 +107,12 @@ final class ResponseRewriting: Sendable {
     }
 
     /// Whether the content of a whole response with these fields is rewritten.
-    private func rewrites(_ fields: HTTPFields, length: Int64? = nil) -> Bool {
+    private func rewrites(_ fields: HTTPFields, length: StatedLength? = nil) -> Bool {
         guard let type = fields[.contentType], settings.bodies.contains(Self.mediaType(type)),
             fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }),
             !fields.listMembers(.cacheControl).contains("no-transform")
         else { return false }
-        let length = length ?? fields[.contentLength].flatMap { Int64($0) }
-        return length ?? 0 <= Self.contentLimit
+        return (length ?? ContentLength(fields).bytes)?.isWithin(Self.contentLimit) ?? true
     }
 
     /// Whether a response's content may be rewritten, by its media type alone.

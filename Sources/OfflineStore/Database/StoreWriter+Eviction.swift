@@ -192,7 +192,7 @@ extension StoreWriter {
                 return line.victims
             }
         } catch {
-            database.recency.putBack(Dictionary(uniqueKeysWithValues: used.map { ($0.id, $0.recency) }))
+            database.recency.putBack(Dictionary(used.map { ($0.id, $0.recency) }, uniquingKeysWith: max))
             throw error
         }
         return count > 0 || !used.isEmpty

@@ -52,7 +52,13 @@ package struct EntryRow {
         kind == EntryKind.response.rawValue ? CacheKey(bytes: key)?.components.target.redacted : nil
     }
 
-    package var chunkCount: Int64 { (bodyLength + Int64(StoreLimits.chunkLength) - 1) / Int64(StoreLimits.chunkLength) }
+    package var chunkCount: Int64 { Self.chunkCount(bodyLength) }
+
+    /// Returns how many chunks a body has, for any number that a damaged row may hold.
+    static func chunkCount(_ bodyLength: Int64) -> Int64 {
+        let (whole, rest) = bodyLength.quotientAndRemainder(dividingBy: Int64(StoreLimits.chunkLength))
+        return max(0, rest > 0 ? whole + 1 : whole)
+    }
 
     /// Returns the size that an entry should have.
     package static func size(key: Int, variant: Int, head: Int, bodyLength: Int64, tags: Int64) -> Int64 {

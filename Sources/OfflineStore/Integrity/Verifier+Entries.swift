@@ -91,7 +91,8 @@ extension Verifier {
                 return row
             }
             guard let row, row.id < last else { return }
-            position = max(row.id + 1, position + distance)
+            let (next, isPastAll) = position.addingReportingOverflow(distance)
+            position = isPastAll ? last : max(row.id + 1, next)
         }
     }
 
@@ -276,7 +277,7 @@ extension Verifier {
                         "SELECT body_length FROM entry WHERE id = ?1 AND body_id = ?1",
                         bodyID
                     )
-                    let count = ((length ?? 0) + Int64(StoreLimits.chunkLength) - 1) / Int64(StoreLimits.chunkLength)
+                    let count = EntryRow.chunkCount(length ?? 0)
                     let surplus = try connection.integer(
                         "SELECT count(*) FROM chunk WHERE id BETWEEN ?1 AND ?2",
                         bodyID << 16 | min(count, 0xffff),

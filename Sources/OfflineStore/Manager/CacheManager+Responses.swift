@@ -64,7 +64,7 @@ extension CacheManager {
             head: head,
             freshUntil: expiresAt,
             isUsableStale: true,
-            expectedLength: length,
+            expectedLength: StatedLength(clamping: length),
             storedAt: now,
             tags: tags
         )
@@ -76,6 +76,7 @@ extension CacheManager {
                     + "It is not stored; give it fewer or shorter ones."
             )
         }
+        // The caller's body is in memory: the sum cannot overflow.
         let bytes = length + head.storedBytes + draft.tagBytes
         guard bytes <= limits.maximumObject else {
             throw BodyWriter.tooLarge(

@@ -38,7 +38,9 @@ struct EntryReading {
                 core.noteDamage("head", entryID: row.id, in: database)
                 continue
             }
-            length += row.body.length
+            // A damaged row may hold any number.
+            let (sum, overflow) = length.addingReportingOverflow(row.body.length)
+            length = overflow ? .max : sum
             var body: ByteBuffer?
             if length <= limit {
                 body = try self.body(row.body, statement)

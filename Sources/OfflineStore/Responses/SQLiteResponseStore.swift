@@ -287,8 +287,11 @@ final class SQLiteResponseStore: ResponseStore {
         guard let writer = database.writer else { return nil }
         database.state.observe(draft.storedAt)
         let limits = database.state.limits
-        let length = draft.expectedLength ?? 0
         if !draft.hasAcceptableTags { return nil }
+        // The origin stated it: it is compared with the limit before anything is added.
+        let stated = draft.expectedLength?.bytes(upTo: limits.maximumObject)
+        if draft.expectedLength != nil, stated == nil { return nil }
+        let length = stated ?? 0
         let bytes = length + draft.head.storedBytes + draft.tagBytes
         if bytes > limits.maximumObject { return nil }
         if let quota = limits.quotas.tightest(for: draft), bytes > quota.bytes { return nil }
@@ -299,7 +302,7 @@ final class SQLiteResponseStore: ResponseStore {
             return nil
         }
         // If the disk is full, a response is declined now, not after its head was stored.
-        if !writer.admits(draft.expectedLength, at: draft.storedAt) { return nil }
+        if !writer.admits(stated, at: draft.storedAt) { return nil }
         // If the disk is slow, the exchange continues without the store. Explicit calls wait
         // instead.
         if writer.pendingBytes > limits.pending { return nil }

@@ -60,7 +60,7 @@ final class SQLiteResponseWriter: ResponseWriter {
     func finish() async throws -> StoredResponse? {
         try check(during: "finish")
         let length = body.length
-        if let expected = draft.expectedLength, expected != length {
+        if let expected = draft.expectedLength, expected != StatedLength(clamping: length) {
             phase.withLock { $0 = .abandoned }
             throw StoreError(
                 code: .incomplete,

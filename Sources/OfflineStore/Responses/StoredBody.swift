@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import NIOCore
 
 /// Reads stored bodies chunk by chunk and verifies each checksum. It never loads a whole body.
@@ -106,7 +107,7 @@ struct StoredBody: Sendable {
     private func stream(_ range: Range<Int64>, first: ByteBuffer) -> BodyStream {
         let size = Int64(StoreLimits.chunkLength)
         let indices = range.lowerBound / size...(range.upperBound - 1) / size
-        return BodyStream(length: Int64(range.count)) {
+        return BodyStream(length: StatedLength(clamping: range.count)) {
             var index = indices.lowerBound
             return {
                 defer { index += 1 }

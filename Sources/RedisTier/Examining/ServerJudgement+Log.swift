@@ -41,7 +41,7 @@ extension ServerJudgement {
     /// Responses older than the log cannot be judged, and are not taken.
     private func reach(_ log: ServerFacts.LogFacts) -> EngineFinding? {
         guard let first = log.firstAt, let now = log.now else { return nil }
-        let seconds = max(0, (now.milliseconds - first.milliseconds) / 1000)
+        let seconds = max(0, now.elapsedMilliseconds(since: first) / 1000)
         let server = "\(facts.endpoint)"
         let longest = expected.longest.components.seconds
         guard log.isTrimmed, seconds < longest, expected.sharesResponses else {

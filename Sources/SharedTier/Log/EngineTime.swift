@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// An instant on the clock of a log's engine: whole milliseconds since 1970. It is a type of its
 /// own, so that it is not compared with an instant of a node's clock.
 package struct EngineTime: Sendable, Hashable, Comparable {
@@ -6,6 +8,16 @@ package struct EngineTime: Sendable, Hashable, Comparable {
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
+
+    /// Milliseconds from `earlier` to this instant, saturating: an engine states any instants.
+    package func elapsedMilliseconds(since earlier: EngineTime) -> Int64 {
+        Timestamp(milliseconds: milliseconds).milliseconds(since: Timestamp(milliseconds: earlier.milliseconds))
+    }
+
+    /// This instant moved by milliseconds, saturating.
+    package func adding(milliseconds delta: Int64) -> EngineTime {
+        EngineTime(milliseconds: Timestamp(milliseconds: milliseconds).adding(milliseconds: delta).milliseconds)
+    }
 
     /// This instant moved by a duration, saturating.
     package func adding(_ duration: Duration) -> EngineTime {

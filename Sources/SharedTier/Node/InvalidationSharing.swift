@@ -223,7 +223,7 @@ package actor InvalidationSharing {
         guard let record = try? sealer.open(sealed), let scope = record.selector.scope else { return nil }
         var effect = record.effect
         if effect == .remove, record.issuedAt < now.adding(.zero - Self.removalTime) { effect = .mark(.unspecified) }
-        let issuedAt = Timestamp(milliseconds: record.issuedAt.milliseconds - offset)
+        let issuedAt = Timestamp(milliseconds: record.issuedAt.adding(milliseconds: -offset).milliseconds)
         return SharedInvalidation(id: record.id, scope: scope, effect: effect, issuedAt: issuedAt)
     }
 
@@ -304,7 +304,7 @@ package actor InvalidationSharing {
     }
 
     private func seal(_ invalidation: SharedInvalidation) throws -> [UInt8] {
-        let issuedAt = EngineTime(milliseconds: invalidation.issuedAt.milliseconds + offset)
+        let issuedAt = EngineTime(milliseconds: invalidation.issuedAt.adding(milliseconds: offset).milliseconds)
         let record = PurgeRecord(
             id: invalidation.id,
             node: settings.node,

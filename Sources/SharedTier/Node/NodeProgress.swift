@@ -46,7 +46,7 @@ package struct NodeProgress: Sendable, Hashable {
 
 extension NodeRow {
     /// The seconds since the report.
-    package func secondsAgo(at now: EngineTime) -> Int64 { max(0, (now.milliseconds - seenAt.milliseconds) / 1000) }
+    package func secondsAgo(at now: EngineTime) -> Int64 { max(0, now.elapsedMilliseconds(since: seenAt) / 1000) }
 }
 
 extension LogPosition {

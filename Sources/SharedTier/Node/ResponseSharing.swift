@@ -213,7 +213,7 @@ package final class ResponseSharing: SharedResponses {
         case .inline(let bytes): return BodyStream(bytes)
         case .chunks(let chunked):
             let (values, keys, timeout, counts) = (values, keys, settings.timeout, counts)
-            return BodyStream(length: Int64(chunked.length)) {
+            return BodyStream(length: StatedLength(clamping: chunked.length)) {
                 var opener = ChunkOpener(keys: keys, names: names, body: chunked)
                 var ready: [ByteBuffer] = []
                 return {

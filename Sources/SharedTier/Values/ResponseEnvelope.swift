@@ -34,7 +34,7 @@ package struct ResponseEnvelope: Sendable {
     /// - Parameter content: with instants of the engine's clock.
     init(content: ResponseDraft, fence: LogPosition, body: Body) {
         var content = content
-        content.expectedLength = Int64(body.length)
+        content.expectedLength = StatedLength(clamping: body.length)
         content.isPinned = false
         self.content = content
         self.fence = fence

@@ -44,7 +44,7 @@ struct Instant: ExpressibleByArgument {
     private static func date(_ text: String) -> Timestamp? {
         let styles = [true, false].map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0, timeZone: .gmt) }
         guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else { return nil }
-        return Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+        return Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()).map { Timestamp(milliseconds: $0) }
     }
 
     /// ISO 8601 in UTC, with milliseconds if there are any.

@@ -6,7 +6,7 @@ enum PurgeWords {
     static func text(_ problem: ControlProblem) -> String {
         problem.detail
             .replacing(/'select\.(urls|prefixes|tags|hosts)\[(\d+)\]'/) { match in
-                let number = (Int(match.2) ?? 0) + 1
+                let number = (Int(match.2) ?? 0) &+ 1
                 return match.1 == "urls" ? "URL \(number)" : "'\(option(match.1))' number \(number)"
             }
             .replacing("'select.all'", with: "'--all'")

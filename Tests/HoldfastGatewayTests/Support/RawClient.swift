@@ -361,7 +361,7 @@ private struct RawResponseParser {
                 position = sizeEnd + size + 2
             }
         } else if let length = response["Content-Length"].flatMap({ Int($0) }) {
-            if bytes.count >= headEnd + length {
+            if bytes.count - headEnd >= length {
                 response.content = Array(bytes[headEnd..<(headEnd + length)])
                 return (response, headEnd + length)
             }

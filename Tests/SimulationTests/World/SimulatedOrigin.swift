@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
 import NIOCore
@@ -271,7 +272,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         let (world, parts) = (self.world, chunks)
         openBodies += 1
         let place = Place { [self] in openBodies -= 1 }
-        let body = BodyStream(length: announcesLength ? Int64(bytes.readableBytes) : nil) {
+        let body = BodyStream(length: announcesLength ? StatedLength(clamping: bytes.readableBytes) : nil) {
             var next = 0
             entry.body = .open
             return {

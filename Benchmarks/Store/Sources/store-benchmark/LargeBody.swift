@@ -23,7 +23,7 @@ enum LargeBody {
             ),
             freshUntil: .distantFuture,
             isUsableStale: true,
-            expectedLength: Int64(length),
+            expectedLength: StatedLength(clamping: length),
             storedAt: Timestamp(seconds: 1_772_366_400)
         )
         let chunk = ByteBuffer(bytes: Content.bytes(1, count: 1 << 16))

@@ -18,7 +18,10 @@ func ranges(_ bytes: UnsafeBufferPointer<UInt8>) {
         require(request.headerFields.contains(.ifRange), "parts of two representations may meet")
     }
     if let part = policy.incomplete(given.stored, receivedLength: given.bodyLength) {
-        require(part.partialRange?.range == 0..<given.bodyLength, "the truncated response is another part")
+        require(
+            part.partialRange?.range == 0..<StatedLength(clamping: given.bodyLength),
+            "the truncated response is another part"
+        )
         let rest = policy.completionRequest(
             for: part,
             bodyLength: given.bodyLength,
@@ -44,8 +47,8 @@ private func requireSoundSelection(_ given: PolicyCase, maximumParts: Int) {
         maximumParts: maximumParts
     )
     let part = stored.partialRange
-    let held = part?.range ?? 0..<max(0, given.bodyLength)
-    let complete = part.map(\.completeLength) ?? max(0, given.bodyLength)
+    let held = part?.range ?? 0..<StatedLength(clamping: given.bodyLength)
+    let complete = part.map(\.completeLength) ?? StatedLength(clamping: given.bodyLength)
     let served = policy.servedFields(of: stored, age: policy.currentAge(of: stored, at: given.now))
     let head = policy.head(
         for: selection,
@@ -63,7 +66,7 @@ private func requireSoundSelection(_ given: PolicyCase, maximumParts: Int) {
         require(!range.isEmpty && held.contains(range), "a range outside the stored part")
         require(length == complete && head.status.code == 206, "a part of something else")
         require(ContentRange(head.headerFields)?.range == range, "Content-Range cannot be read back")
-        require(head.headerFields[.contentLength] == "\(range.upperBound - range.lowerBound)", "a wrong length")
+        require(head.headerFields[.contentLength] == "\(range.length)", "a wrong length")
     case .ranges(let ranges, let length):
         require(ranges.count > 1 && ranges.count <= maximumParts, "too many or too few parts")
         require(ranges.allSatisfy { !$0.isEmpty && held.contains($0) }, "a range outside the stored part")
@@ -80,20 +83,20 @@ private func requireSoundSelection(_ given: PolicyCase, maximumParts: Int) {
     }
 }
 
-private func requireSound(_ plan: MultipartPlan?, _ ranges: [Range<Int64>], bodyLength: Int64) {
+private func requireSound(_ plan: MultipartPlan?, _ ranges: [Range<StatedLength>], bodyLength: Int64) {
     guard let plan else { return require(false, "no plan for parts") }
-    var length: Int64 = 0
-    var parts: [Int64] = []
+    var length: StatedLength = 0
+    var parts: [StatedLength] = []
     for piece in plan.pieces {
         switch piece {
-        case .literal(let bytes): length = saturatingSum(length, Int64(bytes.count))
+        case .literal(let bytes): length = length.adding(StatedLength(clamping: bytes.count)) ?? .maximum
         case .body(let slice):
-            require(slice.lowerBound >= 0 && slice.upperBound <= bodyLength, "a slice outside the body")
-            parts.append(slice.upperBound - slice.lowerBound)
-            length = saturatingSum(length, slice.upperBound - slice.lowerBound)
+            require(slice.upperBound.isWithin(bodyLength), "a slice outside the body")
+            parts.append(slice.length)
+            length = length.adding(slice.length) ?? .maximum
         }
     }
-    require(parts == ranges.map { $0.upperBound - $0.lowerBound }, "other parts than were selected")
+    require(parts == ranges.map(\.length), "other parts than were selected")
     require(length == plan.length, "the plan's length is wrong")
 }
 
@@ -109,27 +112,27 @@ private func requireSoundCombining(_ given: PolicyCase) {
     )
     guard let combined else { return }
     guard let new = ContentRange(given.other.headerFields)?.range else { return require(false, "no part") }
-    let old = given.stored.partialRange?.range ?? 0..<given.bodyLength
+    let old = given.stored.partialRange?.range ?? 0..<StatedLength(clamping: given.bodyLength)
     var position = min(old.lowerBound, new.lowerBound)
     for piece in combined.pieces {
         let (range, offset, length) =
             switch piece {
-            case .stored(let range): (range, old.lowerBound, old.upperBound - old.lowerBound)
-            case .received(let range): (range, new.lowerBound, new.upperBound - new.lowerBound)
+            case .stored(let range): (range, old.lowerBound, old.length)
+            case .received(let range): (range, new.lowerBound, new.length)
             }
-        require(range.lowerBound >= 0 && range.upperBound <= length, "a piece outside its body")
-        require(offset + range.lowerBound == position, "a gap, or bytes twice")
-        position = offset + range.upperBound
+        require(range.upperBound <= length, "a piece outside its body")
+        require(offset.adding(range.lowerBound) == position, "a gap, or bytes twice")
+        position = offset.adding(range.upperBound) ?? .maximum
     }
     require(position == max(old.upperBound, new.upperBound), "bytes are missing")
     if let part = combined.head.partialRange {
-        require(part.range.upperBound - part.range.lowerBound == combined.length, "the head states another length")
+        require(part.range.length == combined.length, "the head states another length")
     } else {
         require(combined.head.status.code == 200, "neither the whole nor a part")
     }
 }
 
-extension Range where Bound == Int64 {
+extension Range<StatedLength> {
     /// Whether the other range lies in this one.
     fileprivate func contains(_ other: Range) -> Bool {
         lowerBound <= other.lowerBound && other.upperBound <= upperBound

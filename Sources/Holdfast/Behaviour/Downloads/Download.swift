@@ -43,13 +43,13 @@ struct Download<Value: Sendable>: Sendable {
                 if offset == 0 { try await begin(response, total: total) }
                 do {
                     let length = try await write(response, from: offset, total: total)
-                    guard let total, length < total else {
+                    guard let total, !total.isWithin(length) else {
                         try await file.finish(length: length)
                         return (length, resumedFrom ?? 0, response)
                     }
                     // A shorter part than requested is not a failure. The rest is requested next.
                     guard length > offset, response.head.status == .partialContent else {
-                        throw BodyStreamError.truncated(expected: total, received: length)
+                        throw BodyStreamError.truncated(expected: total, received: StatedLength(clamping: length))
                     }
                 } catch {
                     try Task.checkCancellation()
@@ -90,8 +90,8 @@ struct Download<Value: Sendable>: Sendable {
         request.head.headerFields[.ifRange] = part.record.validator
     }
 
-    private func begin(_ response: CacheResponse, total: Int64?) async throws {
-        if let limit, let total, total > Int64(limit) { throw BodyStreamError.tooLarge(limit: limit) }
+    private func begin(_ response: CacheResponse, total: StatedLength?) async throws {
+        if let limit, let total, !total.isWithin(Int64(limit)) { throw BodyStreamError.tooLarge(limit: limit) }
         let isPart = response.head.status == .partialContent
         let record = DownloadRecord(response.head, of: target, length: total, now: client.clock.now())
         try await file.begin(isResumable && !isPart ? record : nil)
@@ -100,7 +100,7 @@ struct Download<Value: Sendable>: Sendable {
     /// Writes a response's content from an offset on.
     ///
     /// - Returns: the offset of its end.
-    private func write(_ response: CacheResponse, from offset: Int64, total: Int64?) async throws -> Int64 {
+    private func write(_ response: CacheResponse, from offset: Int64, total: StatedLength?) async throws -> Int64 {
         var body = response.body
         if let handler = call.options.onProgress {
             body = body.reportingDownload(after: offset, total: total, handler)
@@ -112,8 +112,8 @@ struct Download<Value: Sendable>: Sendable {
                 let length = written + Int64(waiting.readableBytes + chunk.readableBytes)
                 if let limit, length > Int64(limit) { throw BodyStreamError.tooLarge(limit: limit) }
                 // More content than announced would be another file.
-                if let total, length > total {
-                    throw BodyStreamError.truncated(expected: total, received: length)
+                if let total, StatedLength(clamping: length) > total {
+                    throw BodyStreamError.truncated(expected: total, received: StatedLength(clamping: length))
                 }
                 waiting.writeImmutableBuffer(chunk)
                 guard waiting.readableBytes >= PartFile.chunkSize else { continue }

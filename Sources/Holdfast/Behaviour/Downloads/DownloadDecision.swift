@@ -11,7 +11,7 @@ struct ResumablePart: Sendable, Hashable {
 /// How to treat the response to a request for a download.
 enum DownloadDecision: Sendable, Hashable {
     /// Write its content from this byte on; 0 starts again. The whole has `total` bytes, if known.
-    case write(from: Int64, total: Int64?)
+    case write(from: Int64, total: StatedLength?)
     /// The part is already the whole content.
     case complete
     /// The response does not match the part. Discard the part and request the whole content.
@@ -23,12 +23,14 @@ enum DownloadDecision: Sendable, Hashable {
     ///   - part: the part whose rest was requested, with `Range` and `If-Range`; `nil` if the whole
     ///     content was requested.
     ///   - bodyLength: bytes in the response's own content, if known.
-    init(after head: HTTPResponse, bodyLength: Int64?, resuming part: ResumablePart?, accepted: AcceptedStatuses) {
+    init(after head: HTTPResponse, bodyLength: StatedLength?, resuming part: ResumablePart?, accepted: AcceptedStatuses)
+    {
         switch (head.status.code, part) {
         case (206, let part?):
             // RFC 9110 §15.3.7
+            let length = StatedLength(clamping: part.length)
             guard !part.record.isContradicted(by: head.headerFields), let range = ContentRange(head.headerFields),
-                range.range.lowerBound == part.length, let total = range.completeLength ?? part.record.length,
+                range.range.lowerBound == length, let total = range.completeLength ?? part.record.length,
                 part.record.length ?? total == total
             else {
                 self = .fetchWhole
@@ -37,10 +39,10 @@ enum DownloadDecision: Sendable, Hashable {
             self = .write(from: part.length, total: total)
         case (416, let part?):
             // There is nothing beyond the part. RFC 9110 §15.5.17
-            let length = ContentRange.unsatisfiedLength(head.headerFields)
+            let length = StatedLength(clamping: part.length)
             let isWhole =
-                !part.record.isContradicted(by: head.headerFields) && part.record.length == part.length
-                && length ?? part.length == part.length
+                !part.record.isContradicted(by: head.headerFields) && part.record.length == length
+                && ContentRange.unsatisfiedLength(head.headerFields) ?? length == length
             self = isWhole ? .complete : .fetchWhole
         default:
             self = accepted.contains(head.status) ? .write(from: 0, total: bodyLength) : .reject

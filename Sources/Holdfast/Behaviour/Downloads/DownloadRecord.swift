@@ -10,7 +10,7 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     /// A strong validator, as it goes into `If-Range`: an entity tag, or a date. RFC 9110 §13.1.5
     var validator: String
     /// Bytes in the whole content, if known.
-    var length: Int64?
+    var length: StatedLength?
     /// The boot of the machine in which the part was written; see ``BootIdentity``.
     var boot = BootIdentity.current
     /// Bytes of the part that were synced, and so survive a loss of power.
@@ -22,7 +22,7 @@ struct DownloadRecord: Codable, Sendable, Hashable {
 
     /// Creates the record of a complete response. Returns `nil` if it has no strong validator, or
     /// if its origin serves no ranges. Then a later download starts again.
-    init?(_ head: HTTPResponse, of target: TargetURI, length: Int64?, now: Timestamp) {
+    init?(_ head: HTTPResponse, of target: TargetURI, length: StatedLength?, now: Timestamp) {
         let fields = head.headerFields
         guard fields[.acceptRanges]?.lowercased() != "none", let validator = Self.validator(fields, now: now) else {
             return nil

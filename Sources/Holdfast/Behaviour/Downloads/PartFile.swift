@@ -134,7 +134,8 @@ final class PartFile: Sendable {
             guard length > 0, let data = FileManager.default.contents(atPath: recordPath),
                 data.count <= Self.recordLimit,
                 var record = try? JSONDecoder().decode(DownloadRecord.self, from: data),
-                record.target == DownloadRecord.digest(target), length <= record.length ?? length
+                record.target == DownloadRecord.digest(target),
+                record.length.map({ StatedLength(clamping: length) <= $0 }) ?? true
             else { return nil }
             let trusted = record.trusted(length, in: boot)
             guard trusted > 0 else { return nil }
