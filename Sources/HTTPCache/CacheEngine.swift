@@ -57,6 +57,7 @@ public final class CacheEngine: Sendable {
     /// ``ExchangeRules/havePaths`` of the rules, kept here because the gateway reads it for every
     /// request.
     private let hasRulesWithPaths: Atomic<Bool>
+    private let schemeSelects = Atomic(false)
     /// The number of changes to mode, staleness, options and rules.
     private let changes = Atomic<UInt64>(0)
 
@@ -175,6 +176,15 @@ public final class CacheEngine: Sendable {
         get { StalenessExtension(seconds: extendedStaleness.load(ordering: .acquiring)) }
         set {
             extendedStaleness.store(newValue.seconds, ordering: .releasing)
+            settingsChanged()
+        }
+    }
+
+    /// See ``CachePolicy/selectsByScheme``. A change applies to requests that arrive after it.
+    package var selectsByScheme: Bool {
+        get { schemeSelects.load(ordering: .acquiring) }
+        set {
+            schemeSelects.store(newValue, ordering: .releasing)
             settingsChanged()
         }
     }

@@ -44,6 +44,9 @@ extension Explanation {
             case requestMaxAge = "request-max-age"
             case requestMinFresh = "request-min-fresh"
             case requestCredentials = "request-credentials"
+            /// The stored response came to a request with credentials, and a rule lifts the
+            /// directive that shares it.
+            case responseCredentials = "response-credentials"
             /// The caller asked for the origin first.
             case networkFirst = "network-first"
             /// Nothing is stored for the target.

@@ -120,6 +120,7 @@ extension DryRun.Outcome {
         case .requestMaxAge: .requestMaxAge
         case .requestMinFresh: .requestMinFresh
         case .requestCredentials: .requestCredentials
+        case .responseCredentials: .responseCredentials
         }
     }
 

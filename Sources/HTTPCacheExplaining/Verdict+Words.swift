@@ -99,6 +99,8 @@ extension DryRun.Outcome {
         case .requestMinFresh: return "it is fresh for less than the request's 'min-fresh'"
         case .requestCredentials:
             return "the request has a 'Cookie', and the response is not marked as shareable"
+        case .responseCredentials:
+            return "it came to a request with credentials, and a rule lifts the directive that shares it"
         case .networkFirst: return "the caller wants the origin to be asked"
         default: break
         }

@@ -36,6 +36,9 @@ struct Wording {
 
     /// The reason that forbids stale use.
     func prohibition(_ name: String) -> String {
+        if name == "credentials" {
+            return "it came to a request with credentials, and a rule lifts the directive that shares it"
+        }
         if name == "cookie" { return "the request has a 'Cookie', and the stored response was made for others" }
         if name == "invalidated" { return "a success of an unsafe method invalidated it" }
         if name.hasPrefix("stale.") { return "it is staler than '\(name)' allows\(rule(of: [name]))" }

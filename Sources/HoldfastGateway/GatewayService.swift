@@ -40,6 +40,7 @@ final class GatewayService: Sendable {
         self.instance = instance
         self.labels = labels
         self.engine = engine
+        engine.selectsByScheme = configuration.servesBothSchemes
         self.clock = clock
         self.logger = logger
         self.purging = purging
@@ -59,7 +60,8 @@ final class GatewayService: Sendable {
             configuration.listeners = inForce.configuration.listeners
             inForce = ConfigurationInForce(configuration, instance: instance, labels: labels)
         }
-        engine.settingsChanged()
+        // It also says that the settings have changed.
+        engine.selectsByScheme = configuration.servesBothSchemes
     }
 
     /// Prepares an exchange's request without content for the cache. Returns `nil` if the request

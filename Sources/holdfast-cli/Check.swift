@@ -11,7 +11,7 @@ struct Check: AsyncParsableCommand {
         discussion: """
             Findings are written to standard error, one line each, and the exit status is 1. The files of certificates ('listen[].tls') are read too: the order of the chain, \
             whether the key belongs to it, its expiry, and whether the hosts of routes are among its names; and those of 'origins'. What does not keep clients from connecting is a line that \
-            begins with 'warning:', and does not change the exit status: an expiry within 14 days, a key for RSA, a key that all users may read, an origin whose certificate is not verified. The secrets and files of 'shared' are read as well. A valid file is shown with the \
+            begins with 'warning:', and does not change the exit status: an expiry within 14 days, a key for RSA, a key that all users may read, an origin whose certificate is not verified, a rule that lifts a directive because of which responses to requests with credentials are shared. The secrets and files of 'shared' are read as well. A valid file is shown with the \
             effective value of each setting, defaults included, and with the responses that its routes cannot serve offline, because a directive \
             forbids it that no rule lifts: must-revalidate, proxy-revalidate, no-cache, s-maxage. With '--store' the stored responses are counted; the store is \
             opened read-only. The exit status is then 0; it is 1 when the store cannot be read, and 64 when the command line is wrong. Nothing is sent anywhere.
@@ -81,6 +81,7 @@ struct Check: AsyncParsableCommand {
         let routes = gateway?.routes.routes ?? []
         var warnings = try gateway.map { try examineCertificates($0, configuration) } ?? []
         warnings += try examineOrigins(configuration)
+        warnings += configuration.rules.sharingWarnings
         try FleetMember.check(configuration, environment: ProcessInfo.processInfo.environment)
         var offline = OfflineResponses(routes, configuration.rules)
         if let store {

@@ -591,7 +591,7 @@ import Testing
     /// §5.2.2.5
     ///
     /// Mutants: `FillContext.decide` freshens whatever `audience(of:)` says; `Fetcher.update`
-    /// without `mayUpdate`.
+    /// without `updating(_:to:)`.
     @Test(arguments: [
         (CacheKind.private, "no-store", HTTPRequest.Method.get), (.shared, "no-store", .get),
         (.shared, "private, max-age=60", .get),

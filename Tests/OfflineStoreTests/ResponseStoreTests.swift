@@ -24,6 +24,25 @@ import Testing
         try await store.close()
     }
 
+    @Test(arguments: SharingBasis.allCases) func keepsWhatSharingRestsOn(_ basis: SharingBasis) async throws {
+        let keys = [try cacheKey("/a"), try cacheKey("/a", partition: .principal("alice"))]
+        var store = try await openStore(folder.store, clock: clock)
+        for key in keys {
+            var draft = draft(key, at: clock.now())
+            draft.head.sharingBasis = basis
+            try await store.store(draft, "hello")
+        }
+        for _ in 0..<2 {
+            try await store.close()
+            store = try await openStore(folder.store, clock: clock)
+            #expect(try await store.responses.lookup(keys[0]).map(\.head.sharingBasis) == [basis])
+            // A principal's response is served to that principal alone, whatever was recorded.
+            let own = basis == .unrecorded ? .noCredentials : basis
+            #expect(try await store.responses.lookup(keys[1]).map(\.head.sharingBasis) == [own])
+        }
+        try await store.close()
+    }
+
     @Test func nothingIsVisibleBeforeFinish() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/slow")

@@ -36,6 +36,15 @@ import Testing
         #expect(Array(decoded.fields)[3].withUnsafeBytesOfValue { Array($0) } == [0xff, 0x41, 0xfe])
     }
 
+    /// An earlier program wrote neither flag, and this one keeps that nothing is known.
+    @Test(arguments: SharingBasis.allCases) func sharingBasisRoundTrips(_ basis: SharingBasis) throws {
+        var head = try Self.head()
+        head.sharingBasis = basis
+        let bytes = StoredHeadCodec.encode(head, binding: Self.binding)
+        #expect(StoredHeadCodec.decode(bytes, binding: Self.binding) == head)
+        #expect(bytes[2] & 12 == [SharingBasis.noCredentials: 4, .directives: 12, .unrecorded: 0][basis])
+    }
+
     /// Plain text values take a shorter path than others.
     @Test(arguments: [
         "", "x", "12345678", "text/html; charset=utf-8", " leading", "trailing ", "\ttab", "in\tside", "del\u{7f}",

@@ -37,6 +37,7 @@ import Testing
             { $0.explicitExpiry = nil }, { $0.explicitExpiry = .distantFuture }, { $0.fields = [:] },
             { $0.selectingFields = [:] }, { $0.requestMethod = .query }, { $0.isInvalidated = true },
             { $0.status = .init(code: 404, reasonPhrase: "") },
+            { $0.sharingBasis = .directives }, { $0.sharingBasis = .unrecorded },
             { $0.fields.append(HTTPField(name: .server, lenientValue: [0x80, 0xFF, 0x20, 0xC3])) },
         ]
         for change in changes {

@@ -531,6 +531,8 @@ package struct ExchangeMachine: Sendable {
         let why =
             switch directive {
             case "cookie": "'cookie': it was made for others"
+            case "credentials":
+                "'credentials': it came to a request with credentials, and a rule lifts the directive that shares it"
             case "invalidated": "an unsafe method invalidated it"
             case _ where directive.hasPrefix("stale."): "it is staler than '\(directive)' allows"
             default: "'\(directive)'"

@@ -28,7 +28,8 @@ package final class ResidentHit: Sendable {
         let method: HTTPRequest.Method
         let found: FoundResponses
         let sequence: InvalidationSequence
-        let settings: UInt64
+        /// See ``CacheEngine/settingsVersion``.
+        package let settings: UInt64
         /// When it was decided. Before that instant another variant may be the best.
         let since: Timestamp
         let responseTime: Timestamp

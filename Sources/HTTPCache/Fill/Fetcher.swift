@@ -203,7 +203,7 @@ struct Fetcher: Sendable {
         )
         switch update {
         case .freshen(let head):
-            if context.mayUpdate(stored, to: head) { _ = await freshen(stored, head, context, boundary) }
+            if let head = context.updating(stored, to: head) { _ = await freshen(stored, head, context, boundary) }
         case .invalidate:
             var head = stored.head
             head.isInvalidated = true

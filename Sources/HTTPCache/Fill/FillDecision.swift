@@ -115,7 +115,7 @@ package struct FillContext: Sendable {
                 return combine(storedSuccess, with: response, in: partition, at: responseTime)
             }
         }
-        let head = head(of: response, at: responseTime)
+        let head = head(of: response, in: partition, at: responseTime)
         guard keepsTags(head, of: response.headerFields) else { return .passThrough(.tags) }
         return .store(draft(head, in: partition, response.contentLength, at: responseTime))
     }
@@ -127,7 +127,7 @@ package struct FillContext: Sendable {
         at responseTime: Timestamp
     ) -> FillDecision {
         guard
-            let head = policy.freshened(
+            var head = policy.freshened(
                 validating.head,
                 by: response,
                 requestTime: requestTime,
@@ -141,6 +141,8 @@ package struct FillContext: Sendable {
             return policy.confirmsCallersCopy(response, to: presented.head)
                 ? .passThrough(.statusAboutRequest) : .askAgain
         }
+        // A 304 to a request without credentials says that the response is for such requests too.
+        head.sharingBasis = sharingBasis(in: validating.key)
         let updated = withCallersExpiry(head)
         guard keepsTags(updated, of: response.headerFields, validating.head.fields) else {
             return .confirm(validating, head: updated)
@@ -161,6 +163,21 @@ package struct FillContext: Sendable {
         return CredentialPartition.hasCredentials(presented.head.headerFields, ignoring: ignored)
     }
 
+    /// The basis on which a response to this request is served to others. RFC 9111 §3.5
+    private func sharingBasis(in partition: CacheKey) -> SharingBasis {
+        guard partition.isShared, hasCredentials || presented.head.headerFields.contains(.authorization) else {
+            return .noCredentials
+        }
+        return .directives
+    }
+
+    /// A stored head that fields of a response to this request were added to.
+    private func withBasis(_ head: StoredResponseHead, in partition: CacheKey) -> StoredResponseHead {
+        var head = head
+        if sharingBasis(in: partition) == .directives { head.sharingBasis = .directives }
+        return head
+    }
+
     /// For whom a stored response may be kept under the fields that a 304 or a HEAD gave it. RFC
     /// 9111 §3, §4.3.4
     ///
@@ -172,13 +189,15 @@ package struct FillContext: Sendable {
     }
 
     /// Whether a HEAD's fields may be stored with the stored response to GET.
-    package func mayUpdate(_ stored: StoredResponse, to head: StoredResponseHead) -> Bool {
-        guard keepsTags(head, of: stored.head.fields) else { return false }
-        return switch audience(of: head) {
-        case .shared: true
-        case .principal: !stored.isShared
-        case .forbidden: false
+    /// - Returns: the head to store; `nil` if they may not.
+    package func updating(_ stored: StoredResponse, to head: StoredResponseHead) -> StoredResponseHead? {
+        guard keepsTags(head, of: stored.head.fields) else { return nil }
+        switch audience(of: head) {
+        case .shared: break
+        case .principal: if stored.isShared { return nil }
+        case .forbidden: return nil
         }
+        return withBasis(head, in: stored.key)
     }
 
     /// - Parameter isStored: it is stored already, as a response to GET: a missing lifetime is no
@@ -205,12 +224,17 @@ package struct FillContext: Sendable {
             to: request,
             hasCredentials: hasCredentials,
             methodIsKeyed: presented.isContentKeyed,
-            hasExplicitExpiry: isStored || isExpiring
+            hasExplicitExpiry: isExpiring,
+            isStored: isStored
         )
     }
 
-    private func head(of response: HTTPResponse, at responseTime: Timestamp) -> StoredResponseHead {
-        StoredResponseHead(
+    private func head(
+        of response: HTTPResponse,
+        in partition: CacheKey,
+        at responseTime: Timestamp
+    ) -> StoredResponseHead {
+        var head = StoredResponseHead(
             requestMethod: presented.head.method,
             selectingFields: policy.selectingFields(of: selecting, for: response),
             status: response.status,
@@ -219,6 +243,8 @@ package struct FillContext: Sendable {
             responseTime: responseTime,
             explicitExpiry: response.status.kind == .successful ? explicitExpiry(at: responseTime) : nil
         )
+        head.sharingBasis = sharingBasis(in: partition)
+        return head
     }
 
     func draft(
@@ -266,7 +292,7 @@ package struct FillContext: Sendable {
         case .principal: if stored.isShared { return .askAgain }
         case .forbidden: return .askAgain
         }
-        let head = withCallersExpiry(combined.head)
+        let head = withBasis(withCallersExpiry(combined.head), in: stored.key)
         return .complete(stored, combined, draft(head, in: stored.key, combined.length, at: responseTime))
     }
 
@@ -278,13 +304,14 @@ package struct FillContext: Sendable {
         at responseTime: Timestamp
     ) -> FillDecision {
         if stored.key == partition, let combined = combined(stored, with: response, at: responseTime) {
-            let head = withCallersExpiry(combined.head)
+            let head = withBasis(withCallersExpiry(combined.head), in: partition)
             return .combine(stored, combined, draft(head, in: partition, combined.length, at: responseTime))
         }
         // A part never replaces the whole; of two parts that cannot be combined the newer one
         // stays.
         guard stored.head.status == .partialContent else { return .passThrough(.partialContent) }
-        return .store(draft(head(of: response, at: responseTime), in: partition, response.partLength, at: responseTime))
+        let head = head(of: response, in: partition, at: responseTime)
+        return .store(draft(head, in: partition, response.partLength, at: responseTime))
     }
 
     private func combined(

@@ -153,6 +153,7 @@ package final class PreparedRequest: Sendable {
         let partitions: CredentialPartition
         let mode: OfflineMode
         let staleness: StalenessExtension
+        var selectsByScheme = false
         var trust = Trust.lasting
         /// See ``CacheEngine/settingsVersion``.
         let settingsVersion: UInt64
@@ -187,6 +188,8 @@ package final class PreparedRequest: Sendable {
         if let rules, rules.hasOverrides { policy.overriding = rules }
         if isPerPrincipal { policy.kind = .private }
         policy.extendedStaleness = snapshot.staleness.seconds
+        let scheme = snapshot.selectsByScheme ? ClientScheme(presented, sentAs: request, settings) : .irrelevant
+        if case .irrelevant = scheme {} else { policy.selectsByScheme = true }
         self.policy = policy
         guard request.storage != .never, request.isKeyed, settings?.isBypassed != true,
             settings?.admits(method) != false
@@ -199,7 +202,7 @@ package final class PreparedRequest: Sendable {
         // Most requests have nothing that identifies their senders.
         if principal == nil, !hasCredentialFields, secrets == nil, request.principal == nil {
             key = CacheKey(method: method, target: target, content: request.keyContent)
-            selectingHead = nil
+            selectingHead = Self.selecting(nil, request.head, by: scheme)
             return
         }
         key = CacheKey(
@@ -209,11 +212,21 @@ package final class PreparedRequest: Sendable {
             target: target,
             content: request.keyContent
         )
-        selectingHead = snapshot.partitions.selecting(
+        let selecting = snapshot.partitions.selecting(
             request.head,
             principal: isPerPrincipal ? settings?.principal?.field : nil,
             secrets: secrets
         )
+        selectingHead = Self.selecting(selecting, request.head, by: scheme)
+    }
+
+    /// The head that selects variants if it is not the request's own: with the client's scheme
+    /// where that differs.
+    private static func selecting(_ head: HTTPRequest?, _ own: HTTPRequest, by scheme: ClientScheme) -> HTTPRequest? {
+        guard case .selecting(let field) = scheme else { return head }
+        var head = head ?? own
+        head.headerFields[fields: .clientScheme] = field.map { [$0] } ?? []
+        return head
     }
 
     /// The request as it is looked up and sent.
@@ -273,6 +286,7 @@ extension CacheEngine {
             partitions: partitions,
             mode: mode,
             staleness: staleness,
+            selectsByScheme: selectsByScheme,
             trust: trustLease.map { $0.holds ? .leased : .none } ?? .lasting,
             settingsVersion: version
         )

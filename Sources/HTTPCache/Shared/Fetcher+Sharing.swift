@@ -105,7 +105,7 @@ extension FillContext {
     /// principals, the request selects it, and it is newer than what is stored, and better.
     func mayAdopt(_ draft: ResponseDraft, at now: Timestamp) -> Bool {
         let head = draft.head
-        guard head.status.code < 400, audience(of: head) == .shared,
+        guard head.status.code < 400, audience(of: head) == .shared, !prepared.policy.isWithheld(head),
             prepared.policy.matchesVariant(head, prepared.selecting), draft.hasAcceptableTags,
             adopted(draft).hasAcceptableTags
         else { return false }

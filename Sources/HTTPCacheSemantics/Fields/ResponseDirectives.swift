@@ -37,6 +37,8 @@ struct ResponseDirectives: Sendable, Hashable {
     /// The directives come from a targeted field, so `Cache-Control` and `Expires` are ignored. RFC
     /// 9213 §2.2
     var isTargeted = false
+    /// An operator ignores a directive that the response has.
+    var isLoosened = false
 
     init() {}
 
@@ -115,12 +117,14 @@ extension ResponseDirectives {
     mutating func apply(_ overrides: PolicyOverrides) {
         let ignored = overrides.ignoredDirectives
         if !ignored.isEmpty {
+            let received = self
             if ignored.contains(.noStore) { noStore = false }
             if ignored.contains(.noCache) { noCache = .absent }
             if ignored.contains(.private) { isPrivate = .absent }
             if ignored.contains(.mustRevalidate) { mustRevalidate = false }
             if ignored.contains(.proxyRevalidate) { proxyRevalidate = false }
             if ignored.contains(.sMaxage) { sMaxage = nil }
+            isLoosened = self != received
         }
         if let seconds = overrides.staleWhileRevalidate { staleWhileRevalidate = DeltaSeconds(seconds: seconds) }
         if let seconds = overrides.staleIfError { staleIfError = DeltaSeconds(seconds: seconds) }

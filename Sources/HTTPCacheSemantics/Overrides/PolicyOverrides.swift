@@ -89,6 +89,15 @@ public struct PolicyOverrides: Sendable, Hashable {
         code < 400 ? lifetime != nil || defaultLifetime != nil : errorLifetime != nil
     }
 
+    /// Whether the overrides, and not the response, decide how long a response of this status is
+    /// fresh. A lifetime of 0 replaces nothing: the response is validated before each use.
+    ///
+    /// - Parameter isStated: whether the response states a lifetime.
+    func replacesLifetime(status code: Int, isStated: Bool) -> Bool {
+        let seconds = code < 400 ? lifetime ?? (isStated ? nil : defaultLifetime) : errorLifetime
+        return seconds ?? 0 > 0
+    }
+
     /// Whether a success with `no-store` is stored, to be served while the origin is unreachable.
     var keepsNoStore: Bool { staleDespite.contains(.noStore) }
 

@@ -40,17 +40,25 @@ extension CachePolicy {
         guard !matchesVariant(stored, request) else { return [] }
         let vary = FieldNameList(.vary, in: stored.fields)
         if vary.hasWildcard { return ["*"] }
-        let differing = vary.names.filter { name in
+        let scheme = HTTPField.Name.clientScheme.canonicalName
+        var unschemed = self
+        unschemed.selectsByScheme = false
+        var differing = vary.names.filter { name in
             var alone = stored
             alone.fields[fields: .vary] = [HTTPField(name: .vary, value: name)]
-            return !matchesVariant(alone, request)
+            if name != scheme { alone.selectingFields[fields: .clientScheme] = [] }
+            return !unschemed.matchesVariant(alone, request)
         }
+        if !matchesScheme(stored, request), !differing.contains(scheme) { differing.append(scheme) }
         return differing.isEmpty ? [HTTPField.Name.vary.canonicalName] : differing
     }
 
-    /// The request fields, in lower case, that `Vary` names. RFC 9111 §4.1
+    /// The request fields, in lower case, that `Vary` names, and the client's scheme if it is
+    /// recorded. RFC 9111 §4.1
     package func varyNames(of stored: StoredResponseHead) -> [String] {
-        FieldNameList(.vary, in: stored.fields).names
+        let (names, scheme) = (FieldNameList(.vary, in: stored.fields).names, HTTPField.Name.clientScheme)
+        let isRecorded = stored.selectingFields.contains(scheme) && !names.contains(scheme.canonicalName)
+        return isRecorded ? names + [scheme.canonicalName] : names
     }
 
     /// The fields behind the freshness of a response.

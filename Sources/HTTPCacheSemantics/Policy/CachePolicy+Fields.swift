@@ -99,7 +99,7 @@ extension CachePolicy {
         let vary = FieldNameList(.vary, in: fields)
         guard !vary.hasWildcard, !vary.hasMalformedMember else { return nil }
         let ignored = overrides(of: fields)?.ignoredFields ?? []
-        return vary.names.filter { !ignored.contains($0) }.sorted()
+        return withScheme(vary.names).filter { !ignored.contains($0) }.sorted()
     }
 
     /// The request's fields of these names, in the form of ``selectingFields(of:for:)``.
@@ -113,7 +113,7 @@ extension CachePolicy {
 
     func selectingFields(of request: HTTPRequest, vary: FieldNameList, ignoring ignored: Set<String>) -> HTTPFields {
         var result = HTTPFields()
-        for text in vary.names.sorted() where !ignored.contains(text) {
+        for text in withScheme(vary.names).sorted() where !ignored.contains(text) {
             guard let name = HTTPField.Name(text),
                 let value = SelectingField.normalized(text, in: request.headerFields)
             else { continue }

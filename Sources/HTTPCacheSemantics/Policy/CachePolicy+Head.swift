@@ -53,8 +53,13 @@ extension CachePolicy {
             let ignoresCookie = overrides(of: stored.fields)?.ignoresCookie == true
             let hasCookie = !ignoresCookie && request.headerFields.contains(.cookie)
             let hasCredentials = hasCookie || request.headerFields.contains(.authorization)
-            let isExcused = directives.allowsSharing || (directives.mustRevalidate && !hasCookie)
-            if hasCredentials && !isExcused { return .unrelated }
+            let isShareable = sharesWithCredentials(
+                directives,
+                overrides(of: stored.fields),
+                isLifetimeReplaced: isLifetimeReplaced(stored, read(stored)),
+                countsMustRevalidate: !hasCookie
+            )
+            if hasCredentials && !isShareable { return .unrelated }
         }
         let validators = compareValidators(of: stored, with: fields, received: responseTime)
         if validators == .different { return .invalidate }

@@ -23,10 +23,14 @@ extension CachePolicy {
     /// (`Content-Type`, `Vary`, …), it is treated as unqualified, as §5.2.2.4 allows.
     ///
     /// **A request with `Cookie`** in a shared cache is served without validation only from a
-    /// response that is explicitly for all (`public` or `s-maxage`): the response may depend on the
-    /// cookie, and not every origin states that in `Vary`. This is stricter than the RFC. A request
-    /// with `Authorization` is served, because §3.5 concerns storing: a response stored without
-    /// those directives came from a request without credentials.
+    /// response that is explicitly for all (`public`, or `s-maxage` with a number above 0): the
+    /// response may depend on the cookie, and not every origin states that in `Vary`. This is
+    /// stricter than the RFC. A request with `Authorization` is served.
+    ///
+    /// **A response to a request with credentials** (``StoredResponseHead/sharingBasis``) is served
+    /// without validation only while the directive on which sharing rests counts. If a rule lifts
+    /// that directive after it was stored, it is validated by each request, and never served stale.
+    /// §3.5
     ///
     /// **An invalidation by a success of an unsafe method** forbids stale use as a directive does,
     /// before all of them. ``PolicyOverrides/staleDespite`` lifts it as it lifts a directive. A
@@ -52,14 +56,14 @@ extension CachePolicy {
         let isForOthers =
             kind == .shared && requested.hasCookie && !fields.directives.allowsSharing
             && fields.overrides?.ignoresCookie != true
-        let prohibition = prohibition(fields.directives, stored) ?? (isForOthers ? .cookie : nil)
+        let prohibition = prohibition(fields, stored) ?? (isForOthers ? .cookie : nil)
         let staleness = -freshness.clampedTimeToLive
-        let extensions = extensions(of: stored, fields.directives, staleness: staleness)
+        let extensions = extensions(of: stored, fields, staleness: staleness)
         var forbidding = forbidding(prohibition, isPermitted: extensions.whileRevalidate || extensions.ifError)
         var lifted: Prohibition?
         if let overrides = fields.overrides, !overrides.staleDespite.isEmpty, let forbids = forbidding {
             let left =
-                self.prohibition(fields.directives, stored, despite: overrides.staleDespite)
+                self.prohibition(fields, stored, despite: overrides.staleDespite)
                 ?? (isForOthers ? .cookie : nil)
             forbidding = self.forbidding(left, isPermitted: extensions.whileRevalidate || extensions.ifError)
             if forbidding == nil { lifted = forbids }
@@ -94,11 +98,11 @@ extension CachePolicy {
     /// Time does not matter either: a `stale-if-error` or `stale-while-revalidate` of any length
     /// lifts what `s-maxage` implies. ``reuse(of:for:at:)`` knows for how long.
     public func staleUse(of stored: StoredResponseHead) -> Reuse.StaleUse {
-        let directives = directives(of: stored.fields)
-        let extensions = extensions(of: stored, directives, staleness: 0)
+        let fields = read(stored)
+        let extensions = extensions(of: stored, fields, staleness: 0)
         return staleUse(
             forbidding(
-                prohibition(directives, stored, despite: overrides(of: stored.fields)?.staleDespite ?? []),
+                prohibition(fields, stored, despite: fields.overrides?.staleDespite ?? []),
                 isPermitted: extensions.whileRevalidate || extensions.ifError
             )
         )
@@ -122,8 +126,8 @@ extension CachePolicy {
         directives(of: stored.fields).immutable
     }
 
-    /// Whether the response is marked as shareable: `public` or `s-maxage`. RFC 9111 §5.2.2.9,
-    /// §5.2.2.10
+    /// Whether the response is marked as shareable: `public`, or `s-maxage` with a number above 0.
+    /// RFC 9111 §5.2.2.9, §5.2.2.10
     public func allowsSharing(_ stored: StoredResponseHead) -> Bool {
         directives(of: stored.fields).allowsSharing
     }
@@ -153,6 +157,8 @@ extension CachePolicy {
     private enum Prohibition: String {
         /// The origin reported that the resource has another state now. RFC 9111 §4.4
         case invalidated
+        /// It is shared because of a directive that a rule lifts. RFC 9111 §3.5
+        case credentials
         // Explicit: nothing lifts these.
         case mustRevalidate = "must-revalidate"
         case noCache = "no-cache"
@@ -172,10 +178,13 @@ extension CachePolicy {
 
     /// - Parameter despite: directives that an operator has lifted.
     private func prohibition(
-        _ directives: ResponseDirectives,
+        _ fields: StoredFields,
         _ stored: StoredResponseHead,
         despite: PolicyOverrides.Directives = []
     ) -> Prohibition? {
+        // Nothing lifts it. `decision` relies on its being the first.
+        if isWithheld(stored, fields) { return .credentials }
+        let directives = fields.directives
         // The one place that decides whether an invalidated response may be served. It precedes the
         // caller's expiry, which was for the earlier state of the resource.
         if stored.invalidation == .unsafeMethod, !despite.contains(.invalidated) { return .invalidated }
@@ -200,9 +209,10 @@ extension CachePolicy {
 
     private func extensions(
         of stored: StoredResponseHead,
-        _ directives: ResponseDirectives,
+        _ fields: StoredFields,
         staleness: Int64
     ) -> StaleExtensions {
+        let (directives, overrides) = (fields.directives, fields.overrides)
         // Otherwise a capped error would live on, stale, for as long as its origin likes.
         guard !StatusRules.needsExplicitFreshness(stored.status.code) else {
             return StaleExtensions(whileRevalidate: false, ifError: false)
@@ -210,11 +220,16 @@ extension CachePolicy {
         // An operator's rules for stale responses are meant for good ones: an old error must not be
         // served only because no request came earlier.
         let isErrorOfRule =
-            stored.status.code >= 400 && overriding != nil && overrides(of: stored.fields)?.staleWhileRevalidate != nil
+            stored.status.code >= 400 && overrides?.staleWhileRevalidate != nil
+        // The origin's own extensions lift what `s-maxage` implies. A rule's do not if sharing
+        // rests on `s-maxage`. RFC 9111 §3.5
+        let isBound = stored.sharingBasis == .directives && kind == .shared && !directives.isPublic
         return StaleExtensions(
             whileRevalidate: stored.explicitExpiry == nil && !isErrorOfRule
+                && !(isBound && overrides?.staleWhileRevalidate != nil)
                 && Self.covers(directives.staleWhileRevalidate, staleness: staleness),
-            ifError: Self.covers(directives.staleIfError, staleness: staleness)
+            ifError: !(isBound && overrides?.staleIfError != nil)
+                && Self.covers(directives.staleIfError, staleness: staleness)
         )
     }
 
@@ -240,6 +255,7 @@ extension CachePolicy {
     ) -> Reuse.Decision {
         let timeToLive = freshness.clampedTimeToLive
         if stored.isInvalidated { return .validate(.invalidated) }
+        if prohibition == .credentials { return .validate(.responseCredentials) }
         var decision = Reuse.Decision.fresh
         if !freshness.isFresh {
             // `stale-if-error` permits nothing here: no error has happened yet.
@@ -308,6 +324,7 @@ extension ResponseDirectives {
     /// Whether `private` has no field names. (Comparing the enum would compare lists.)
     var isWhollyPrivate: Bool { if case .whole = isPrivate { true } else { false } }
 
-    /// Whether the response is explicitly for all.
-    var allowsSharing: Bool { isPublic || sMaxage != nil }
+    /// Whether the response is explicitly for all. `s-maxage=0` asks shared caches to ask the
+    /// origin each time, so it marks nothing as shareable; nor does an invalid number.
+    var allowsSharing: Bool { isPublic || sMaxage ?? .zero > .zero }
 }

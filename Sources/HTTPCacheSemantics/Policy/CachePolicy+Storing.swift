@@ -37,7 +37,8 @@ extension CachePolicy {
     ///
     /// An operator's lifetime (``PolicyOverrides``) is a stated lifetime too. §3.5 and the rule for
     /// `Set-Cookie` apply whatever an operator sets; only a `Cookie` that the operator ignores is
-    /// not a credential.
+    /// not a credential. If a rule lifts `must-revalidate` or `s-maxage`, or sets the lifetime,
+    /// then only `public` shares a response to a request with credentials.
     ///
     /// - Parameters:
     ///   - hasCredentials: whether the request has credentials, or a principal was named for it.
@@ -45,12 +46,15 @@ extension CachePolicy {
     ///     that a method other than GET may be stored.
     ///   - hasExplicitExpiry: whether the caller sets the expiry, which is explicit freshness
     ///     information.
+    ///   - isStored: whether it is stored already, so that a missing lifetime is no reason against
+    ///     it.
     public func storability(
         of response: HTTPResponse,
         to request: HTTPRequest,
         hasCredentials: Bool,
         methodIsKeyed: Bool = false,
-        hasExplicitExpiry: Bool = false
+        hasExplicitExpiry: Bool = false,
+        isStored: Bool = false
     ) -> Storability {
         let code = response.status.code
         let directives = directives(of: response.headerFields)
@@ -71,25 +75,29 @@ extension CachePolicy {
         let vary = FieldNameList(.vary, in: response.headerFields)
         if vary.hasWildcard || vary.hasMalformedMember { return .forbidden(.varyAny) }
 
-        let isExplicit =
-            hasExplicitExpiry || overrides?.statesLifetime(status: code) == true || directives.maxAge != nil
-            || (!directives.isTargeted && response.headerFields.contains(.expires))
+        let isStated =
+            directives.maxAge != nil || (!directives.isTargeted && response.headerFields.contains(.expires))
             || (kind == .shared && directives.sMaxage != nil)
+        let isExplicit =
+            isStored || hasExplicitExpiry || overrides?.statesLifetime(status: code) == true || isStated
         let method = request.method
         if method != .get {
             guard methodIsKeyed, Self.mayBeKeyed(method) else { return .forbidden(.method) }
             if method.rawValue != "QUERY" && !isExplicit { return .forbidden(.notExplicit) }
         }
         if !isExplicit && !mayBeStoredWithoutLifetime(directives, status: code) { return .forbidden(.notExplicit) }
-        return audience(
-            of: response,
+        let isReplaced = overrides?.replacesLifetime(status: code, isStated: isStated) == true
+        let isShareable = sharesWithCredentials(
             directives,
-            hasCredentials: hasCredentials || request.headerFields.contains(.authorization),
+            overrides,
+            isLifetimeReplaced: isReplaced || hasExplicitExpiry,
             // §3.5 concerns `Authorization`. Only the directives that share a response excuse a
             // cookie.
-            mustRevalidateShares: request.headerFields.contains(.authorization)
+            countsMustRevalidate: request.headerFields.contains(.authorization)
                 && !(requested.hasCookie && overrides?.ignoresCookie != true)
         )
+        let hasCredentials = hasCredentials || request.headerFields.contains(.authorization)
+        return audience(of: response, directives, hasCredentials: hasCredentials, isShareable: isShareable)
     }
 
     private func refusal(status code: Int) -> StorageRefusal? {
@@ -137,7 +145,7 @@ extension CachePolicy {
         of response: HTTPResponse,
         _ directives: ResponseDirectives,
         hasCredentials: Bool,
-        mustRevalidateShares: Bool
+        isShareable: Bool
     ) -> Storability {
         // A response with `no-store` that is kept for offline use: for the requester alone.
         let isForOffline = directives.forbidsStorage
@@ -145,15 +153,14 @@ extension CachePolicy {
         let setsCookie = response.headerFields.contains(.setCookie)
         switch kind {
         case .shared:
-            let isExcused = allowsSharing || (mustRevalidateShares && directives.mustRevalidate && !isForOffline)
-            if hasCredentials && !isExcused { return .forbidden(.authorization) }
+            if hasCredentials && !isShareable { return .forbidden(.authorization) }
             if setsCookie && !(storesSetCookie && allowsSharing) { return .forbidden(.setCookie) }
             return .shared
         case .private:
             // One guest's session must not become another guest's.
             guard hasCredentials else { return isForOffline && setsCookie ? .forbidden(.setCookie) : .shared }
             if directives.isPrivate != .absent || (setsCookie && !allowsSharing) { return .principal }
-            return allowsSharing ? .shared : .principal
+            return isShareable ? .shared : .principal
         }
     }
 }

@@ -63,8 +63,10 @@ extension CachePolicy {
     /// dropped, names have no case. For `Accept-Encoding`, `Accept-Language` and `Accept-Charset`
     /// case and order do not matter either. A field that both lack matches; an empty field differs
     /// from an absent one. Fields that an operator ignores (``PolicyOverrides/ignoredFields``) are
-    /// not compared. RFC 9111 §4.1
+    /// not compared. A response for which the client's scheme is recorded matches that scheme
+    /// alone. RFC 9111 §4.1
     public func matchesVariant(_ stored: StoredResponseHead, _ request: HTTPRequest) -> Bool {
+        guard matchesScheme(stored, request) else { return false }
         let fields = stored.fields
         // Most responses have none; looking for it by name copies no field.
         guard fields.contains(.vary) else { return true }

@@ -66,6 +66,9 @@ public struct CachePolicy: Sendable {
     /// stay binding, `s-maxage` too. Nor does it raise a limit of 0 that a rule sets: that rule
     /// says *never*. RFC 9111 §4.2.4
     public var extendedStaleness: Int64 = 0
+    /// Whether the scheme by which the client reached this cache selects variants, as if each
+    /// `Vary` named `X-Forwarded-Proto`. A gateway sets it if it serves clients of both schemes.
+    package var selectsByScheme = false
 
     /// Makes a policy.
     ///

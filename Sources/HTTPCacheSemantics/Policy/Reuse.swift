@@ -23,6 +23,9 @@ public struct Reuse: Sendable, Hashable {
         case responseNoCache
         /// It was invalidated. RFC 9111 §4.4
         case invalidated
+        /// It came to a request with credentials, and a rule lifts the directive that shares it.
+        /// RFC 9111 §3.5
+        case responseCredentials
         /// The request's `no-cache` (or `Pragma`).
         case requestNoCache
         /// Older than the request's `max-age`.
@@ -30,14 +33,14 @@ public struct Reuse: Sendable, Hashable {
         /// Fresh for less than the request's `min-fresh`.
         case requestMinFresh
         /// The request has a `Cookie`, this is a shared cache, and the response is not marked as
-        /// shareable (`public` or `s-maxage`).
+        /// shareable (`public`, or `s-maxage` with a number above 0).
         case requestCredentials
 
         /// `fwd` of RFC 9211 §2.2: `stale` if the response or its history requires validation,
         /// `request` if the request does.
         public var forwardReason: CacheOutcome.ForwardReason {
             switch self {
-            case .stale, .responseNoCache, .invalidated: .stale
+            case .stale, .responseNoCache, .invalidated, .responseCredentials: .stale
             case .requestNoCache, .requestMaxAge, .requestMinFresh, .requestCredentials: .request
             }
         }
@@ -52,6 +55,8 @@ public struct Reuse: Sendable, Hashable {
         /// - a directive: `must-revalidate`, `no-cache`, `proxy-revalidate`, `s-maxage`, or
         ///   `no-store` or `private` if a 304 brought it;
         /// - `invalidated`: a success of an unsafe method invalidated it;
+        /// - `credentials`: it came to a request with credentials, and a rule lifts the directive
+        ///   that shares it;
         /// - `cookie`: the request has one and the response is not for all;
         /// - an operator's limit of staleness that is exceeded, by its name in a configuration file
         ///   (`stale.normal`, `stale.offline`).

@@ -34,6 +34,9 @@ public struct StoredResponseHead: Sendable, Hashable {
     /// An invalidated response is kept for use while the origin is unreachable. While the origin is
     /// reachable, it is not used without validation. RFC 9111 §4.4
     public var invalidation: InvalidationCause?
+    /// The basis on which it is served to others. The default, for a head that was not read from a
+    /// store, is ``SharingBasis/noCredentials``. RFC 9111 §3.5
+    public var sharingBasis = SharingBasis.noCredentials
     /// Whether it was invalidated. Setting it to `true` keeps a known cause.
     public var isInvalidated: Bool {
         get { invalidation != nil }

@@ -1,5 +1,17 @@
 /// Where a gateway listens.
 extension Configuration {
+    /// Whether clients of both schemes can reach a gateway, so that the scheme selects among stored
+    /// responses: some of its listeners have TLS and some have not, or trusted proxies state the
+    /// scheme of their clients.
+    package static func servesBothSchemes(listenersHaveTLS: [Bool], trusted: [AddressRange]) -> Bool {
+        Set(listenersHaveTLS).count > 1 || !trusted.isEmpty
+    }
+
+    /// The same by the settings of this file.
+    package var servesBothSchemes: Bool {
+        Self.servesBothSchemes(listenersHaveTLS: listeners.map { $0.tls != nil }, trusted: clients.trusted)
+    }
+
     /// A member of `listen`.
     public enum Listener: Sendable, Hashable {
         /// A host and a port: `HOST:PORT`, an IPv6 address in brackets; and whether its clients may

@@ -177,6 +177,12 @@ extension GatewayConfiguration {
 }
 
 extension GatewayConfiguration {
+    /// Whether clients of both schemes can reach the routes: there are listeners with and without
+    /// TLS, or proxies that state the scheme of their clients.
+    var servesBothSchemes: Bool {
+        Configuration.servesBothSchemes(listenersHaveTLS: listeners.map { $0.tls != nil }, trusted: trustedClients)
+    }
+
     /// Whether a client may state the addresses of its own clients.
     func isTrusted(_ client: String?) -> Bool {
         guard !trustedClients.isEmpty, let client else { return false }

@@ -28,7 +28,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     private var context: ChannelHandlerContext?
     private lazy var session = ClientSession(
         service: service,
-        client: GatewayClient(address: client, tlsVersion: tls?.versionName),
+        client: GatewayClient(address: client, tlsVersion: tls?.versionName, isSecure: isSecure),
         executor: executor,
         lookups: lookups,
         telemetry: telemetry,
@@ -335,6 +335,9 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
 
     /// The client's address, and how it is connected.
     var sessionClient: GatewayClient { session.client }
+
+    /// See ``ClientSession/hotKey(of:)``.
+    func hotKey(of head: ByteBuffer) -> HotKey { session.hotKey(of: head) }
 
     /// The place of the next request on this connection.
     var nextPlace: ExchangeRecord.Place { ExchangeRecord.Place(connection: number, request: requestCount + 1) }

@@ -21,9 +21,8 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     private var minorVersion = 1
     /// How the current response's content is delimited; `nil` until its head is written.
     private var framing: ResponseFraming?
-    /// The current request's head, byte for byte, and their hash, if the response may come from the
-    /// hot table.
-    private var requestBytes: (head: ByteBuffer, hash: Int)?
+    /// The current request's key, if the response may come from the hot table.
+    private var hotKey: HotKey?
 
     init(
         service: GatewayService,
@@ -44,11 +43,11 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     /// - Parameter start: when the request's head had arrived.
     /// - Returns: whether it did.
     func respondHot(to head: ByteBuffer, since start: NIODeadline) -> Bool {
-        let hash = HotTable.hash(head)
-        let response = hot.response(to: head, hash: hash)
+        guard let key = connection?.hotKey(of: head) else { return false }
+        let response = hot.response(to: key)
         guard let response, let bytes = response.bytes(at: service.engine.now, service.engine) else {
             if let response { hot.forget(response) }
-            requestBytes = (head, hash)
+            hotKey = key
             return false
         }
         hot.responseCount += 1
@@ -78,7 +77,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
 
     /// Releases the request's bytes: the channel reads into the same memory again if nothing holds
     /// it.
-    func releaseRequestBytes() { requestBytes = nil }
+    func releaseRequestBytes() { hotKey = nil }
 
     // MARK: One response
 
@@ -212,13 +211,12 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         _ framing: ResponseFraming,
         _ route: RouteLabel
     ) -> ByteBuffer {
-        guard let (request, hash) = requestBytes.take(), minorVersion > 0, !framing.closes,
-            service.suitsEveryClient(hit, head), hot.markSeen(hash: hash)
+        guard let key = hotKey.take(), minorVersion > 0, !framing.closes,
+            service.suitsEveryClient(hit, head), hot.markSeen(hash: key.hash)
         else { return framing.bytes(of: head) }
         let (bytes, places) = framing.bytesAndPlaces(of: head)
         let response = HotResponse(
-            request: request,
-            hash: hash,
+            key,
             HeadTemplate(bytes, places).map { .http1($0) },
             hit: hit,
             status: head.response.status.code,

@@ -1,4 +1,6 @@
+import HTTPCache
 import HoldfastTracing
+import NIOCore
 
 /// The values that all exchanges of one client's connection share. It is used on the connection's
 /// event loop.
@@ -14,6 +16,8 @@ final class ClientSession {
     /// The last request, prepared for the cache. The next request reuses it if it has the same
     /// fields.
     var known: GatewayService.KnownRequest?
+    /// The client's standing, and the version of the settings for which it holds.
+    private var standing: (value: ClientStanding, settings: UInt64)?
 
     init(
         service: GatewayService,
@@ -35,6 +39,19 @@ final class ClientSession {
     ///
     /// - Returns: the trace. Then the request is served by an exchange, which makes the span.
     func drawTrace() -> TraceID? { service.tracer?.drawTrace() }
+
+    /// The key of a request of this client in the hot table.
+    func hotKey(of head: ByteBuffer) -> HotKey {
+        // The version is read before the configuration, so that an earlier standing never passes
+        // for the present one.
+        let settings = service.engine.settingsVersion
+        if let standing, standing.settings == settings {
+            return HotKey(head, of: standing.value, settings: settings)
+        }
+        let standing = ClientStanding(client, in: service.configuration)
+        self.standing = (standing, settings)
+        return HotKey(head, of: standing, settings: settings)
+    }
 
     /// The current configuration, and what this client may see.
     var responseContext: GatewayService.ResponseContext {

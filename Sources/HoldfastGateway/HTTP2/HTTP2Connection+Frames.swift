@@ -42,9 +42,8 @@ extension HTTP2Connection {
         fieldsSince = nil
         guard let frames else { return }
         let trace = session.drawTrace()
-        let key = endsStream && trace == nil ? section.bytes : nil
-        let hash = key.map { HotTable.hash($0) } ?? 0
-        if let key, respondHot(id, key, hash, frames) { return }
+        let key = endsStream && trace == nil ? session.hotKey(of: section.bytes) : nil
+        if let key, respondHot(id, key, frames) { return }
         let configuration = service.configuration
         guard let place = places.take(ofAll: configuration.maximumConnections) else {
             return frames.reset(id, NGHTTP2_REFUSED_STREAM)
@@ -68,9 +67,9 @@ extension HTTP2Connection {
             )
             stream.exchange = exchange
             // An equal request gets a span too, so the response is not kept for it.
-            if let key, exchange.trace.span == nil { stream.requestBytes = (key, hash) }
+            if let key, exchange.trace.span == nil { stream.hotKey = key }
             exchange.begin()
-            stream.requestBytes = nil
+            stream.hotKey = nil
         } catch {
             // To decode them is more work than their bytes are.
             if [.fieldsTooLarge, .startLineTooLong].contains(error.reason) { spend(.fields(section.decodedCount)) }
@@ -83,10 +82,10 @@ extension HTTP2Connection {
     /// Writes the response that an equal request got before, if it is still valid.
     ///
     /// - Returns: whether it did.
-    private func respondHot(_ id: Int32, _ key: ByteBuffer, _ hash: Int, _ frames: HTTP2Session) -> Bool {
+    private func respondHot(_ id: Int32, _ key: HotKey, _ frames: HTTP2Session) -> Bool {
         // A stream without an object has no time of its own, so its client must take all of the
         // content at once.
-        guard let response = session.hot.response(to: key, hash: hash), response.contentLength <= frames.window(of: id)
+        guard let response = session.hot.response(to: key), response.contentLength <= frames.window(of: id)
         else { return false }
         guard let fields = response.fields(at: service.engine.now, service.engine) else {
             session.hot.forget(response)

@@ -24,9 +24,8 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     /// Held for as long as the exchange or its work exists.
     private let place: HTTP2Places.Place?
     var exchange: ClientExchange?
-    /// The request's fields, byte for byte, and their hash, if the response may come from the hot
-    /// table.
-    var requestBytes: (key: ByteBuffer, hash: Int)?
+    /// The request's key, if the response may come from the hot table.
+    var hotKey: HotKey?
 
     // The request's content.
     private var received = ByteBuffer()
@@ -184,14 +183,13 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     /// Keeps a stored response for equal requests, if they get the same.
     private func keep(_ head: GatewayResponseHead, _ hit: ResidentHit, _ route: RouteLabel) {
-        guard let (key, hash) = requestBytes.take(), let connection, connection.service.suitsEveryClient(hit, head),
-            connection.hot.markSeen(hash: hash)
+        guard let key = hotKey.take(), let connection, connection.service.suitsEveryClient(hit, head),
+            connection.hot.markSeen(hash: key.hash)
         else { return }
         let status = head.response.status.code
         let content = ResponseContent(status, to: method, length: StatedLength(clamping: hit.content.readableBytes))
         let response = HotResponse(
-            request: key,
-            hash: hash,
+            key,
             .http2(HTTP2FieldList(head, content)),
             hit: hit,
             status: status,

@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// A response from memory as it is written, kept for the next request with the same bytes.
+/// A response from memory as it is written, kept for the next request with the same key.
 ///
 /// It decides nothing: the cache decides whether the response is still valid, and how old it is.
 /// Only the numbers that depend on its age are written anew.
@@ -14,8 +14,7 @@ final class HotResponse {
         case http2(HTTP2FieldList)
     }
 
-    /// All bytes of the request's head; of HTTP/2, ``HTTP2FieldSection/bytes``. Requests with equal
-    /// heads are decoded, keyed and matched alike.
+    /// See ``HotKey``.
     let request: ByteBuffer
     let hash: Int
     /// The label of the request's route.
@@ -51,18 +50,18 @@ final class HotResponse {
     /// - Parameters:
     ///   - form: `nil` if the response cannot be written for another time.
     init?(
-        request: ByteBuffer,
-        hash: Int,
+        _ key: HotKey,
         _ form: Form?,
         hit: ResidentHit,
         status: Int = 200,
         route: RouteLabel = RouteLabels.none,
         method: HTTPRequest.Method? = .get
     ) {
-        guard let conditions = hit.conditions, let form else { return nil }
+        // If the settings changed meanwhile, the client may have had another standing.
+        guard let conditions = hit.conditions, conditions.settings == key.settings, let form else { return nil }
         // A copy: the request is a slice of the connection's buffer, which is much larger.
-        self.request = ByteBuffer(bytes: request.readableBytesView)
-        self.hash = hash
+        request = ByteBuffer(bytes: key.head.readableBytesView)
+        hash = key.hash
         self.status = status
         self.route = route
         self.method = method

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// The responses that one event loop serves at once, by the bytes of the request's head. Only that
-/// loop uses it, so it needs no lock.
+/// The responses that one event loop serves at once, by the bytes of the request's head and the
+/// standing of its client. Only that loop uses it, so it needs no lock.
 ///
 /// Its number of responses and its bytes are limited. A response is added when its request is seen
 /// for the second time. It is evicted when its place is needed, if it was not used since the last
@@ -54,13 +54,13 @@ final class HotTable {
         }
     }
 
-    /// The response to a request with these bytes.
-    func response(to head: ByteBuffer, hash: Int) -> HotResponse? {
-        let first = (hash & mask) * Self.ways
+    /// The response to a request with this key.
+    func response(to key: HotKey) -> HotResponse? {
+        let first = (key.hash & mask) * Self.ways
         for index in first..<first + Self.ways {
-            guard slots[index]?.hash == hash, let response = slots[index]?.response, response.request == head else {
-                continue
-            }
+            guard slots[index]?.hash == key.hash, let response = slots[index]?.response,
+                response.request == key.head
+            else { continue }
             slots[index]?.wasUsed = true
             return response
         }

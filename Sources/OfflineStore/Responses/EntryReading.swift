@@ -34,7 +34,7 @@ struct EntryReading {
             guard statement.hasBytes(ResponseRow.keyColumn, key.bytes), let row = ResponseRow(statement, state),
                 !row.isDamaged
             else { continue }
-            guard let head = head(row, statement, keyHash: hash) else {
+            guard let head = head(row, statement, of: key, keyHash: hash) else {
                 core.noteDamage("head", entryID: row.id, in: database)
                 continue
             }
@@ -71,11 +71,16 @@ struct EntryReading {
     }
 
     /// Returns the head of a row's response; `nil` if it is damaged.
-    private func head(_ row: ResponseRow, _ statement: SQLStatement, keyHash: Int64) -> StoredResponseHead? {
+    private func head(
+        _ row: ResponseRow,
+        _ statement: SQLStatement,
+        of key: CacheKey,
+        keyHash: Int64
+    ) -> StoredResponseHead? {
         var head = statement.withBytes(ResponseRow.headColumn) {
             StoredHeadCodec.decode($0, binding: row.binding(keyHash: keyHash))
         }
-        head?.invalidate(row.invalidation)
+        head?.complete(row.invalidation, under: key)
         return head
     }
 

@@ -112,7 +112,7 @@ struct EntryRecord: Sendable {
         guard kind == .response, let key = CacheKey(bytes: key),
             var head = StoredHeadCodec.decode(head, binding: binding)
         else { return nil }
-        head.invalidate(invalidation)
+        head.complete(invalidation, under: key)
         return StoredResponse(
             id: id,
             key: key,
@@ -127,6 +127,17 @@ struct EntryRecord: Sendable {
     var objectHead: ObjectHead? {
         guard kind == .object else { return nil }
         return head.withUnsafeBytes { ObjectHeadCodec.decode($0, binding: binding) }
+    }
+}
+
+extension StoredResponseHead {
+    /// Adds what other columns of its row state.
+    ///
+    /// A response in the partition of a principal is served to that principal alone, whether or not
+    /// the program that stored it recorded that.
+    mutating func complete(_ invalidation: InvalidationCause?, under key: CacheKey) {
+        invalidate(invalidation)
+        if sharingBasis == .unrecorded, !key.isShared { sharingBasis = .noCredentials }
     }
 }
 

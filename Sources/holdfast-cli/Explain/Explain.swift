@@ -152,14 +152,21 @@ struct Explain: AsyncParsableCommand {
         _ file: Configuration,
         _ logger: Logger
     ) async throws -> (Explanation, ExplainedTarget) {
-        let first = try await explain(request(to: asked[0].target), in: store, file, logger)
+        var asked = asked
+        let first = try await explain(request(to: &asked[0], file), in: store, file, logger)
         if first.variants.isEmpty {
-            for other in asked.dropFirst() {
-                let explanation = try await explain(request(to: other.target), in: store, file, logger)
-                if !explanation.variants.isEmpty { return (explanation, other) }
+            for index in asked.indices.dropFirst() {
+                let explanation = try await explain(request(to: &asked[index], file), in: store, file, logger)
+                if !explanation.variants.isEmpty { return (explanation, asked[index]) }
             }
         }
         return (first, asked[0])
+    }
+
+    private func request(to asked: inout ExplainedTarget, _ file: Configuration) throws -> CacheRequest {
+        var request = try request(to: asked.target)
+        if !file.routes.isEmpty, file.servesBothSchemes { asked.addScheme(to: &request.head.headerFields) }
+        return request
     }
 
     private func explain(
@@ -183,6 +190,7 @@ struct Explain: AsyncParsableCommand {
             rules: file.rules.isEmpty ? nil : file.rules,
             logger: logger
         )
+        engine.selectsByScheme = !file.routes.isEmpty && file.servesBothSchemes
         let instant = at?.timestamp(now: SystemWallClock().now())
         let explanation = try await engine.explanation(of: request, in: store, at: instant)
         await engine.shutDown()

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+import HTTPTypes
 import Holdfast
 import HoldfastGateway
 
@@ -6,6 +8,8 @@ struct ExplainedTarget {
     let target: TargetURI
     /// For people.
     var notes: [String] = []
+    /// The scheme by which a client asks: that of its URL; `nil` for an origin's URL.
+    private var clientScheme: String?
 
     /// - Throws: `ExitCode` for routes that cannot be used; errors are written to standard error.
     init(_ url: TargetURI, _ file: Configuration) throws {
@@ -37,10 +41,23 @@ struct ExplainedTarget {
             notes = ["an origin's URL, unchanged"]
             return
         }
+        clientScheme = url.scheme
         let name = route.name.map { "route '\($0)'" } ?? "a route"
         notes = ["a client's URL '\(url.redacted)', which \(name) leads to '\(route.origin.authority)'"]
         let types = route.rewriting.bodies.map { "'\($0)'" }.joined(separator: ", ")
         if types.isEmpty { return }
         notes.append("content of \(types) is rewritten for its client; the store has the origin's")
+    }
+
+    /// Adds what a gateway that serves clients of both schemes tells its origins, unless the fields
+    /// say it: responses are stored for each scheme.
+    mutating func addScheme(to fields: inout HTTPFields) {
+        guard !fields.contains(.clientScheme) else { return }
+        let scheme = clientScheme ?? "https"
+        fields.append(HTTPField(name: .clientScheme, value: scheme))
+        let other = scheme == "https" ? "http" : "https"
+        notes.append(
+            "for clients that come by \(scheme); '--header \"X-Forwarded-Proto: \(other)\"' explains the others"
+        )
     }
 }

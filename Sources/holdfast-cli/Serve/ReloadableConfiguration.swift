@@ -181,14 +181,15 @@ actor ReloadableConfiguration: ConfigurationOperations {
 
     nonisolated func explain(_ url: TargetURI, _ fields: HTTPFields) async throws -> any Encodable & Sendable {
         let settings = current.withLock { $0.settings }
-        let asked = ExplainedTarget(url, settings.gateway.routes, rulesHavePaths: settings.file.rules.havePaths)
-        let head = HTTPRequest(
+        var asked = ExplainedTarget(url, settings.gateway.routes, rulesHavePaths: settings.file.rules.havePaths)
+        var head = HTTPRequest(
             method: .get,
             scheme: asked.target.scheme,
             authority: asked.target.authority,
             path: asked.target.requestTarget,
             headerFields: fields
         )
+        if parts.engine.selectsByScheme { asked.addScheme(to: &head.headerFields) }
         let explanation = try await parts.engine.explanation(of: CacheRequest(head: head), in: parts.store)
         return Explained(notes: asked.notes, explanation: explanation)
     }

@@ -45,8 +45,7 @@ struct HotTableTests {
         let bytes = ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: a.example\r\n\r\n")
         return try #require(
             HotResponse(
-                request: bytes,
-                hash: HotTable.hash(bytes),
+                HotKey(bytes, of: [], settings: engine.settingsVersion),
                 HeadTemplate(Self.head, TimePlaces(age: 22..<23, timeToLive: 58..<60)).map { .http1($0) },
                 hit: hit
             )
@@ -59,16 +58,32 @@ struct HotTableTests {
 
     private struct NoHit: Error {}
 
+    private func key(_ response: HotResponse) -> HotKey {
+        HotKey(head: response.request, hash: response.hash, settings: 0)
+    }
+
+    @Test func tellsStandingsApart() async throws {
+        let table = HotTable()
+        let bytes = ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: a.example\r\n\r\n")
+        let standings = (0..<4).map { ClientStanding(rawValue: $0) }
+        #expect(Set(standings.map { HotKey(bytes, of: $0, settings: 0).hash }).count == 4)
+        table.keep(try await hotResponse("/a"))
+        for standing in standings {
+            let found = table.response(to: HotKey(bytes, of: standing, settings: 0))
+            #expect((found != nil) == standing.isEmpty)
+        }
+    }
+
     @Test func findsByAllBytes() async throws {
         let table = HotTable()
         let response = try await hotResponse("/a")
         table.keep(response)
-        #expect(table.response(to: response.request, hash: response.hash) === response)
+        #expect(table.response(to: key(response)) === response)
         let other = ByteBuffer(string: "GET /b HTTP/1.1\r\nHost: a.example\r\n\r\n")
         // The same place in the table, but not the same bytes.
-        #expect(table.response(to: other, hash: response.hash) == nil)
+        #expect(table.response(to: HotKey(head: other, hash: response.hash, settings: 0)) == nil)
         table.forget(response)
-        #expect(table.response(to: response.request, hash: response.hash) == nil)
+        #expect(table.response(to: key(response)) == nil)
         #expect(table.count == 0)
     }
 

@@ -27,6 +27,8 @@ public struct RefreshTarget: Sendable, Hashable {
     /// Credentials and the field that names a principal are kept as an HMAC: 64 hexadecimal digits.
     private static func isWithheld(_ field: HTTPField) -> Bool {
         if CredentialPartition.isCredential(field) { return true }
+        // The statements of a chain of proxies are kept for comparison only.
+        if field.name == .clientScheme, field.value.contains(ClientScheme.separator) { return true }
         return field.value.utf8.count == 64
             && field.value.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }

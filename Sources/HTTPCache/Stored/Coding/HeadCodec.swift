@@ -21,6 +21,10 @@ package enum HeadCodec {
 
     private static let invalidatedFlag: UInt8 = 1
     private static let explicitExpiryFlag: UInt8 = 2
+    /// ``StoredResponseHead/sharingBasis`` is recorded. Earlier programs set neither of these two,
+    /// and read past both.
+    private static let basisFlag: UInt8 = 4
+    private static let directivesFlag: UInt8 = 8
 
     /// Encodes a head.
     package static func encode(_ head: StoredResponseHead) -> [UInt8] {
@@ -31,6 +35,8 @@ package enum HeadCodec {
         var flags: UInt8 = 0
         if head.isInvalidated { flags |= invalidatedFlag }
         if head.explicitExpiry != nil { flags |= explicitExpiryFlag }
+        if head.sharingBasis != .unrecorded { flags |= basisFlag }
+        if head.sharingBasis == .directives { flags |= directivesFlag }
         writer.write(flags)
         writer.write(UInt16(truncatingIfNeeded: head.status.code))
         writer.write(head.requestTime.milliseconds)
@@ -64,7 +70,7 @@ package enum HeadCodec {
             let fields = readEncodedFields(&reader),
             reader.remaining == 0
         else { return nil }
-        return StoredResponseHead(
+        var head = StoredResponseHead(
             requestMethod: method,
             selectingFields: selectingFields,
             status: self.status(Int(status), reasonPhrase),
@@ -74,6 +80,12 @@ package enum HeadCodec {
             explicitExpiry: explicitExpiry,
             isInvalidated: flags & invalidatedFlag != 0
         )
+        if flags & basisFlag == 0 {
+            head.sharingBasis = .unrecorded
+        } else if flags & directivesFlag != 0 {
+            head.sharingBasis = .directives
+        }
+        return head
     }
 
     private static func write(_ fields: HTTPFields, to writer: inout ByteWriter) {

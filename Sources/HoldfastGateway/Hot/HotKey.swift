@@ -1,0 +1,40 @@
+import NIOCore
+
+/// The key of a request in the hot table: requests with equal keys get the same response.
+struct HotKey {
+    /// All bytes of the request's head; of HTTP/2, ``HTTP2FieldSection/bytes``. Requests of clients
+    /// of one standing with equal heads are decoded, keyed and matched alike.
+    let head: ByteBuffer
+    /// The hash of the head, and the client's standing. Of equal heads, those of clients of
+    /// different standings never have the same hash.
+    let hash: Int
+    /// ``CacheEngine/settingsVersion`` at which the client had that standing.
+    let settings: UInt64
+}
+
+extension HotKey {
+    init(_ head: ByteBuffer, of standing: ClientStanding, settings: UInt64) {
+        self.init(head: head, hash: HotTable.hash(head) ^ standing.rawValue, settings: settings)
+    }
+}
+
+/// The facts about a client, beside the bytes that it sends, on which a response may depend: a
+/// stranger may send the bytes of a trusted proxy.
+///
+/// A response that depends on its address is not in the hot table:
+/// ``GatewayService/suitsEveryClient(_:_:)``.
+struct ClientStanding: OptionSet {
+    let rawValue: Int
+
+    /// Its statements about its own clients count.
+    static let trusted = ClientStanding(rawValue: 1)
+    /// It is connected by TLS, which origins are told.
+    static let secure = ClientStanding(rawValue: 2)
+
+    init(rawValue: Int) { self.rawValue = rawValue }
+
+    init(_ client: GatewayClient, in configuration: GatewayConfiguration) {
+        self = client.isSecure ? .secure : []
+        if configuration.isTrusted(client.address) { insert(.trusted) }
+    }
+}
