@@ -37,13 +37,14 @@ extension CachePolicy {
     ///
     /// Each name is compared as if `Vary` named it alone.
     package func differingFields(of stored: StoredResponseHead, _ request: HTTPRequest) -> [String] {
-        guard !matchesVariant(stored, request) else { return [] }
+        var matcher = VariantMatcher(self, request)
+        guard !matcher.matches(stored) else { return [] }
         let vary = FieldNameList(.vary, in: stored.fields)
         if vary.hasWildcard { return ["*"] }
         let differing = vary.names.filter { name in
             var alone = stored
             alone.fields[fields: .vary] = [HTTPField(name: .vary, value: name)]
-            return !matchesVariant(alone, request)
+            return !matcher.matches(alone)
         }
         return differing.isEmpty ? [HTTPField.Name.vary.canonicalName] : differing
     }
