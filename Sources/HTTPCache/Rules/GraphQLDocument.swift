@@ -21,6 +21,8 @@ package struct GraphQLDocument {
 
     /// The deepest nesting of brackets that is accepted; more than any query has.
     private static let maximumDepth = 256
+    /// The most definitions that are accepted; more than any document has.
+    private static let maximumDefinitions = 1_000
 
     private let bytes: [UInt8]
     private var position = 0
@@ -34,7 +36,7 @@ package struct GraphQLDocument {
     package static func operation(in text: String, named name: String?) -> GraphQLOperationType? {
         var document = GraphQLDocument(text)
         var found: [GraphQLOperationType] = []
-        while true {
+        for _ in 0...maximumDefinitions {
             guard let token = document.next() else { return nil }
             switch token {
             case .end:
@@ -50,6 +52,7 @@ package struct GraphQLDocument {
                 return nil
             }
         }
+        return nil
     }
 
     /// Reads the rest of a definition after its keyword. A fragment has no type; `nil` for anything
@@ -78,23 +81,43 @@ package struct GraphQLDocument {
     private mutating func skipBrackets() -> Bool {
         var open = [bytes[position - 1]]
         while let last = open.last {
-            guard let token = next() else { return false }
-            guard case .punctuator(let byte) = token else {
-                if token == .end { return false }
-                continue
-            }
+            skipPlain()
+            guard position < bytes.count else { return false }
+            let byte = bytes[position]
             switch byte {
             case UInt8(ascii: "{"), UInt8(ascii: "("), UInt8(ascii: "["):
                 guard open.count < Self.maximumDepth else { return false }
                 open.append(byte)
+                position += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ")"):
                 // In ASCII the opening bracket is two before its closing one, a parenthesis one.
                 guard last == byte - (byte == UInt8(ascii: ")") ? 1 : 2) else { return false }
                 open.removeLast()
-            default: break
+                position += 1
+            default:
+                guard let token = next(), token != .end else { return false }
             }
         }
         return true
+    }
+
+    /// Skips names, and white space and commas between them: most of what is in brackets.
+    private mutating func skipPlain() {
+        position = bytes.withUnsafeBufferPointer { bytes in
+            var index = position
+            while index < bytes.count {
+                let byte = bytes[index]
+                if byte.isNameStart {
+                    index += 1
+                    while index < bytes.count, bytes[index].isNameStart || bytes[index].isDecimalDigit { index += 1 }
+                } else if byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 || byte == UInt8(ascii: ",") {
+                    index += 1
+                } else {
+                    break
+                }
+            }
+            return index
+        }
     }
 
     private func text(_ name: Range<Int>) -> String { String(decoding: bytes[name], as: UTF8.self) }

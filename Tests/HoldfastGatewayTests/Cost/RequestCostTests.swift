@@ -14,7 +14,7 @@ import Testing
 @Suite("The cost of one request", .timeLimit(.minutes(20)), .serialized)
 struct RequestCostTests {
     /// A gateway on one loop, whose rules look at all that rules can look at in a request.
-    private struct Gate {
+    struct Gate {
         let gateway: RunningGateway
         let meter: LoopMeter
 
@@ -29,7 +29,7 @@ struct RequestCostTests {
         }
     }
 
-    private static var rules: FixedRules {
+    static var rules: FixedRules {
         var settings = ExchangeSettings()
         settings.normalizesAcceptEncoding = true
         settings.target.droppedParameters = ["utm_*", "m1", "x*"]
@@ -38,7 +38,7 @@ struct RequestCostTests {
         return FixedRules(settings)
     }
 
-    private func withGate(rules: (any ExchangeRules)? = nil, _ body: (Gate) async throws -> Void) async throws {
+    func withGate(rules: (any ExchangeRules)? = nil, _ body: (Gate) async throws -> Void) async throws {
         try await VaryingOrigin.with { url in
             try await LoopMeter.with { group, meter in
                 let trusted = try #require(AddressRange("127.0.0.0/8"))
