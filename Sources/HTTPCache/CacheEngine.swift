@@ -44,6 +44,8 @@ public final class CacheEngine: Sendable {
     let partitions: CredentialPartition
     let overrides = OverriddenRulesCache()
     package let origins: OriginRegistry
+    /// The memory for stored content of responses under way.
+    package let contentPlaces: ContentPlaces
     package let throttle: FailureThrottle
     let sleeper: any Clock<Duration>
     let deadlines: Deadlines
@@ -138,6 +140,7 @@ public final class CacheEngine: Sendable {
         self.currentMode = Mutex(mode)
         self.currentSettings = Mutex(Settings(options: options, rules: rules))
         self.hasRulesWithPaths = Atomic(rules?.havePaths ?? false)
+        contentPlaces = ContentPlaces(bytes: options.responseMemory)
         self.origins = OriginRegistry(options: options, labels: telemetry.origins.labels)
         self.throttle = FailureThrottle(duration: options.failureThrottle)
         self.clock = clock
@@ -207,6 +210,7 @@ public final class CacheEngine: Sendable {
         currentSettings.withLock { $0 = Settings(options: options, rules: rules) }
         hasRulesWithPaths.store(rules?.havePaths ?? false, ordering: .releasing)
         origins.reconfigure(options)
+        contentPlaces.reconfigure(bytes: options.responseMemory)
         throttle.reconfigure(duration: options.failureThrottle)
         settingsChanged()
     }

@@ -32,6 +32,13 @@ public struct EngineOptions: Sendable {
     public var inFlightLimit = 256
     /// Requests that wait for one origin. One more is rejected with 503.
     public var waitingLimit = 4096
+    /// Bytes of stored content in memory at a time for the responses that a gateway is sending: 64
+    /// KiB for each of them, however little its client reads. Further responses wait for their
+    /// turn.
+    ///
+    /// The last quarter is for clients that have less than a quarter. Content in the store's memory
+    /// does not count, because all responses share it.
+    public var responseMemory = 128 << 20
     /// Keeps good stored data from being replaced by data that looks wrong. `nil`: every response
     /// of the origin is believed.
     public var goodDataGuard: GoodDataGuard?

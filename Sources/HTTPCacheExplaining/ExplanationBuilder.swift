@@ -163,7 +163,8 @@ struct ExplanationBuilder {
     }
 
     private func selection(of selected: StoredResponse) -> String {
-        let matching = dryRun.candidates.filter { policy.matchesVariant($0.head, prepared.selecting) }
+        var matcher = VariantMatcher(policy, prepared.selecting)
+        let matching = dryRun.candidates.filter { matcher.matches($0.head) }
         guard matching.count > 1 else {
             return dryRun.candidates.count == 1
                 ? "the only one stored" : "the only one that matches the request's fields"

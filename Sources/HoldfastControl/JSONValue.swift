@@ -1,30 +1,11 @@
-import Foundation
-
-/// A JSON text as a tree, so that each rejected part can be named.
-enum JSONValue: Decodable, Sendable, Hashable {
+/// A JSON text as a tree, so that each rejected part can be named. ``JSONReader`` reads it.
+enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
     case number(Double)
     case string(String)
     case array([JSONValue])
     case object([String: JSONValue])
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let text = try? container.decode(String.self) {
-            self = .string(text)
-        } else if let values = try? container.decode([JSONValue].self) {
-            self = .array(values)
-        } else if let members = try? container.decode([String: JSONValue].self) {
-            self = .object(members)
-        } else if let flag = try? container.decode(Bool.self) {
-            self = .bool(flag)
-        } else if container.decodeNil() {
-            self = .null
-        } else {
-            self = .number(try container.decode(Double.self))
-        }
-    }
 
     /// The kind of value in words, and the value itself if it is short.
     var shown: String {
@@ -49,12 +30,11 @@ struct JSONMembers {
     ///
     /// - Parameter example: a content that would be accepted, for messages.
     init(json: [UInt8], example: String) throws(ControlProblem) {
-        guard let tree = try? JSONDecoder().decode(JSONValue.self, from: Data(json)) else {
-            throw ControlProblem(.invalidRequest, "The content is not JSON. Send an object such as \(example).")
-        }
-        if let path = RepeatedMember.path(in: json) {
-            let field = ControlProblem.shown(path)
-            throw ControlProblem(.invalidRequest, "'\(field)' is there twice. Name it once.", field: field)
+        let tree: JSONValue
+        do throws(JSONReader.Refusal) {
+            tree = try JSONReader.value(of: json)
+        } catch {
+            throw Self.problem(error, example)
         }
         try self.init(tree, example: example)
     }
@@ -75,6 +55,30 @@ struct JSONMembers {
         }
         self.members = members
         self.path = path.isEmpty ? "" : path + "."
+    }
+
+    private static func problem(_ refusal: JSONReader.Refusal, _ example: String) -> ControlProblem {
+        switch refusal {
+        case .notJSON:
+            return ControlProblem(.invalidRequest, "The content is not JSON. Send an object such as \(example).")
+        case .repeated(let path):
+            let field = ControlProblem.shown(path)
+            return ControlProblem(.invalidRequest, "'\(field)' is there twice. Name it once.", field: field)
+        case .tooManyValues:
+            let limit = JSONReader.maximumCount
+            return ControlProblem(
+                .tooLarge,
+                "The content has more than \(limit) values, which is the limit. Send several requests.",
+                limit: limit
+            )
+        case .tooDeep:
+            let limit = JSONReader.maximumDepth
+            return ControlProblem(
+                .invalidRequest,
+                "Lists and objects are more than \(limit) deep. Send an object such as \(example).",
+                limit: limit
+            )
+        }
     }
 
     func field(_ name: String) -> String { path + name }

@@ -194,7 +194,7 @@ import Testing
         ),
         (
             "version: 1\nlimits: 5",
-            "f:2: limits: Expected settings (connections, connections-per-client, request-body, upload-rate, in-flight-per-origin, waiting-per-origin, keyed-content, request-head, tunnels), not '5'."
+            "f:2: limits: Expected settings (connections, connections-per-client, request-body, upload-rate, in-flight-per-origin, waiting-per-origin, keyed-content, request-head, tunnels, response-memory), not '5'."
         ),
         ("version: 1\n---\nversion: 1", "f:2: Another document begins here. A file holds one."),
         (

@@ -16,7 +16,7 @@ import Testing
         health: {path: /healthz}
         store: {path: api.store, budget: 10 GiB, memory: 64 MiB, largest-resident-body: 256 KiB, variants-per-key: 32, secure-delete: false, keep-offline-copies: true,
                 quotas: {tags: {images: 1 GiB}, origins: {"https://api.example.com": 2 GiB}, each-origin: 1 GiB}}
-        limits: {connections: 10000, connections-per-client: 100, request-body: 1 GiB, upload-rate: 1 KiB, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB, tunnels: 500}
+        limits: {connections: 10000, connections-per-client: 100, request-body: 1 GiB, upload-rate: 1 KiB, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB, tunnels: 500, response-memory: 128 MiB}
         drain: {delay: 7 s}
         timeouts: {drain: 10 s, tunnel: 2 m, soft: 2 s, hard: 60 s}
         breaker: {failures: 3, first-probe: 500 ms, longest-pause: 30 s}

@@ -31,6 +31,7 @@ struct LimitPageTests {
             "keyed content": configuration.keyedContentLimit,
             "unwanted content": configuration.discardedContentLimit, "requests at an origin": options.inFlightLimit,
             "requests waiting for an origin": options.waitingLimit,
+            "stored content in memory for responses under way": options.responseMemory,
             "content of unknown length without a client": Int(UnreadLimit.bytes),
             "tags of a response": ResponseDraft.maximumTagCount, "length of a tag": ResponseDraft.maximumTagLength,
             "rewritten content": Int(ResponseRewriting.contentLimit),

@@ -59,6 +59,26 @@ struct LoopExecutorTests {
         }
     }
 
+    /// Mutant: a slice that ends only after a number of jobs.
+    @Test func fewLongJobsEndASlice() async throws {
+        try await with { eventLoop, executor, _ in
+            let events = Mutex<[String]>([])
+            try await eventLoop.submit {
+                for number in 1...2 {
+                    executor.perform {
+                        // Behind this slice, and before the next one.
+                        eventLoop.execute { events.withLock { $0.append("turn \(number)") } }
+                        let end = NIODeadline.now() + .milliseconds(2)
+                        while NIODeadline.now() < end {}
+                        events.withLock { $0.append("job \(number)") }
+                    }
+                }
+            }.get()
+            await Task(executorPreference: executor) {}.value
+            #expect(events.withLock { $0 }.prefix(3) == ["job 1", "turn 1", "job 2"])
+        }
+    }
+
     /// Mutants: `handlerRemoved` that leaves the action; `ring` that does not ask whether the
     /// channel is active.
     @Test("Tasks continue when the bell is closed") func outlivesItsBell() async throws {

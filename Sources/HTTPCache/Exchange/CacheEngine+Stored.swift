@@ -96,13 +96,15 @@ extension CacheEngine {
         boundary: String
     ) async -> BodyStream? {
         let offset = stored.head.partialRange?.range.lowerBound ?? 0
-        let place = prepared.request.place
         switch selection {
-        case .complete: return await open(stored, nil, at: place)
+        case .complete: return await open(stored, nil, for: prepared)
         case .range(let range, _):
             guard let range = range.counted(from: offset)?.bytes(upTo: stored.bodyLength) else { return nil }
-            return await open(stored, range, at: place)
+            return await open(stored, range, for: prepared)
         case .ranges:
+            // One place for all of them: a response that waited for a second one could keep the
+            // others waiting.
+            let place = await contentPlace(for: stored, prepared)
             guard let plan = prepared.policy.multipartPlan(for: selection, of: stored.head, boundary: boundary) else {
                 return nil
             }
@@ -113,18 +115,43 @@ extension CacheEngine {
                 case .literal(let bytes): parts.append(.buffer(bytes))
                 case .body(let range):
                     guard let range = range.bytes(upTo: stored.bodyLength),
-                        let body = await open(stored, range, at: place)
+                        let body = await open(stored, range, at: prepared.request.place)
                     else { return nil }
                     parts.append(.stream(body))
                 }
             }
-            return .concatenating(parts, length: plan.length)
+            let body = BodyStream.concatenating(parts, length: plan.length)
+            guard let place else { return body }
+            return try? await body.paced(in: place, readsFirst: false)
         case .unsatisfiable: return .empty
         case .missing: return nil
         }
     }
 
-    private func open(_ stored: StoredResponse, _ range: Range<Int64>?, at place: WorkPlace) async -> BodyStream? {
+    /// Opens a stored body that is the whole of a response's content.
+    private func open(
+        _ stored: StoredResponse,
+        _ range: Range<Int64>?,
+        for prepared: PreparedRequest
+    ) async -> BodyStream? {
+        // Before anything is read: a response that waits for memory takes none.
+        let place = await contentPlace(for: stored, prepared)
+        return await open(stored, range, at: prepared.request.place, in: place)
+    }
+
+    /// A place for the content of a response that is read from the store while an event loop writes
+    /// it; `nil` if it needs none.
+    private func contentPlace(for stored: StoredResponse, _ prepared: PreparedRequest) async -> ContentPlaces.Place? {
+        guard stored.content == nil, prepared.request.place.isShared else { return nil }
+        return await contentPlaces.enter(prepared.request.client)
+    }
+
+    private func open(
+        _ stored: StoredResponse,
+        _ range: Range<Int64>?,
+        at place: WorkPlace,
+        in contentPlace: ContentPlaces.Place? = nil
+    ) async -> BodyStream? {
         if let body = stored.content?.body {
             guard let range else { return BodyStream(body) }
             // A part of a body in memory is cut here, without a change of threads.
@@ -133,10 +160,10 @@ extension CacheEngine {
                 BodyStream($0)
             }
         }
-        let runsOnLoop = place.isShared
         return await recovering("openBody", .read, at: place) { [store] in
             let body = try await store.openBody(of: stored, range: range)
-            return runsOnLoop ? try await body?.readAhead() : body
+            guard let contentPlace else { return body }
+            return try await body?.paced(in: contentPlace)
         } ?? nil
     }
 

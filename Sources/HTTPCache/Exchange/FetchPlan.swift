@@ -37,7 +37,8 @@ final class FetchPlan: Sendable {
     ) {
         var known = Known(fence: fence, isWhole: isWhole)
         known.variants = found.filter { $0.head.status.code < 400 }
-        known.success = known.variants.first { prepared.policy.matchesVariant($0.head, prepared.selecting) }
+        var matcher = VariantMatcher(prepared.policy, prepared.selecting)
+        known.success = known.variants.first { matcher.matches($0.head) }
         self.init(fetch, known)
     }
 

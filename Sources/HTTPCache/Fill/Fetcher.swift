@@ -370,7 +370,8 @@ struct Fetcher: Sendable {
     /// was stored while this fetch waited.
     private func mayReplaceStored(_ head: StoredResponseHead) async -> Bool {
         guard head.status.code >= 400 else { return true }
-        return await !hasStoredSuccess { prepared.policy.matchesVariant($0.head, prepared.selecting) }
+        var matcher = VariantMatcher(prepared.policy, prepared.selecting)
+        return await !hasStoredSuccess { matcher.matches($0.head) }
     }
 
     /// Whether a success is stored for the request now. If the store fails, it may hold one.

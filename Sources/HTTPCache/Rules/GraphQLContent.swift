@@ -82,12 +82,6 @@ private struct JSONScanner {
     /// The deepest nesting of arrays and objects that is accepted; more than any variables have.
     private static let maximumDepth = 256
 
-    /// The scalars that a backslash and one letter stand for.
-    private static let escapes: [UInt8: Unicode.Scalar] = [
-        UInt8(ascii: "\""): "\"", UInt8(ascii: "\\"): "\\", UInt8(ascii: "/"): "/", UInt8(ascii: "b"): "\u{08}",
-        UInt8(ascii: "f"): "\u{0C}", UInt8(ascii: "n"): "\n", UInt8(ascii: "r"): "\r", UInt8(ascii: "t"): "\t",
-    ]
-
     private let bytes: [UInt8]
     private var position = 0
 
@@ -102,7 +96,12 @@ private struct JSONScanner {
     }
 
     private mutating func skipSpace() {
-        while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            default: return
+            }
+        }
     }
 
     mutating func take(_ byte: UInt8) -> Bool {
@@ -114,52 +113,98 @@ private struct JSONScanner {
 
     mutating func take(literal: StaticString) -> Bool {
         skipSpace()
-        let text = "\(literal)"
-        guard bytes[position...].starts(with: text.utf8) else { return false }
-        position += text.utf8.count
+        let length = literal.utf8CodeUnitCount
+        guard bytes.count - position >= length else { return false }
+        for index in 0..<length where bytes[position + index] != literal.utf8Start[index] { return false }
+        position += length
         return true
     }
 
     /// Reads the string that begins here and resolves its escapes; `nil` if there is none, or if it
     /// holds half a surrogate pair.
     mutating func string() -> String? {
-        guard take(UInt8(ascii: "\"")) else { return nil }
         var result: [UInt8] = []
-        while position < bytes.count {
-            let byte = bytes[position]
-            position += 1
-            switch byte {
-            case UInt8(ascii: "\""): return String(validating: result, as: UTF8.self)
-            case UInt8(ascii: "\\"):
-                guard let scalar = escape() else { return nil }
-                result += Array(String(Character(scalar)).utf8)
-            case 0..<0x20: return nil
-            default: result.append(byte)
-            }
-        }
-        return nil
+        let isRead = readString { part in result += part }
+        return isRead ? String(validating: result, as: UTF8.self) : nil
     }
 
+    /// Skips the string that begins here.
+    private mutating func skipString() -> Bool { readString { _ in } }
+
+    /// Reads the string that begins here.
+    ///
+    /// - Parameter take: called with each part of it, with escapes resolved.
+    private mutating func readString(_ take: (ArraySlice<UInt8>) -> Void) -> Bool {
+        guard self.take(UInt8(ascii: "\"")) else { return false }
+        while true {
+            let start = position
+            position = plainEnd(from: start)
+            if position > start { take(bytes[start..<position]) }
+            guard position < bytes.count else { return false }
+            position += 1
+            switch bytes[position - 1] {
+            case UInt8(ascii: "\""): return true
+            case UInt8(ascii: "\\"):
+                guard let scalar = escape() else { return false }
+                take(ArraySlice(String(Character(scalar)).utf8))
+            default: return false
+            }
+        }
+    }
+
+    /// Where bytes of a string end that stand for themselves.
+    private func plainEnd(from start: Int) -> Int {
+        bytes.withUnsafeBufferPointer { bytes in
+            var index = start
+            while index < bytes.count, bytes[index] >= 0x20, bytes[index] != UInt8(ascii: "\""),
+                bytes[index] != UInt8(ascii: "\\")
+            {
+                index += 1
+            }
+            return index
+        }
+    }
+
+    /// Reads an escape behind its backslash. RFC 8259 §7
     private mutating func escape() -> Unicode.Scalar? {
         guard position < bytes.count else { return nil }
-        defer { position += 1 }
-        if let scalar = Self.escapes[bytes[position]] { return scalar }
-        guard bytes[position] == UInt8(ascii: "u"), let unit = hexadecimal() else { return nil }
+        let letter = bytes[position]
+        position += 1
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(letter)
+        case UInt8(ascii: "b"): return "\u{08}"
+        case UInt8(ascii: "f"): return "\u{0C}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"): break
+        default: return nil
+        }
+        guard let unit = hexadecimal() else { return nil }
         guard 0xD800...0xDBFF ~= unit else { return Unicode.Scalar(unit) }
-        guard bytes[(position + 1)...].starts(with: "\\u".utf8) else { return nil }
+        guard bytes.count - position >= 2, bytes[position] == UInt8(ascii: "\\"),
+            bytes[position + 1] == UInt8(ascii: "u")
+        else { return nil }
         position += 2
         guard let low = hexadecimal(), 0xDC00...0xDFFF ~= low else { return nil }
         return Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
     }
 
-    /// Reads four digits after the cursor, which then stands on the last of them.
+    /// Reads four hexadecimal digits.
     private mutating func hexadecimal() -> UInt32? {
-        guard bytes.count - position > 4 else { return nil }
-        let digits = bytes[(position + 1)...(position + 4)]
-        // `UInt32` would accept a sign.
-        guard digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }) else { return nil }
-        position += 4
-        return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+        guard bytes.count - position >= 4 else { return nil }
+        var code: UInt32 = 0
+        for _ in 0..<4 {
+            let byte = bytes[position]
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): code = code << 4 | UInt32(byte - 0x30)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: "a")...UInt8(ascii: "f"):
+                code = code << 4 | UInt32((byte | 0x20) - 0x57)
+            default: return nil
+            }
+            position += 1
+        }
+        return code
     }
 
     /// Whether an object begins here.
@@ -188,24 +233,43 @@ private struct JSONScanner {
     /// Skips one value of any kind.
     mutating func skipValue(depth: Int = 0) -> Bool {
         guard depth < Self.maximumDepth else { return false }
-        if isAtObject { return readObject { scanner, _ in scanner.skipValue(depth: depth + 1) } }
-        if take(UInt8(ascii: "[")) {
-            var isFirst = true
-            while !take(UInt8(ascii: "]")) {
-                guard isFirst || take(UInt8(ascii: ",")), skipValue(depth: depth + 1) else { return false }
-                isFirst = false
-            }
-            return true
-        }
-        if take(literal: "true") || take(literal: "false") || take(literal: "null") { return true }
+        skipSpace()
         guard position < bytes.count else { return false }
-        if bytes[position] == UInt8(ascii: "\"") { return string() != nil }
-        return skipNumber()
+        switch bytes[position] {
+        case UInt8(ascii: "{"):
+            return skipList(from: UInt8(ascii: "{"), to: UInt8(ascii: "}")) { scanner in
+                scanner.skipString() && scanner.take(UInt8(ascii: ":")) && scanner.skipValue(depth: depth + 1)
+            }
+        case UInt8(ascii: "["):
+            return skipList(from: UInt8(ascii: "["), to: UInt8(ascii: "]")) { $0.skipValue(depth: depth + 1) }
+        case UInt8(ascii: "\""): return skipString()
+        case UInt8(ascii: "t"): return take(literal: "true")
+        case UInt8(ascii: "f"): return take(literal: "false")
+        case UInt8(ascii: "n"): return take(literal: "null")
+        default: return skipNumber()
+        }
+    }
+
+    private mutating func skipList(from start: UInt8, to end: UInt8, _ skip: (inout JSONScanner) -> Bool) -> Bool {
+        guard take(start) else { return false }
+        var isFirst = true
+        while !take(end) {
+            guard isFirst || take(UInt8(ascii: ",")), skip(&self) else { return false }
+            isFirst = false
+        }
+        return true
     }
 
     private mutating func skipNumber() -> Bool {
         let start = position
-        while position < bytes.count, "+-.0123456789Ee".utf8.contains(bytes[position]) { position += 1 }
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "E"), UInt8(ascii: "e"):
+                position += 1
+            default: return position > start
+            }
+        }
         return position > start
     }
 }

@@ -10,7 +10,8 @@ package enum GraphQLOperationType: String, Sendable {
 /// a request is forwarded like any other, which is always correct.
 package struct GraphQLDocument {
     private enum Token: Hashable {
-        case name(String)
+        /// Its place, because most names are skipped.
+        case name(Range<Int>)
         case punctuator(UInt8)
         /// A token that only occurs within a definition: a string, a number, a variable's `$`,
         /// `...`.
@@ -20,6 +21,8 @@ package struct GraphQLDocument {
 
     /// The deepest nesting of brackets that is accepted; more than any query has.
     private static let maximumDepth = 256
+    /// The most definitions that are accepted; more than any document has.
+    private static let maximumDefinitions = 1_000
 
     private let bytes: [UInt8]
     private var position = 0
@@ -33,7 +36,7 @@ package struct GraphQLDocument {
     package static func operation(in text: String, named name: String?) -> GraphQLOperationType? {
         var document = GraphQLDocument(text)
         var found: [GraphQLOperationType] = []
-        while true {
+        for _ in 0...maximumDefinitions {
             guard let token = document.next() else { return nil }
             switch token {
             case .end:
@@ -43,12 +46,13 @@ package struct GraphQLDocument {
                 // The short form has no name, and is a query.
                 if name == nil { found.append(.query) }
             case .name(let keyword):
-                guard let operation = document.definition(keyword) else { return nil }
+                guard let operation = document.definition(document.text(keyword)) else { return nil }
                 if let type = operation.type, name == nil || operation.name == name { found.append(type) }
             case .punctuator, .other:
                 return nil
             }
         }
+        return nil
     }
 
     /// Reads the rest of a definition after its keyword. A fragment has no type; `nil` for anything
@@ -63,7 +67,7 @@ package struct GraphQLDocument {
             case .punctuator(UInt8(ascii: "{")): return skipBrackets() ? (type, name) : nil
             // Skips the definitions of variables and the arguments of directives.
             case .punctuator(UInt8(ascii: "(")): guard skipBrackets() else { return nil }
-            case .name(let word): if isFirst { name = word }
+            case .name(let word): if isFirst { name = text(word) }
             // A directive.
             case .punctuator(UInt8(ascii: "@")): break
             case .punctuator, .other, .end: return nil
@@ -77,22 +81,50 @@ package struct GraphQLDocument {
     private mutating func skipBrackets() -> Bool {
         var open = [bytes[position - 1]]
         while let last = open.last {
-            guard let token = next() else { return false }
-            guard case .punctuator(let byte) = token else {
-                if token == .end { return false }
-                continue
-            }
+            skipPlain()
+            guard position < bytes.count else { return false }
+            let byte = bytes[position]
             switch byte {
             case UInt8(ascii: "{"), UInt8(ascii: "("), UInt8(ascii: "["):
                 guard open.count < Self.maximumDepth else { return false }
                 open.append(byte)
+                position += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ")"):
                 // In ASCII the opening bracket is two before its closing one, a parenthesis one.
                 guard last == byte - (byte == UInt8(ascii: ")") ? 1 : 2) else { return false }
                 open.removeLast()
-            default: break
+                position += 1
+            default:
+                guard let token = next(), token != .end else { return false }
             }
         }
+        return true
+    }
+
+    /// Skips names, and white space and commas between them: most of what is in brackets.
+    private mutating func skipPlain() {
+        position = bytes.withUnsafeBufferPointer { bytes in
+            var index = position
+            while index < bytes.count {
+                let byte = bytes[index]
+                if byte.isNameStart {
+                    index += 1
+                    while index < bytes.count, bytes[index].isNameStart || bytes[index].isDecimalDigit { index += 1 }
+                } else if byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 || byte == UInt8(ascii: ",") {
+                    index += 1
+                } else {
+                    break
+                }
+            }
+            return index
+        }
+    }
+
+    private func text(_ name: Range<Int>) -> String { String(decoding: bytes[name], as: UTF8.self) }
+
+    private func isNext(_ text: StaticString) -> Bool {
+        guard bytes.count - position >= text.utf8CodeUnitCount else { return false }
+        for index in 0..<text.utf8CodeUnitCount where bytes[position + index] != text.utf8Start[index] { return false }
         return true
     }
 
@@ -111,7 +143,7 @@ package struct GraphQLDocument {
             position += 1
             return .other
         case UInt8(ascii: "."):
-            guard bytes[position...].starts(with: "...".utf8) else { return nil }
+            guard isNext("...") else { return nil }
             position += 3
             return .other
         case UInt8(ascii: "\""):
@@ -126,7 +158,7 @@ package struct GraphQLDocument {
             while position < bytes.count, bytes[position].isNameStart || bytes[position].isDecimalDigit {
                 position += 1
             }
-            return .name(String(decoding: bytes[start..<position], as: UTF8.self))
+            return .name(start..<position)
         }
     }
 
@@ -135,7 +167,7 @@ package struct GraphQLDocument {
         while position < bytes.count {
             switch bytes[position] {
             case 0x20, 0x09, 0x0A, 0x0D, UInt8(ascii: ","): position += 1
-            case 0xEF where bytes[position...].starts(with: [0xEF, 0xBB, 0xBF]): position += 3
+            case 0xEF where isNext("\u{FEFF}"): position += 3
             case UInt8(ascii: "#"):
                 while position < bytes.count, bytes[position] != 0x0A, bytes[position] != 0x0D { position += 1 }
             default: return
@@ -145,19 +177,26 @@ package struct GraphQLDocument {
 
     /// Skips a string, or a block string between three quotes. GraphQL §2.9.4
     private mutating func skipString() -> Bool {
-        let isBlock = bytes[position...].starts(with: "\"\"\"".utf8)
-        let end = isBlock ? "\"\"\"".utf8 : "\"".utf8
-        position += end.count
+        let isBlock = isNext("\"\"\"")
+        position += isBlock ? 3 : 1
         while position < bytes.count {
-            if bytes[position...].starts(with: end) {
-                position += end.count
-                return true
-            }
-            if isBlock {
-                position += bytes[position...].starts(with: "\\\"\"\"".utf8) ? 4 : 1
-            } else {
-                if bytes[position] == 0x0A || bytes[position] == 0x0D { return false }
-                position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                guard isBlock else {
+                    position += 1
+                    return true
+                }
+                guard !isNext("\"\"\"") else {
+                    position += 3
+                    return true
+                }
+                position += 1
+            case UInt8(ascii: "\\"):
+                if isBlock { position += isNext("\\\"\"\"") ? 4 : 1 } else { position += 2 }
+            case 0x0A, 0x0D:
+                guard isBlock else { return false }
+                position += 1
+            default: position += 1
             }
         }
         return false

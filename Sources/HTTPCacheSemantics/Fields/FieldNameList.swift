@@ -7,6 +7,9 @@ struct FieldNameList {
     /// A longer list is treated as malformed, so that looking up names stays cheap.
     static let maximumNames = 128
 
+    /// The number of names that are compared with each new one.
+    private static let fewNames = 8
+
     /// In lower case, each once (up to ``maximumNames``), in the order they came.
     var names: [String] = []
     /// The list contains `*`.
@@ -15,6 +18,8 @@ struct FieldNameList {
     var isPresent = false
     /// A member was not a token, so its meaning is unknown.
     var hasMalformedMember = false
+    /// The names, if they are many.
+    private var known: Set<String> = []
 
     init(_ name: HTTPField.Name, in fields: HTTPFields) {
         // Access by index: most messages lack the field, and a loop over the fields copies each of
@@ -59,10 +64,17 @@ struct FieldNameList {
             if names.count >= Self.maximumNames {
                 hasMalformedMember = true
                 names.append(name)
-            } else if !names.contains(name) {
+            } else if isNew(name) {
                 names.append(name)
             }
         }
+    }
+
+    private mutating func isNew(_ name: String) -> Bool {
+        // Most lists are short, and comparing a few names allocates nothing.
+        guard names.count >= Self.fewNames else { return !names.contains(name) }
+        if known.isEmpty { known = Set(names) }
+        return known.insert(name).inserted
     }
 }
 

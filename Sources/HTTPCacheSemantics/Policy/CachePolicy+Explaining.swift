@@ -37,17 +37,19 @@ extension CachePolicy {
     ///
     /// Each name is compared as if `Vary` named it alone.
     package func differingFields(of stored: StoredResponseHead, _ request: HTTPRequest) -> [String] {
-        guard !matchesVariant(stored, request) else { return [] }
+        var matcher = VariantMatcher(self, request)
+        guard !matcher.matches(stored) else { return [] }
         let vary = FieldNameList(.vary, in: stored.fields)
         if vary.hasWildcard { return ["*"] }
         let scheme = HTTPField.Name.clientScheme.canonicalName
         var unschemed = self
         unschemed.selectsByScheme = false
+        matcher = VariantMatcher(unschemed, request)
         var differing = vary.names.filter { name in
             var alone = stored
             alone.fields[fields: .vary] = [HTTPField(name: .vary, value: name)]
             if name != scheme { alone.selectingFields[fields: .clientScheme] = [] }
-            return !unschemed.matchesVariant(alone, request)
+            return !matcher.matches(alone)
         }
         if !matchesScheme(stored, request), !differing.contains(scheme) { differing.append(scheme) }
         return differing.isEmpty ? [HTTPField.Name.vary.canonicalName] : differing

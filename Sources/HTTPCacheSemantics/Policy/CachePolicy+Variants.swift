@@ -38,9 +38,10 @@ extension CachePolicy {
     ) -> Int? {
         var best: (index: Int, rank: Rank)?
         var isRanked = false
+        var matcher = VariantMatcher(self, request)
         for index in 0..<count {
             let candidate = head(index)
-            guard matchesVariant(candidate, request) else { continue }
+            guard matcher.matches(candidate) else { continue }
             guard let current = best else {
                 best = (index, Rank(isFresh: false, isSuccess: false, date: .distantPast, responseTime: .distantPast))
                 continue
@@ -66,51 +67,8 @@ extension CachePolicy {
     /// not compared. A response for which the client's scheme is recorded matches that scheme
     /// alone. RFC 9111 §4.1
     public func matchesVariant(_ stored: StoredResponseHead, _ request: HTTPRequest) -> Bool {
-        guard matchesScheme(stored, request) else { return false }
-        let fields = stored.fields
-        // Most responses have none; looking for it by name copies no field.
-        guard fields.contains(.vary) else { return true }
-        var count = 0
-        let ignored = overriding == nil ? nil : overrides(of: fields)?.ignoredFields
-        for field in fields where field.name.canonicalName.utf8.count == 4 && field.name == .vary {
-            let matches = field.withUnsafeBytesOfValue { bytes in
-                matchesNominated(bytes, &count, stored.selectingFields, request.headerFields, ignoring: ignored)
-            }
-            if !matches { return false }
-        }
-        return true
-    }
-
-    /// Compares the fields that one line of `Vary` names.
-    ///
-    /// No real field has more names than ``FieldNameList/maximumNames``, repeated ones included.
-    /// Such a field never matches, which costs one validation at most.
-    private func matchesNominated(
-        _ bytes: UnsafeBufferPointer<UInt8>,
-        _ count: inout Int,
-        _ stored: HTTPFields,
-        _ presented: HTTPFields,
-        ignoring ignored: Set<String>?
-    ) -> Bool {
-        var scanner = ByteScanner(bytes)
-        while true {
-            scanner.skipSeparators()
-            if scanner.isAtEnd { return true }
-            let range = scanner.token()
-            scanner.skipWhitespace()
-            count += 1
-            // The meaning of a malformed member is unknown.
-            guard !range.isEmpty, (scanner.current ?? UInt8(ascii: ",")) == UInt8(ascii: ","),
-                count <= FieldNameList.maximumNames,
-                range.count != 1 || bytes[range.lowerBound] != UInt8(ascii: "*")
-            else { return false }
-            if let ignored, !ignored.isEmpty, ignored.contains(bytes.lowercased(range)) { continue }
-            let name = UnsafeBufferPointer(rebasing: bytes[range])
-            let areSame =
-                SelectingField.areSameLines(name, stored, presented)
-                ?? SelectingField.matches(bytes.lowercased(range), stored, presented)
-            if !areSame { return false }
-        }
+        var matcher = VariantMatcher(self, request)
+        return matcher.matches(stored)
     }
 
     private struct Rank: Comparable {

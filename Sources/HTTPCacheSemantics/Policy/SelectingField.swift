@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// Compares request fields that `Vary` names. RFC 9111 §4.1
+/// The form in which request fields that `Vary` names are compared. RFC 9111 §4.1
 ///
 /// All lines of a name are joined in order; whitespace around commas and empty members are dropped.
 ///
@@ -8,50 +8,93 @@ internal import HTTPTypes
 /// are case-insensitive and their order means nothing, because weights express preference (RFC 9110
 /// §12.5.3, §12.5.4), so they are also sorted; they have no quoted-strings. In any other field a
 /// quoted-string does not change, and `Cookie` does not change at all.
-enum SelectingField {
-    /// The normalised value; `nil` if the request lacks the field, which differs from an empty one.
-    static func normalized(_ canonicalName: String, in fields: HTTPFields) -> [UInt8]? {
-        var members: [ArraySlice<UInt8>] = []
-        var isPresent = false
-        let isCookie = canonicalName == "cookie"
-        let isUnordered = isUnordered(canonicalName)
-        for field in fields where field.name.canonicalName == canonicalName {
-            isPresent = true
-            field.withUnsafeBytesOfValue { bytes in
-                if isCookie {
-                    members.append(Array(bytes)[...])
-                } else {
-                    split(bytes, isUnordered: isUnordered, into: &members)
-                }
+///
+/// Making it takes time in proportion to the field's bytes, whatever they are.
+struct SelectingField {
+    /// The most members that are sorted. No real field has more; in a longer one the order counts.
+    static let sortedMembers = 256
+
+    private enum Kind {
+        case cookie, ordered, unordered
+
+        init(_ canonicalName: String) {
+            switch canonicalName {
+            case "cookie": self = .cookie
+            case "accept-encoding", "accept-language", "accept-charset": self = .unordered
+            default: self = .ordered
             }
         }
-        guard isPresent else { return nil }
-        if isUnordered {
-            members = members.map { ArraySlice($0.compactMap { $0.isWhitespace ? nil : $0.asciiLowercased }) }
-            members.sort { $0.lexicographicallyPrecedes($1) }
-        }
-        return Array(members.joined(separator: isCookie ? [0x3B, 0x20] : [0x2C, 0x20]))
     }
 
-    private static func isUnordered(_ canonicalName: String) -> Bool {
-        switch canonicalName {
-        case "accept-encoding", "accept-language", "accept-charset": true
-        default: false
+    private let kind: Kind
+    /// The members, one behind the other.
+    private var bytes: [UInt8] = []
+    /// Where each member ends.
+    private var ends: [Int] = []
+
+    private init(_ kind: Kind) { self.kind = kind }
+
+    /// The normalised value; `nil` if the request lacks the field, which differs from an empty one.
+    static func normalized(_ canonicalName: String, in fields: HTTPFields) -> [UInt8]? {
+        var form = SelectingField(Kind(canonicalName))
+        var isPresent = false
+        for index in fields.indices where fields[index].name.canonicalName == canonicalName {
+            isPresent = true
+            fields[index].withUnsafeBytesOfValue { form.add($0) }
+        }
+        return isPresent ? form.joined : nil
+    }
+
+    private mutating func add(_ line: UnsafeBufferPointer<UInt8>) {
+        guard kind != .cookie else {
+            bytes.append(contentsOf: line)
+            return ends.append(bytes.count)
+        }
+        bytes.reserveCapacity(bytes.count + line.count)
+        var scanner = ByteScanner(line)
+        while let member = scanner.nextMember(isUnordered: kind == .unordered) {
+            if kind == .unordered {
+                for index in member where !line[index].isWhitespace { bytes.append(line[index].asciiLowercased) }
+            } else {
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: line[member]))
+            }
+            ends.append(bytes.count)
         }
     }
 
-    private static func split(
-        _ bytes: UnsafeBufferPointer<UInt8>,
-        isUnordered: Bool,
-        into members: inout [ArraySlice<UInt8>]
-    ) {
-        var scanner = ByteScanner(bytes)
-        while let range = scanner.nextMember(isUnordered: isUnordered) {
-            members.append(Array(bytes[range])[...])
+    private var joined: [UInt8] {
+        bytes.withUnsafeBufferPointer { bytes in
+            var start = 0
+            var members: [UnsafeBufferPointer<UInt8>] = []
+            members.reserveCapacity(ends.count)
+            for end in ends {
+                members.append(UnsafeBufferPointer(rebasing: bytes[start..<end]))
+                start = end
+            }
+            if kind == .unordered, members.count <= Self.sortedMembers {
+                members.sort { $0.precedes($1) }
+            }
+            var result: [UInt8] = []
+            result.reserveCapacity(bytes.count + 2 * members.count)
+            for (index, member) in members.enumerated() {
+                if index > 0 {
+                    result.append(UInt8(ascii: kind == .cookie ? ";" : ","))
+                    result.append(UInt8(ascii: " "))
+                }
+                result.append(contentsOf: member)
+            }
+            return result
         }
     }
+}
 
-    /// Compares the usual case, at most one line on each side, without allocation.
+/// Comparing short lines in place, which most requests have.
+extension SelectingField {
+    /// The longest line that is compared in place, in bytes: two of them are read member by member,
+    /// each member against all of the other line.
+    private static let shortLine = 128
+
+    /// Compares the usual case, at most one short line on each side, without allocation.
     ///
     /// `nil` means undecided. The name is compared without regard to case.
     static func areSameLines(
@@ -66,8 +109,9 @@ enum SelectingField {
             return left.withUnsafeBytesOfValue { first in
                 right.withUnsafeBytesOfValue { second in
                     if first.equals(second) { return true }
-                    if name.equals("cookie", in: 0..<name.count) { return false }
                     let whole = 0..<name.count
+                    if name.equals("cookie", in: whole) { return false }
+                    guard first.count <= shortLine, second.count <= shortLine else { return nil }
                     let isUnordered =
                         name.equals("accept-encoding", in: whole) || name.equals("accept-language", in: whole)
                         || name.equals("accept-charset", in: whole)
@@ -132,11 +176,6 @@ enum SelectingField {
         }
         return .some(found)
     }
-
-    /// Whether both have the field, with values that mean the same, or neither has it.
-    static func matches(_ canonicalName: String, _ stored: HTTPFields, _ presented: HTTPFields) -> Bool {
-        normalized(canonicalName, in: stored) == normalized(canonicalName, in: presented)
-    }
 }
 
 extension ByteScanner {
@@ -158,6 +197,16 @@ extension ByteScanner {
 }
 
 extension UnsafeBufferPointer<UInt8> {
+    /// Whether these bytes come before others in the order of their values.
+    fileprivate func precedes(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        var index = 0
+        while index < count, index < other.count {
+            if self[index] != other[index] { return self[index] < other[index] }
+            index += 1
+        }
+        return count < other.count
+    }
+
     /// Whether both have the same bytes apart from case and whitespace.
     fileprivate func isSameToken(_ range: Range<Int>, _ other: UnsafeBufferPointer<UInt8>, _ otherRange: Range<Int>)
         -> Bool

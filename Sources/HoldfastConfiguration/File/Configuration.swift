@@ -106,6 +106,8 @@ public struct Configuration: Sendable {
         public var requestHead: Int?
         /// `tunnels`: the most tunnels of other protocols at one time.
         public var tunnels: Int?
+        /// `response-memory`: bytes of stored content in memory for responses under way.
+        public var responseMemory: Int?
         /// Sets nothing.
         public init() {}
     }

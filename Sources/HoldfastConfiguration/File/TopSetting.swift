@@ -131,6 +131,8 @@ struct TopSetting: Sendable {
         },
     ]
 
+    private static let leastResponseMemory = 1 << 20
+
     private static let limits = [
         number("limits.connections", \.limits.connections, 1...1_000_000, default: 10_000),
         TopSetting(
@@ -170,6 +172,16 @@ struct TopSetting: Sendable {
         count("limits.keyed-content", \.limits.keyedContent, default: 1 << 20),
         count("limits.request-head", \.limits.requestHead, default: 64 << 10),
         number("limits.tunnels", \.limits.tunnels, 1...1_000_000, default: 1000),
+        TopSetting(
+            "limits.response-memory",
+            read: { (value, configuration) throws(Refusal) in
+                let size = Int(clamping: try Readers.size(value))
+                guard size >= leastResponseMemory else { throw Refusal("\(value.shown) is less than 1 MiB.") }
+                configuration.options.responseMemory = size
+                configuration.limits.responseMemory = size
+            },
+            written: { Quantity.written(bytes: Int64($0.options.responseMemory)) }
+        ),
     ]
 
     private static let origins = [

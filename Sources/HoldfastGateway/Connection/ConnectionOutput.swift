@@ -31,6 +31,8 @@ final class ConnectionOutput: Flushing {
 
     /// The number of bytes from which they do not wait for the end of the loop's round.
     private static let pendingLimit = 64 << 10
+    /// The most bytes of a stream that wait for the end of the loop's round.
+    private static let roundLimit = 16 << 10
 
     init(round: LoopRound, patience: TimeAmount) {
         self.round = round
@@ -94,19 +96,33 @@ final class ConnectionOutput: Flushing {
 
     // MARK: Clients that read slowly
 
-    /// When more may be written; `nil` if that is at once.
+    /// When the client has read what was written of a stream; `nil` if it has, or if that is
+    /// little. So no more than one piece of a stream waits for its client.
     func untilWritable() -> EventLoopFuture<Void>? {
-        guard let context, !context.channel.isWritable else {
+        guard let context else { return nil }
+        if socket.pendingCount <= Self.roundLimit, context.channel.untaken == 0 {
             flushSoon()
             return nil
         }
         flush()
-        guard !context.channel.isWritable, context.channel.isActive else { return nil }
+        guard context.channel.isActive, context.channel.untaken > 0 else { return nil }
         if let writability { return writability.futureResult }
         let promise = context.eventLoop.makePromise(of: Void.self)
         writability = promise
-        deadline.begin(patience, on: context.channel)
+        let taken = context.eventLoop.makePromise(of: Void.self)
+        taken.futureResult.assumeIsolated().whenComplete { _ in self.endWaiting() }
+        // Behind all the others, as the system gets them.
+        let below = tls.flatMap { try? context.pipeline.syncOperations.context(handler: $0) }
+        (below ?? context).writeAndFlush(NIOAny(ByteBuffer()), promise: taken)
+        if writability != nil { deadline.begin(patience, on: context.channel) }
         return promise.futureResult
+    }
+
+    /// The system has taken all that was written of a stream.
+    private func endWaiting() {
+        guard let writability = writability.take() else { return }
+        if !isHeldBack, !isClosing { deadline.stop() }
+        writability.succeed()
     }
 
     /// Holds the next request back if the client does not read what is written.
@@ -123,8 +139,11 @@ final class ConnectionOutput: Flushing {
     /// - Returns: whether the next request was held back.
     func resume() -> Bool {
         // Of a response that ends the connection, the client still has the rest to read.
-        if isClosing, let context { deadline.begin(patience, on: context.channel) } else { deadline.stop() }
-        writability.take()?.succeed()
+        if isClosing || writability != nil, let context {
+            deadline.begin(patience, on: context.channel)
+        } else {
+            deadline.stop()
+        }
         defer { isHeldBack = false }
         return isHeldBack
     }

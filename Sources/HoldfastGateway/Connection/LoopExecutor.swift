@@ -23,6 +23,9 @@ final class LoopExecutor: TaskExecutor {
     /// The least time, and the least number of jobs, before the loop polls its sockets. Polling
     /// costs as much as some jobs, because the processor's caches lose data by it.
     private static let slice = TimeAmount.microseconds(100)
+    /// The time after which the loop polls its sockets however few jobs there were: some jobs, such
+    /// as rewriting a piece of a page, take as long as a hundred others.
+    private static let longestSlice = TimeAmount.milliseconds(1)
     private static let (shortSlice, longSlice) = (16, 256)
     /// The number of slices that are short after a hit.
     private static let slicesAfterHit = 256
@@ -64,7 +67,7 @@ final class LoopExecutor: TaskExecutor {
         let executor = asUnownedTaskExecutor()
         let limit = queue.value.shortSlices > 0 ? Self.shortSlice : Self.longSlice
         if queue.value.shortSlices > 0 { queue.value.shortSlices -= 1 }
-        let end = NIODeadline.now() + Self.slice
+        let start = NIODeadline.now()
         var count = 0
         while let job = queue.value.jobs.popFirst() {
             switch job {
@@ -72,10 +75,17 @@ final class LoopExecutor: TaskExecutor {
             case .work(let work): work()
             }
             count += 1
-            guard count >= limit, !queue.value.jobs.isEmpty, NIODeadline.now() >= end else { continue }
+            guard !queue.value.jobs.isEmpty, isOver(since: start, isLong: count >= limit) else { continue }
             if bell.value?.ring({ self.runJobs() }) != true { eventLoop.execute { self.runJobs() } }
             return
         }
         queue.value.isScheduled = false
+    }
+
+    /// Whether a slice is over.
+    ///
+    /// - Parameter isLong: whether it has had as many jobs as a slice must have.
+    private func isOver(since start: NIODeadline, isLong: Bool) -> Bool {
+        NIODeadline.now() - start >= (isLong ? Self.slice : Self.longestSlice)
     }
 }

@@ -46,7 +46,7 @@ extension ClientExchange {
         switch rewriteHead(&head, stored: response.stored?.head) {
         case .unchanged:
             finish(with: hit.map { .stored(head, $0, record.route) } ?? .whole(head, whole))
-        case .rewritten where isShort(whole):
+        case .rewritten where request.method == .head || whole.readableBytes <= ResponseRewriting.pieceLimit:
             finish(with: .whole(head, rewrite(whole, of: head)))
         case .rewritten, .partial, .maybePartial:
             var response = response
@@ -55,16 +55,35 @@ extension ClientExchange {
         }
     }
 
-    /// Whether content is rewritten at once, or there is none to write.
+    /// Whether content is written as a whole when it is rewritten, or there is none to write.
     func isShort(_ whole: ByteBuffer) -> Bool {
-        request.method == .head || whole.readableBytes <= ResponseRewriting.pieceLimit
+        request.method == .head || whole.readableBytes <= ResponseRewriting.wholeLimit
     }
 
-    /// Rewrites content that is short.
-    func rewrite(_ whole: ByteBuffer, of head: GatewayResponseHead) -> ByteBuffer {
+    /// Rewrites content of one piece.
+    private func rewrite(_ whole: ByteBuffer, of head: GatewayResponseHead) -> ByteBuffer {
         guard request.method != .head, whole.readableBytes > 0, let client = rewriteClient else { return ByteBuffer() }
         var rewriter = BodyRewriter(for: client, contentType: head.response.headerFields[.contentType])
         return rewriter.rewrite(whole, isLast: true)
+    }
+
+    /// Rewrites content that is short, piece by piece.
+    func rewriteInPieces(_ whole: ByteBuffer, of head: GatewayResponseHead) async throws -> ByteBuffer {
+        guard request.method != .head, let client = rewriteClient else { return ByteBuffer() }
+        var rewriter = BodyRewriter(for: client, contentType: head.response.headerFields[.contentType])
+        var (rest, result) = (whole, ByteBuffer())
+        while let piece = Self.nextPiece(&rest) {
+            result.writeImmutableBuffer(rewriter.rewrite(piece, isLast: rest.readableBytes == 0))
+            await Task.yield()
+            try await enterLoop()
+        }
+        return result
+    }
+
+    /// The next piece to rewrite; `nil` if there is none.
+    private static func nextPiece(_ rest: inout ByteBuffer) -> ByteBuffer? {
+        let length = min(rest.readableBytes, ResponseRewriting.pieceLimit)
+        return length > 0 ? rest.readSlice(length: length) : nil
     }
 
     /// Writes content in pieces, each rewritten when it comes.
@@ -73,13 +92,12 @@ extension ClientExchange {
         startStream(head, length: nil)
         var rewriter = BodyRewriter(for: client, contentType: head.response.headerFields[.contentType])
         for try await var chunk in content {
-            while let piece = chunk.readSlice(length: min(chunk.readableBytes, ResponseRewriting.pieceLimit)),
-                piece.readableBytes > 0
-            {
+            while let piece = Self.nextPiece(&chunk) {
                 try await enterLoop()
                 let rewritten = rewriter.rewrite(piece)
                 if rewritten.readableBytes > 0 { try await write(rewritten)?.get() }
-                if chunk.readableBytes > 0 { await Task.yield() }
+                // The loop polls its sockets if this has taken long.
+                await Task.yield()
             }
         }
         try await enterLoop()

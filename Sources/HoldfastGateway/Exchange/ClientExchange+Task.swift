@@ -74,7 +74,7 @@ extension ClientExchange {
             guard let whole = response.body.whole, isShort(whole) else {
                 return try await streamRewritten(head, response.body)
             }
-            return finish(with: .whole(head, rewrite(whole, of: head)))
+            return finish(with: .whole(head, try await rewriteInPieces(whole, of: head)))
         // In a new task: this one holds the part, and with it a place at the origin.
         case .partial where rangeUse != .ignored:
             rangeUse = .ignored

@@ -9,8 +9,9 @@ import NIOCore
 ///
 /// It is used on the connection's event loop.
 final class HTTP2Stream: RequestContent, ClientResponseWriter {
-    /// Bytes of a response that wait for the client before the exchange waits too. 64 KiB
-    private static let queueLimit = 64 << 10
+    /// Bytes of a response that wait for the client before the exchange waits too, until the client
+    /// takes all of them. 32 KiB: with one piece more, it is 64 KiB for pieces of a stored body.
+    private static let queueLimit = 32 << 10
     /// The least bytes of a DATA frame that does not end the content, and how many smaller ones
     /// there may be: a client can open its window byte by byte.
     static let leastFrame = 1 << 10
@@ -326,7 +327,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         }
         queuedCount -= count
         movedAt = connection?.now ?? .now()
-        if queuedCount < Self.queueLimit { room.take()?.succeed() }
+        if queuedCount == 0 { room.take()?.succeed() }
     }
 
     // MARK: Time, and the end

@@ -19,9 +19,11 @@ final class ResponseRewriting: Sendable {
     /// Content without that field is rewritten to its end, however long it is: it cannot be left
     /// alone once it has begun, and half of it must not be rewritten.
     static let contentLimit: Int64 = 16 << 20
-    /// The most bytes of content that are rewritten at once. 64 KiB: longer content is rewritten in
-    /// such pieces, so that other requests get their turn.
-    static let pieceLimit = 64 << 10
+    /// The longest content that is rewritten before its head is written, so that its length is
+    /// known. 64 KiB
+    static let wholeLimit = 64 << 10
+    /// The pieces in which content is rewritten, so that other requests get their turn. 8 KiB
+    static let pieceLimit = 8 << 10
 
     /// - Returns: `nil` if the route rewrites nothing.
     init?(_ configuration: GatewayConfiguration, _ map: RewriteMap, route: Int) {

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
+import Synchronization
 
 /// Reads stored bodies chunk by chunk and verifies each checksum. It never loads a whole body.
 struct StoredBody: Sendable {
@@ -107,11 +108,14 @@ struct StoredBody: Sendable {
     private func stream(_ range: Range<Int64>, first: ByteBuffer) -> BodyStream {
         let size = Int64(StoreLimits.chunkLength)
         let indices = range.lowerBound / size...(range.upperBound - 1) / size
+        // The first iterator takes it over, so that it does not stay in memory while the body is
+        // read.
+        let unused = Mutex<ByteBuffer?>(first)
         return BodyStream(length: StatedLength(clamping: range.count)) {
             var index = indices.lowerBound
             return {
                 defer { index += 1 }
-                if index == indices.lowerBound { return first }
+                if index == indices.lowerBound, let first = unused.withLock({ $0.take() }) { return first }
                 guard index <= indices.upperBound else { return nil }
                 return Self.part(of: try await self.chunk(at: index), at: index, within: range)
             }
@@ -122,7 +126,10 @@ struct StoredBody: Sendable {
     private static func part(of chunk: ByteBuffer, at index: Int64, within range: Range<Int64>) -> ByteBuffer {
         let start = index * Int64(StoreLimits.chunkLength)
         let bytes = range.clamped(to: start..<start + Int64(chunk.readableBytes))
-        return chunk.getSlice(at: chunk.readerIndex + Int(bytes.lowerBound - start), length: bytes.count) ?? chunk
+        let place = chunk.readerIndex + Int(bytes.lowerBound - start)
+        guard let part = chunk.getSlice(at: place, length: bytes.count) else { return chunk }
+        // A copy of a short one: the chunk would stay in memory for its sake.
+        return bytes.count <= chunk.readableBytes / 4 ? ByteBuffer(bytes: part.readableBytesView) : part
     }
 
     @concurrent

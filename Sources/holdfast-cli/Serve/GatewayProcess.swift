@@ -241,6 +241,7 @@ struct GatewayProcess: Sendable {
             tasks.addTask { await supervision.run() }
             tasks.addTask { await CertificateWatch(server, transport).run() }
             tasks.addTask { await OriginHealthChecks(transport).run() }
+            tasks.addTask { await MemoryReturn(engine, server).run() }
             if let member { tasks.addTask { await member.run() } }
             defer { tasks.cancelAll() }
             try await services.run()

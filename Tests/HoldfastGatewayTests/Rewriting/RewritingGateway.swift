@@ -1,4 +1,5 @@
 import HoldfastConfiguration
+import NIOPosix
 import Testing
 
 @testable import HoldfastGateway
@@ -37,6 +38,7 @@ enum RewritingGateway {
         _ respond: @escaping @Sendable (RawOrigin.Request) -> RawOrigin.Step = {
             .response(response(page(of: $0), fields: fresh))
         },
+        group: MultiThreadedEventLoopGroup = .singleton,
         hasResidentBodies: Bool = true,
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (RunningGateway, RawOrigin) async throws -> Void
@@ -47,6 +49,7 @@ enum RewritingGateway {
             let routes = try GatewayRoutes([route])
             try await RunningGateway.with(
                 origin: origin.url,
+                group: group,
                 hasResidentBodies: hasResidentBodies,
                 configure: {
                     $0.routes = routes

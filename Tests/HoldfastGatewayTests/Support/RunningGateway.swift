@@ -20,8 +20,11 @@ struct RunningGateway: Sendable {
     let port: Int
 
     /// Runs a gateway for the duration of the body.
+    ///
+    /// - Parameter group: the event loops of the gateway.
     static func with<Value>(
         origin: String,
+        group: MultiThreadedEventLoopGroup = .singleton,
         mode: OfflineMode = .automatic,
         options: EngineOptions = .patient,
         hasResidentBodies: Bool = true,
@@ -36,7 +39,6 @@ struct RunningGateway: Sendable {
         configureTransport: (inout OriginTransport.Configuration) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Value
     ) async throws -> Value {
-        let group = MultiThreadedEventLoopGroup.singleton
         let logger = Logger(label: "gateway") { _ in SwiftLogNoOpLogHandler() }
         var configuration = GatewayConfiguration(origin: try GatewayOrigin(origin), port: 0)
         configuration.timeouts = .patient

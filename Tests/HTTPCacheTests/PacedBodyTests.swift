@@ -5,8 +5,8 @@ import Testing
 
 @testable import HTTPCache
 
-@Suite("Bodies read ahead of their reader", .timeLimit(.minutes(20)))
-struct ReadAheadTests {
+@Suite("Bodies read one chunk at a time", .timeLimit(.minutes(20)))
+struct PacedBodyTests {
     private struct Failure: Error {}
 
     /// A body of chunks of one byte each, and the number of chunks produced.
@@ -37,23 +37,45 @@ struct ReadAheadTests {
         try #require(condition())
     }
 
-    /// Mutants: `begin` in `next` left out; two begun at a time.
-    @Test("Reads one chunk ahead") func readsOneChunkAhead() async throws {
+    private let places = ContentPlaces(bytes: 1 << 20)
+
+    /// The body, with a place for it.
+    private func paced(_ body: BodyStream) async throws -> BodyStream {
+        try await body.paced(in: try #require(await places.enter(.none)))
+    }
+
+    /// Mutant: the next chunk is read while the one before is written.
+    @Test func readsNoChunkBeforeItIsAskedFor() async throws {
         let source = Source()
-        var chunks = try await source.body(10, length: 10).readAhead().makeAsyncIterator()
-        #expect(source.count == 1)
+        var chunks = try await paced(source.body(10, length: 10)).makeAsyncIterator()
         for read in 1...8 {
             #expect(try await chunks.next()?.readableBytesView.first == UInt8(read - 1))
-            try await until { source.count == read + 1 }
+            for _ in 0..<1000 { await Task.yield() }
+            #expect(source.count == read)
         }
-        for _ in 0..<1000 { await Task.yield() }
-        #expect(source.count == 9)
+    }
+
+    /// A response that waits for its next chunk has nothing in memory, and one that has ended has
+    /// no place.
+    @Test func givesItsPlaceBackBetweenTwoChunks() async throws {
+        let (places, source) = (ContentPlaces(bytes: ContentPlaces.placeLength), Source())
+        let body = try await source.body(2, length: 2).paced(in: try #require(await places.enter(.none)))
+        // Takes the place for a moment, and tells how many chunks had been read by then.
+        let other = Task {
+            let place = await places.enter(.none)
+            defer { withExtendedLifetime(place) {} }
+            return place == nil ? 0 : source.count
+        }
+        try await until { places.waitingCount == 1 }
+        #expect(try await body.collect(upTo: 10).readableBytes == 2)
+        #expect(await other.value == 1)
+        #expect(places.count == 0)
     }
 
     /// Mutant: `rest` that is not counted.
     @Test("Stops at a known end") func stopsAtKnownEnd() async throws {
         let source = Source()
-        let body = try await source.body(3, length: 3).readAhead()
+        let body = try await paced(source.body(3, length: 3))
         #expect(try await body.collect(upTo: 10) == ByteBuffer(bytes: [0, 1, 2]))
         #expect(source.questions == 3)
         // A second reader begins again.
@@ -61,20 +83,19 @@ struct ReadAheadTests {
     }
 
     @Test("Reads a body of unknown length to its end") func readsUnknownLengthToItsEnd() async throws {
-        let body = try await Source().body(3, length: nil).readAhead()
+        let body = try await paced(Source().body(3, length: nil))
         #expect(try await body.collect(upTo: 10) == ByteBuffer(bytes: [0, 1, 2]))
     }
 
-    /// Mutant: `try?` in `begin`.
     @Test("A broken body fails after the bytes before it")
     func brokenBodyFailsAfterItsBytes() async throws {
-        var chunks = try await Source().body(3, length: 3, failingAt: 2).readAhead().makeAsyncIterator()
+        var chunks = try await paced(Source().body(3, length: 3, failingAt: 2)).makeAsyncIterator()
         #expect(try await chunks.next() != nil)
         #expect(try await chunks.next() != nil)
         await #expect(throws: Failure.self) { try await chunks.next() }
     }
 
     @Test("An unreadable body fails at once") func unreadableBodyFailsAtOnce() async throws {
-        await #expect(throws: Failure.self) { try await Source().body(3, length: 3, failingAt: 0).readAhead() }
+        await #expect(throws: Failure.self) { try await paced(Source().body(3, length: 3, failingAt: 0)) }
     }
 }

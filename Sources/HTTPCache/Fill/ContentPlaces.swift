@@ -1,0 +1,139 @@
+import Synchronization
+
+/// The memory for stored content of responses under way: one place for each response, for one chunk
+/// of its content. A client that reads nothing keeps its response's place, and costs no more.
+///
+/// A response that finds no place waits for its turn. Clients share the places as they share those
+/// at an origin: one client alone never gets the last quarter. docs/decisions/0025
+package final class ContentPlaces: Sendable {
+    /// The bytes of one place: a chunk of the store. 64 KiB
+    package static let placeLength = 64 << 10
+
+    private struct State {
+        var places = OriginPlaces()
+        var limit: Int
+        var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+        var nextWaiter: UInt64 = 0
+        /// The most places that were taken since ``takePeak()``.
+        var peak = 0
+
+        /// Takes a place if one is free for the client.
+        mutating func enterIfFree(_ client: RequestClient) -> Bool {
+            let isEntered = places.enterIfFree(client, limit: limit)
+            peak = max(peak, places.count)
+            return isEntered
+        }
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter bytes: the memory for all places together.
+    package init(bytes: Int) { state = Mutex(State(limit: Self.limit(bytes))) }
+
+    private static func limit(_ bytes: Int) -> Int { max(1, bytes / placeLength) }
+
+    /// The places that are taken.
+    package var count: Int { state.withLock { $0.places.count } }
+
+    /// The responses that wait for a place.
+    package var waitingCount: Int { state.withLock { $0.places.waitingCount } }
+
+    /// The most places that were taken since this was called last.
+    package func takePeak() -> Int {
+        state.withLock { state in
+            defer { state.peak = state.places.count }
+            return state.peak
+        }
+    }
+
+    /// Replaces the memory for all places. With more of it, waiting responses go on at once.
+    func reconfigure(bytes: Int) {
+        let admitted = state.withLock { state in
+            state.limit = Self.limit(bytes)
+            return state.places.admit(limit: state.limit).compactMap { state.waiting.removeValue(forKey: $0) }
+        }
+        for waiter in admitted { waiter.resume(returning: true) }
+    }
+
+    /// Takes a place; waits if the client may have none now.
+    ///
+    /// - Returns: `nil` if the task was cancelled.
+    package func enter(_ client: RequestClient) async -> Place? {
+        if state.withLock({ $0.enterIfFree(client) }) { return Place(self, client) }
+        let id = state.withLock { state in
+            defer { state.nextWaiter += 1 }
+            return state.nextWaiter
+        }
+        let isEntered = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isEntered: Bool? = state.withLock { state in
+                    if Task.isCancelled { return false }
+                    switch state.places.enter(id, client, limit: state.limit, waitingLimit: .max) {
+                    case .entered: return true
+                    case .full: return false
+                    case .waits:
+                        state.waiting[id] = continuation
+                        return nil
+                    }
+                }
+                if let isEntered { continuation.resume(returning: isEntered) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.places.giveUp(id) ? $0.waiting.removeValue(forKey: id) : nil }
+            waiter?.resume(returning: false)
+        }
+        return isEntered ? Place(self, client) : nil
+    }
+
+    private func leave(_ client: RequestClient) {
+        let admitted = state.withLock { state in
+            state.places.leave(client, limit: state.limit).compactMap { state.waiting.removeValue(forKey: $0) }
+        }
+        for waiter in admitted { waiter.resume(returning: true) }
+    }
+
+    /// One place. It is free again when nothing refers to it.
+    package final class Place: Sendable {
+        fileprivate let places: ContentPlaces
+        fileprivate let client: RequestClient
+
+        fileprivate init(_ places: ContentPlaces, _ client: RequestClient) {
+            self.places = places
+            self.client = client
+        }
+
+        deinit { places.leave(client) }
+    }
+}
+
+/// Takes turns for a place: it gives its own back between two chunks.
+struct ContentTurn: Sendable {
+    private let places: ContentPlaces
+    private let client: RequestClient
+    private var place: ContentPlaces.Place?
+
+    init(_ place: ContentPlaces.Place) {
+        places = place.places
+        client = place.client
+        self.place = place
+    }
+
+    /// The same turn without a place: for another reader.
+    var another: ContentTurn {
+        var turn = self
+        turn.place = nil
+        return turn
+    }
+
+    /// Gives the place back, because its chunk has left, and waits for the next one.
+    ///
+    /// - Throws: `CancellationError`
+    mutating func next() async throws {
+        place = nil
+        place = await places.enter(client)
+        if place == nil { throw CancellationError() }
+    }
+
+    /// Gives the place back.
+    mutating func end() { place = nil }
+}
