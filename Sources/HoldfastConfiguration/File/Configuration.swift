@@ -120,6 +120,8 @@ public struct Configuration: Sendable {
         /// `underscored-fields`: how request fields whose names hold a `_` are handled:
         /// ``FieldHandling/drop`` or ``FieldHandling/pass``.
         public var underscoredFields: FieldHandling?
+        /// `trace`: whether TRACE is forwarded. `nil`: it is rejected
+        public var forwardsTrace: Bool?
         /// `cache-status`: which clients see more of `Cache-Status` than whether it was a hit.
         public var cacheStatus: Audience?
         /// `request-id`: whether each request has an `X-Request-Id`, which its origin, its client

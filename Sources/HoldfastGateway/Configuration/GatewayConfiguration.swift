@@ -50,6 +50,12 @@ public struct GatewayConfiguration: Sendable {
     public var purgers: [AddressRange] = []
     /// How request fields whose names hold a `_` are handled. Default: dropped
     public var underscoredFields = UnderscoredFields.drop
+    /// Whether TRACE is forwarded, without credentials and without the fields that rules set: its
+    /// response shows all fields of the request. RFC 9110 §9.3.8
+    ///
+    /// `false`, the default: it gets 405. TRACK, which some servers treat alike, and all other
+    /// spellings of both are handled in the same way.
+    public var forwardsTrace = false
     /// Whether `Cache-Status` shows clients that are not trusted only if the response was stored.
     /// RFC 9211 §4
     public var hidesCacheStatusDetails = false

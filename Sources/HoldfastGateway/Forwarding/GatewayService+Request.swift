@@ -140,6 +140,9 @@ extension GatewayService {
     ) throws -> CacheRequest {
         // 'ClientExchange.begin' serves a PURGE. Nothing leads it to an origin.
         guard head.method == .get || !head.isPurge else { throw PurgeForGateway() }
+        guard inForce.configuration.forwardsTrace || !head.method.returnsRequest else {
+            throw Rejection(problem: .traceNotAllowed)
+        }
         guard !inForce.hasPassed(head.fields) else { throw Rejection(problem: .loop) }
         let routes = inForce.configuration.routes
         let isTrusted = inForce.configuration.isTrusted(client.address)
@@ -176,14 +179,18 @@ extension GatewayService {
     /// Decrements `Max-Forwards`. RFC 9110 §7.6.2
     private func decrementMaxForwards(_ head: GatewayRequest, _ passing: HTTPFields) throws -> HTTPFields {
         var fields = passing
-        guard head.method == .options || head.method == .trace, let text = fields[.maxForwards],
-            text.utf8.allSatisfy(\.isDigit), let count = Int(text)
+        guard head.method == .options || head.method.returnsRequest, let text = fields[.maxForwards], !text.isEmpty,
+            text.utf8.allSatisfy(\.isDigit)
         else { return fields }
+        // Only a number with more digits than a UInt64 has is none.
+        let count = min(UInt64(text) ?? .max, Self.largestMaxForwards + 1)
         if count == 0, head.method == .options { throw OptionsForGateway() }
         guard count > 0 else { throw Rejection(problem: .lastForward) }
         fields[.maxForwards] = String(count - 1)
         return fields
     }
+
+    private static let largestMaxForwards: UInt64 = 1 << 31 - 1
 
     private func body(
         of request: HTTPRequest,
@@ -192,7 +199,8 @@ extension GatewayService {
     ) async throws -> RequestBody? {
         guard let content = exchange.requestContent else { return nil }
         switch request.method.rawValue {
-        case "GET", "HEAD", "TRACE":
+        case "GET", "HEAD",
+            _ where request.method.returnsRequest:
             // RFC 9110 §9.3.1 gives this content no meaning. It is not in the key, so an origin
             // that reads it would poison the response.
             exchange.discardContent()
@@ -212,6 +220,15 @@ extension GatewayService {
 }
 
 extension Problem {
+    fileprivate static let traceNotAllowed = Problem(
+        .methodNotAllowed,
+        title: "The method is not allowed",
+        status: 405,
+        detail:
+            "The response to TRACE shows the fields of the request, also those that proxies add. Nothing was forwarded. "
+            + "If it should, set 'clients.trace' to 'forward'."
+    )
+
     fileprivate static let lastForward = Problem(
         .lastForward,
         title: "The request may not be forwarded",
