@@ -117,8 +117,9 @@ public struct Configuration: Sendable {
         /// `purgers`: clients that may purge with the method PURGE if they have a token, by their
         /// addresses.
         public var purgers: [AddressRange] = []
-        /// `underscored-fields`: how request fields whose names hold a `_` are handled:
-        /// ``FieldHandling/drop`` or ``FieldHandling/pass``.
+        /// `underscored-fields`: how request fields are handled whose names have a `_` or another
+        /// character than letters, digits and hyphens: ``FieldHandling/drop`` or
+        /// ``FieldHandling/pass``.
         public var underscoredFields: FieldHandling?
         /// `trace`: whether TRACE is forwarded. `nil`: it is rejected
         public var forwardsTrace: Bool?
