@@ -88,7 +88,9 @@ enum ForwardedFields {
                 default: fields.append(own)
                 }
             } else {
-                let values = claimed[fields: own.name].map(\.value).filter { !$0.isEmpty } + [own.value]
+                var values = claimed[fields: own.name].map(\.value).filter { !$0.isEmpty }
+                if own.name == .forwarded { values = values.compactMap { ForwardedElements.withoutHost($0) } }
+                values.append(own.value)
                 fields.append(HTTPField(name: own.name, value: values.joined(separator: ", ")))
             }
         }

@@ -96,7 +96,7 @@ extension GatewayService {
         guard !routes.refuseDotSegments(of: head.target, rulesHavePaths: engine.rulesHavePaths) else {
             throw Rejection(problem: .dotSegment)
         }
-        guard let choice = routes.choose(authority: head.authority, target: head.target) else {
+        guard let choice = routes.choose(host: head.authority, target: head.target) else {
             throw Rejection(problem: .noRoute(head.authority))
         }
         return choice
@@ -125,7 +125,7 @@ extension GatewayService {
         HTTPRequest(
             method: head.method,
             scheme: route.origin.scheme,
-            authority: route.preservesHost ? head.authority ?? route.origin.authority : route.origin.authority,
+            authority: route.authority(for: head.authority),
             path: path,
             headerFields: fields
         )
@@ -162,21 +162,19 @@ extension GatewayService {
         if inForce.configuration.identifiesRequests { fields[.xRequestID] = nil }
         fields.append(inForce.via(of: head.receivedProtocol))
         ForwardedFields.appendClient(client, to: &fields, behind: isTrusted ? head.fields : [:])
-        let isPreserving = routes.routes[choice.route].preservesHost && head.authority != nil
+        var originHead = Self.originHead(head, routes.routes[choice.route], path: choice.path, fields: fields)
         // A host that is not in the key must not be in the response either, for example in a link.
-        // So it is only forwarded if it is in the key.
-        if isPreserving, let authority = head.authority {
-            fields.append(HTTPField(name: .xForwardedHost, value: authority))
+        // So it is only forwarded if it is in the key, and as it is there.
+        if routes.routes[choice.route].preservesHost, head.authority != nil, let authority = originHead.authority {
+            originHead.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
-        var request = CacheRequest(
-            head: Self.originHead(head, routes.routes[choice.route], path: choice.path, fields: fields),
-            storage: passing.isStorable ? .byResponse : .never
-        )
+        var request = CacheRequest(head: originHead, storage: passing.isStorable ? .byResponse : .never)
         request.client = client.principal(head.fields, inForce.configuration)
         return request
     }
 
-    /// Decrements `Max-Forwards`. RFC 9110 §7.6.2
+    /// Decrements `Max-Forwards`, to the largest value that this gateway knows at most. RFC 9110
+    /// §7.6.2
     private func decrementMaxForwards(_ head: GatewayRequest, _ passing: HTTPFields) throws -> HTTPFields {
         var fields = passing
         guard head.method == .options || head.method.returnsRequest, let text = fields[.maxForwards], !text.isEmpty,
@@ -236,8 +234,8 @@ extension Problem {
         detail: "'Max-Forwards: 0' addresses this gateway itself, which has no resources of its own."
     )
 
-    /// - Parameter host: as the client names it.
-    fileprivate static func noRoute(_ host: String?) -> Problem {
+    /// - Parameter host: that the client names.
+    fileprivate static func noRoute(_ host: RequestedHost?) -> Problem {
         Problem(
             .noRoute,
             title: "No route matches",
@@ -248,8 +246,8 @@ extension Problem {
         )
     }
 
-    /// - Parameter host: as the client names it.
-    fileprivate static func misdirected(_ host: String?) -> Problem {
+    /// - Parameter host: that the client names.
+    fileprivate static func misdirected(_ host: RequestedHost?) -> Problem {
         Problem(
             .misdirected,
             title: "The request belongs to another route",

@@ -106,8 +106,8 @@ struct HTTP2FieldSection {
 private struct Parts {
     private var method: HTTPRequest.Method?
     private var target = ByteBuffer()
-    private var authority: String?
-    private var host: String?
+    private var authority: RequestedHost?
+    private var host: RequestedHost?
     private var hasScheme = false
     /// The value of `:protocol`, in lower case. RFC 8441 §4
     private var protocolName: String?
@@ -144,7 +144,7 @@ private struct Parts {
         }
     }
 
-    private static func authority(_ field: HTTPField) throws(MessageRefusal) -> String {
+    private static func authority(_ field: HTTPField) throws(MessageRefusal) -> RequestedHost {
         guard let authority = RequestHead.authority(field) else { throw MessageRefusal(.host) }
         return authority
     }
@@ -178,8 +178,7 @@ private struct Parts {
     func head(endsStream: Bool) throws(MessageRefusal) -> RequestHead {
         guard let method else { throw MessageRefusal(.method) }
         // A 'Host' that differs would lead programs behind this one to another resource.
-        guard let authority = authority ?? host, host?.lowercased() ?? authority.lowercased() == authority.lowercased()
-        else { throw MessageRefusal(.host) }
+        guard let authority = authority ?? host, host ?? authority == authority else { throw MessageRefusal(.host) }
         let line = try target.withUnsafeReadableBytes { target throws(MessageRefusal) in
             try RequestLine(method, target: target, .http2, isExtended: protocolName != nil)
         }
