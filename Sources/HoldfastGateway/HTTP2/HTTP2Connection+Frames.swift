@@ -42,7 +42,7 @@ extension HTTP2Connection {
         fieldsSince = nil
         guard let frames else { return }
         let trace = session.drawTrace()
-        let key = endsStream && trace == nil ? section.bytes : nil
+        let key = endsStream && trace == nil ? section.lookupKey : nil
         let hash = key.map { HotTable.hash($0) } ?? 0
         if let key, respondHot(id, key, hash, frames) { return }
         let configuration = service.configuration

@@ -8,7 +8,7 @@ import NIOCore
 /// A connection decodes one section at a time, so all of its requests use the same memory.
 struct HTTP2FieldSection {
     /// For each field the lengths of name and value as two numbers of 32 bits, then their bytes.
-    private(set) var bytes = ByteBuffer()
+    private var bytes = ByteBuffer()
     private var lineLength = 0
     private var blockLength = 0
     private var count = 0
@@ -52,6 +52,10 @@ struct HTTP2FieldSection {
         }
         return blockLength + lineLength <= 4 * (limits.fieldBlock + limits.startLine) && count <= 4 * limits.fieldCount
     }
+
+    /// The bytes by which an equal section is found; `nil` if it exceeds a limit. Then the fields
+    /// from there on are not in the bytes, and without them it would be another request.
+    var lookupKey: ByteBuffer? { refusal == nil ? bytes : nil }
 
     /// The bytes of all fields that were decoded.
     var decodedCount: Int { lineLength + blockLength }

@@ -14,8 +14,8 @@ final class HotResponse {
         case http2(HTTP2FieldList)
     }
 
-    /// All bytes of the request's head; of HTTP/2, ``HTTP2FieldSection/bytes``. Requests with equal
-    /// heads are decoded, keyed and matched alike.
+    /// All bytes of the request's head; of HTTP/2, ``HTTP2FieldSection/lookupKey``. Requests with
+    /// equal heads are decoded, keyed and matched alike.
     let request: ByteBuffer
     let hash: Int
     /// The label of the request's route.
