@@ -58,7 +58,7 @@ final class FrameDoor: CaseDoor {
         let request = GatewayRequest(
             method: method,
             target: path + target,
-            authority: "gateway.example",
+            authority: RequestedHost("gateway.example"),
             fields: list,
             receivedProtocol: .http11,
             content: content.map { .length(StatedLength(clamping: $0.bytes.count)) } ?? .none

@@ -12,7 +12,7 @@ import Testing
         listen: 127.0.0.1:8080
         threads: 2
         mode: automatic
-        clients: {trusted: [10.0.0.0/8, "fd00::/8"], cache-status: trusted, request-id: on}
+        clients: {trusted: [10.0.0.0/8, "fd00::/8"], cache-status: trusted, request-id: on, trace: forward}
         health: {path: /healthz}
         store: {path: api.store, budget: 10 GiB, memory: 64 MiB, largest-resident-body: 256 KiB, variants-per-key: 32, secure-delete: false, keep-offline-copies: true,
                 quotas: {tags: {images: 1 GiB}, origins: {"https://api.example.com": 2 GiB}, each-origin: 1 GiB}}
@@ -126,7 +126,7 @@ import Testing
         #expect(configuration.drainDelay == .seconds(7))
         #expect(configuration.clients.trusted == [AddressRange("10.0.0.0/8"), AddressRange("fd00::/8")])
         #expect(configuration.clients.cacheStatus == .trusted && configuration.store.variantsPerKey == 32)
-        #expect(configuration.clients.identifiesRequests == true)
+        #expect(configuration.clients.identifiesRequests == true && configuration.clients.forwardsTrace == true)
         #expect(configuration.health.path == "/healthz" && configuration.routes[0].tagsFrom == [.surrogateKey])
         #expect(configuration.routes[0].upgrades == ["websocket"] && configuration.limits.tunnels == 500)
         #expect(configuration.stallTimeouts.tunnel == .seconds(120))

@@ -79,7 +79,7 @@ struct ClientExchangeTests {
             let request = GatewayRequest(
                 method: .get,
                 target: "/",
-                authority: "g",
+                authority: RequestedHost("g"),
                 fields: [:],
                 receivedProtocol: .http11,
                 content: .none

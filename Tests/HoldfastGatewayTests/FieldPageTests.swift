@@ -39,8 +39,10 @@ struct FieldPageTests {
             "* **proof**: passes, and makes a request credentialed in the same way. It does not distinguish principals,",
             "  because a response keyed by it would never be found again.",
             "* **ordinary**: passes.",
-            "* Names with a `_` are dropped, for every client: CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as",
-            "  `X-Forwarded-Host`. With `clients.underscored-fields: pass` they pass, and the request bypasses the store.",
+            "* Names with a `_`, or with any other character than letters, digits and hyphens, are dropped, for every",
+            "  client: CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as `X-Forwarded-Host`, and some servers write `_`",
+            "  in place of the others (`X.Forwarded.Host`). With `clients.underscored-fields: pass` they pass, and the",
+            "  request bypasses the store.",
             "* All others pass, and the response is stored. A route with `unknown-fields: drop` drops them; with `bypass`",
             "  a request that has one bypasses the store.", "",
         ]

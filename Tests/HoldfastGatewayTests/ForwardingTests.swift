@@ -6,8 +6,8 @@ import Testing
 @Suite("Forwarding, RFC 9110 §7.6", .timeLimit(.minutes(20)))
 struct ForwardingTests {
     @Test(
-        "Any method passes",
-        arguments: ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND", "QUERY", "b-r*w'N", "get"]
+        "Any method but TRACE passes",
+        arguments: ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "QUERY", "b-r*w'N", "get"]
     )
     func passesAnyMethod(method: String) async throws {
         try await RawOrigin.with([.ok("x")]) { origin in
@@ -285,20 +285,6 @@ struct ForwardingTests {
                 #expect(connect.status == 501)
                 #expect(connect["Connection"] == "close")
                 #expect(origin.connectionCount == 0)
-            }
-        }
-    }
-
-    @Test("Max-Forwards counts down, and stops at 0", arguments: ["OPTIONS", "TRACE"])
-    func countsMaxForwardsDown(method: String) async throws {
-        try await RawOrigin.with([.ok("a")]) { origin in
-            try await RunningGateway.with(origin: origin.url) { gateway in
-                _ = try await gateway.send("\(method) / HTTP/1.1\r\nHost: g\r\nMax-Forwards: 7\r\n\r\n")
-                #expect(origin.requests.first?.values("Max-Forwards") == ["6"])
-                let last = try await gateway.send("\(method) / HTTP/1.1\r\nHost: g\r\nMax-Forwards: 0\r\n\r\n")
-                #expect(last.status == (method == "OPTIONS" ? 204 : 501))
-                if method == "OPTIONS" { #expect(last["Allow"]?.contains("GET") == true) }
-                #expect(origin.requests.count == 1)
             }
         }
     }

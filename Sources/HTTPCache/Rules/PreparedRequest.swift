@@ -108,7 +108,14 @@ package final class PreparedRequest: Sendable {
             for name in [HTTPField.Name.range, .ifRange] { head.headerFields[fields: name] = [] }
         }
         if let id = request.requestID { head.headerFields[.xRequestID] = id }
-        let edits = settings?.requestFields
+        // The client gets all fields of such a request back, so it carries no secret: none of the
+        // rules' fields and no credential. RFC 9110 §9.3.8
+        let returnsRequest = method.returnsRequest
+        if returnsRequest {
+            let secrets = request.secrets?.fields ?? []
+            head.headerFields.removeAll { CredentialPartition.isCredential($0) || secrets.contains($0.name) }
+        }
+        let edits = returnsRequest ? nil : settings?.requestFields
         if let edits, !edits.isEmpty { edits.apply(to: &head.headerFields) }
         var sending = request.sending(head)
         if let edits, !edits.isEmpty, let body = sending.body { sending.body = edits.apply(toTrailersOf: body) }

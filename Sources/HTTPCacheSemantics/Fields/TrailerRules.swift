@@ -32,8 +32,7 @@ package struct TrailerRules: Sendable {
 
     private static func mayPass(_ name: String) -> Bool {
         if passingContentFields.contains(name) { return true }
-        // Many programs read an underscore as a hyphen, and so another name.
-        if FieldRules.isHopByHop(name) || name.utf8.contains(UInt8(ascii: "_")) { return false }
+        if FieldRules.isHopByHop(name) || FieldRules.isReadAsAnother(name) { return false }
         if RequestFieldTable.known.entry(of: name) != nil || responseFields.contains(name) { return false }
         return !families.contains { name.hasPrefix($0) } && !name.hasSuffix("-cache-control")
     }

@@ -66,18 +66,16 @@ extension TargetURI {
         return [verbatim, encoded]
     }
 
-    /// Whether a text is an authority of `http`: a host and an optional port, without user
-    /// information. RFC 9110 §4.2.4 and §7.2
-    package static func isAuthority(_ text: String) -> Bool {
-        guard text.utf8.count < maximumLength - 16 else { return false }
-        var text = text
-        return text.withUTF8 { bytes in
-            if case .success = Authority.parse(bytes[...], defaultPort: defaultPort(of: "http")) {
-                true
-            } else {
-                false
-            }
-        }
+    /// The host and the port of an authority as a key has them, whatever the scheme is; the port is
+    /// `nil` if none is named. RFC 9110 §4.2.4 and §7.2
+    ///
+    /// - Returns: `nil` if the bytes are no host with an optional port, or have user information.
+    package static func hostAndPort(_ authority: UnsafeBufferPointer<UInt8>) -> (host: String, port: UInt16?)? {
+        // No authority names port 0.
+        guard authority.count < maximumLength - 16,
+            case .success(let parsed) = Authority.parse(authority[...], defaultPort: 0)
+        else { return nil }
+        return (parsed.host, parsed.port == 0 ? nil : parsed.port)
     }
 
     /// Whether all bytes are visible ASCII other than `#`: a request line may contain them in a

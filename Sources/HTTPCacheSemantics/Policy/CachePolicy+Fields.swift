@@ -5,6 +5,18 @@ package enum FieldRules {
     /// The number of fields from which on none is added: `HTTPFields` traps at 65,535.
     static let maximumCount = 65_000
 
+    /// Whether programs may read the name as another one, because it has a character other than a
+    /// letter, a digit or a hyphen.
+    ///
+    /// CGI writes names with `_` in place of hyphens (RFC 3875 §4.1.18), and some servers write it
+    /// in place of every character that a variable's name cannot have. To lighttpd
+    /// `X.Forwarded.Host` and `X~Forwarded~Host` are `HTTP_X_FORWARDED_HOST`, and to PHP some are.
+    ///
+    /// - Parameter canonicalName: in lower case.
+    package static func isReadAsAnother(_ canonicalName: String) -> Bool {
+        !canonicalName.utf8.allSatisfy { $0.isAlpha || $0.isDigit || $0 == UInt8(ascii: "-") }
+    }
+
     /// Hop-by-hop fields (RFC 9110 §7.6.1), fields between a client and a proxy, and `Trailer`,
     /// because trailers are not stored.
     package static func isHopByHop(_ canonicalName: String) -> Bool {

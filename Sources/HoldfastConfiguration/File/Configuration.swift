@@ -119,9 +119,12 @@ public struct Configuration: Sendable {
         /// `purgers`: clients that may purge with the method PURGE if they have a token, by their
         /// addresses.
         public var purgers: [AddressRange] = []
-        /// `underscored-fields`: how request fields whose names hold a `_` are handled:
-        /// ``FieldHandling/drop`` or ``FieldHandling/pass``.
+        /// `underscored-fields`: how request fields are handled whose names have a `_` or another
+        /// character than letters, digits and hyphens: ``FieldHandling/drop`` or
+        /// ``FieldHandling/pass``.
         public var underscoredFields: FieldHandling?
+        /// `trace`: whether TRACE is forwarded. `nil`: it is rejected
+        public var forwardsTrace: Bool?
         /// `cache-status`: which clients see more of `Cache-Status` than whether it was a hit.
         public var cacheStatus: Audience?
         /// `request-id`: whether each request has an `X-Request-Id`, which its origin, its client

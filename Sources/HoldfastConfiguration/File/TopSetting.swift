@@ -74,6 +74,13 @@ struct TopSetting: Sendable {
             written: { ($0.clients.underscoredFields ?? .drop).rawValue }
         ),
         TopSetting(
+            "clients.trace",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.clients.forwardsTrace = try value.word([("reject", false), ("forward", true)])
+            },
+            written: { $0.clients.forwardsTrace == true ? "forward" : "reject" }
+        ),
+        TopSetting(
             "clients.request-id",
             read: { (value, configuration) throws(Refusal) in
                 // YAML 1.1 reads 'on' and 'off' as truth values.

@@ -71,7 +71,7 @@ extension AccessLogEntry {
     private mutating func take(_ request: GatewayRequest) {
         method = request.method.rawValue
         target = request.target
-        authority = request.authority
+        authority = request.authority?.description
         protocolVersion = request.receivedProtocol.version
         agent = request.fields[.userAgent]
         referer = request.fields[.referer]

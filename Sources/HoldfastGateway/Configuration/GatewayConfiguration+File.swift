@@ -53,6 +53,7 @@ extension GatewayConfiguration {
         trustedClients = configuration.clients.trusted
         purgers = configuration.clients.purgers
         if configuration.clients.underscoredFields == .pass { underscoredFields = .pass }
+        forwardsTrace = configuration.clients.forwardsTrace ?? false
         hidesCacheStatusDetails = configuration.clients.cacheStatus == .trusted
         identifiesRequests = configuration.clients.identifiesRequests ?? false
         healthPath = configuration.health.path

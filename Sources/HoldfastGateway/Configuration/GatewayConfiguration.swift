@@ -48,8 +48,15 @@ public struct GatewayConfiguration: Sendable {
     /// Clients that may purge with the method PURGE if they have a token, by their addresses. All
     /// others get 405. Default: none
     public var purgers: [AddressRange] = []
-    /// How request fields whose names hold a `_` are handled. Default: dropped
+    /// How request fields are handled whose names have a `_` or another character than letters,
+    /// digits and hyphens. Default: dropped
     public var underscoredFields = UnderscoredFields.drop
+    /// Whether TRACE is forwarded, without credentials and without the fields that rules set: its
+    /// response shows all fields of the request. RFC 9110 §9.3.8
+    ///
+    /// `false`, the default: it gets 405. TRACK, which some servers treat alike, and all other
+    /// spellings of both are handled in the same way.
+    public var forwardsTrace = false
     /// Whether `Cache-Status` shows clients that are not trusted only if the response was stored.
     /// RFC 9211 §4
     public var hidesCacheStatusDetails = false
@@ -67,10 +74,12 @@ public struct GatewayConfiguration: Sendable {
     /// See ``Timeouts``.
     public var timeouts = Timeouts()
 
-    /// How request fields whose names hold a `_` are handled.
+    /// How request fields are handled whose names have a `_` or another character than letters,
+    /// digits and hyphens.
     ///
-    /// CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as `X-Forwarded-Host`. So a client could set
-    /// in one form a field that it must not set in the other.
+    /// CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as `X-Forwarded-Host`, and some servers
+    /// write `_` in place of the others (`X.Forwarded.Host`). So a client could set in one form a
+    /// field that it must not set in the other.
     public enum UnderscoredFields: String, Sendable, Hashable, CaseIterable {
         /// They are dropped, for every client.
         case drop

@@ -40,8 +40,8 @@ struct GatewayRequest: Hashable {
     var method: HTTPRequest.Method
     /// Path and query, byte for byte, or `*`.
     var target: String
-    /// The authority; `nil` if the request names none.
-    var authority: String?
+    /// The host that the request names; `nil` if it names none.
+    var authority: RequestedHost?
     /// The fields in wire order, names in their case, values byte for byte.
     var fields: HTTPFields
     var receivedProtocol: ReceivedProtocol

@@ -56,8 +56,7 @@ struct RequestTrace: Sendable {
         // A query may have credentials.
         span.set("url.path", .string(String(request.target.prefix { $0 != "?" })))
         span.set("network.protocol.version", .string(request.receivedProtocol.version))
-        if let authority = request.authority {
-            let host = RequestedHost(authority)
+        if let host = request.authority {
             span.set("server.address", .string(host.name))
             if let port = host.port { span.set("server.port", .int(Int64(port))) }
         }

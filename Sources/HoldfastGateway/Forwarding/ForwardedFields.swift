@@ -37,11 +37,13 @@ enum ForwardedFields {
             case "content-length", "expect", "host": return true
             default: break
             }
-            if let entry = RequestFieldTable.claims.entry(of: name) { return entry.isSetByGateway || !isTrusted }
-            if name.utf8.contains(UInt8(ascii: "_")) {
+            // Before the table: a family in it may have a name with such a character, and a trusted
+            // client passes on what its own clients sent.
+            if FieldRules.isReadAsAnother(name) {
                 guard underscored == .pass else { return true }
                 isStorable = false
             }
+            if let entry = RequestFieldTable.claims.entry(of: name) { return entry.isSetByGateway || !isTrusted }
             guard unknown != .pass, RequestFieldTable.known.entry(of: name) == nil else { return false }
             guard unknown != .drop else { return true }
             isStorable = false
@@ -86,7 +88,9 @@ enum ForwardedFields {
                 default: fields.append(own)
                 }
             } else {
-                let values = claimed[fields: own.name].map(\.value).filter { !$0.isEmpty } + [own.value]
+                var values = claimed[fields: own.name].map(\.value).filter { !$0.isEmpty }
+                if own.name == .forwarded { values = values.compactMap { ForwardedElements.withoutHost($0) } }
+                values.append(own.value)
                 fields.append(HTTPField(name: own.name, value: values.joined(separator: ", ")))
             }
         }

@@ -96,7 +96,7 @@ extension GatewayService {
         guard !routes.refuseDotSegments(of: head.target, rulesHavePaths: engine.rulesHavePaths) else {
             throw Rejection(problem: .dotSegment)
         }
-        guard let choice = routes.choose(authority: head.authority, target: head.target) else {
+        guard let choice = routes.choose(host: head.authority, target: head.target) else {
             throw Rejection(problem: .noRoute(head.authority))
         }
         return choice
@@ -125,7 +125,7 @@ extension GatewayService {
         HTTPRequest(
             method: head.method,
             scheme: route.origin.scheme,
-            authority: route.preservesHost ? head.authority ?? route.origin.authority : route.origin.authority,
+            authority: route.authority(for: head.authority),
             path: path,
             headerFields: fields
         )
@@ -140,6 +140,9 @@ extension GatewayService {
     ) throws -> CacheRequest {
         // 'ClientExchange.begin' serves a PURGE. Nothing leads it to an origin.
         guard head.method == .get || !head.isPurge else { throw PurgeForGateway() }
+        guard inForce.configuration.forwardsTrace || !head.method.returnsRequest else {
+            throw Rejection(problem: .traceNotAllowed)
+        }
         guard !inForce.hasPassed(head.fields) else { throw Rejection(problem: .loop) }
         let routes = inForce.configuration.routes
         let isTrusted = inForce.configuration.isTrusted(client.address)
@@ -159,31 +162,33 @@ extension GatewayService {
         if inForce.configuration.identifiesRequests { fields[.xRequestID] = nil }
         fields.append(inForce.via(of: head.receivedProtocol))
         ForwardedFields.appendClient(client, to: &fields, behind: isTrusted ? head.fields : [:])
-        let isPreserving = routes.routes[choice.route].preservesHost && head.authority != nil
+        var originHead = Self.originHead(head, routes.routes[choice.route], path: choice.path, fields: fields)
         // A host that is not in the key must not be in the response either, for example in a link.
-        // So it is only forwarded if it is in the key.
-        if isPreserving, let authority = head.authority {
-            fields.append(HTTPField(name: .xForwardedHost, value: authority))
+        // So it is only forwarded if it is in the key, and as it is there.
+        if routes.routes[choice.route].preservesHost, head.authority != nil, let authority = originHead.authority {
+            originHead.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
-        var request = CacheRequest(
-            head: Self.originHead(head, routes.routes[choice.route], path: choice.path, fields: fields),
-            storage: passing.isStorable ? .byResponse : .never
-        )
+        var request = CacheRequest(head: originHead, storage: passing.isStorable ? .byResponse : .never)
         request.client = client.principal(head.fields, inForce.configuration)
         return request
     }
 
-    /// Decrements `Max-Forwards`. RFC 9110 §7.6.2
+    /// Decrements `Max-Forwards`, to the largest value that this gateway knows at most. RFC 9110
+    /// §7.6.2
     private func decrementMaxForwards(_ head: GatewayRequest, _ passing: HTTPFields) throws -> HTTPFields {
         var fields = passing
-        guard head.method == .options || head.method == .trace, let text = fields[.maxForwards],
-            text.utf8.allSatisfy(\.isDigit), let count = Int(text)
+        guard head.method == .options || head.method.returnsRequest, let text = fields[.maxForwards], !text.isEmpty,
+            text.utf8.allSatisfy(\.isDigit)
         else { return fields }
+        // Only a number with more digits than a UInt64 has is none.
+        let count = min(UInt64(text) ?? .max, Self.largestMaxForwards + 1)
         if count == 0, head.method == .options { throw OptionsForGateway() }
         guard count > 0 else { throw Rejection(problem: .lastForward) }
         fields[.maxForwards] = String(count - 1)
         return fields
     }
+
+    private static let largestMaxForwards: UInt64 = 1 << 31 - 1
 
     private func body(
         of request: HTTPRequest,
@@ -192,7 +197,8 @@ extension GatewayService {
     ) async throws -> RequestBody? {
         guard let content = exchange.requestContent else { return nil }
         switch request.method.rawValue {
-        case "GET", "HEAD", "TRACE":
+        case "GET", "HEAD",
+            _ where request.method.returnsRequest:
             // RFC 9110 §9.3.1 gives this content no meaning. It is not in the key, so an origin
             // that reads it would poison the response.
             exchange.discardContent()
@@ -212,6 +218,15 @@ extension GatewayService {
 }
 
 extension Problem {
+    fileprivate static let traceNotAllowed = Problem(
+        .methodNotAllowed,
+        title: "The method is not allowed",
+        status: 405,
+        detail:
+            "The response to TRACE shows the fields of the request, also those that proxies add. Nothing was forwarded. "
+            + "If it should, set 'clients.trace' to 'forward'."
+    )
+
     fileprivate static let lastForward = Problem(
         .lastForward,
         title: "The request may not be forwarded",
@@ -219,8 +234,8 @@ extension Problem {
         detail: "'Max-Forwards: 0' addresses this gateway itself, which has no resources of its own."
     )
 
-    /// - Parameter host: as the client names it.
-    fileprivate static func noRoute(_ host: String?) -> Problem {
+    /// - Parameter host: that the client names.
+    fileprivate static func noRoute(_ host: RequestedHost?) -> Problem {
         Problem(
             .noRoute,
             title: "No route matches",
@@ -231,8 +246,8 @@ extension Problem {
         )
     }
 
-    /// - Parameter host: as the client names it.
-    fileprivate static func misdirected(_ host: String?) -> Problem {
+    /// - Parameter host: that the client names.
+    fileprivate static func misdirected(_ host: RequestedHost?) -> Problem {
         Problem(
             .misdirected,
             title: "The request belongs to another route",

@@ -43,14 +43,17 @@ extension GatewayService {
         }
     }
 
-    /// The methods that the gateway forwards, for `Allow`.
-    static let allowedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE, QUERY"
+    /// The methods that the gateway forwards, for `Allow`: all known methods but CONNECT, and TRACE
+    /// only if the configuration says so.
+    private static func allowedMethods(_ context: ResponseContext) -> String {
+        "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, \(context.inForce.configuration.forwardsTrace ? "TRACE, " : "")QUERY"
+    }
 
-    /// The head of the response to OPTIONS for the gateway itself: the methods that it forwards,
-    /// which are all known methods but CONNECT. RFC 9110 §9.3.7
+    /// The head of the response to OPTIONS for the gateway itself: the methods that it forwards.
+    /// RFC 9110 §9.3.7
     private func optionsHead(_ context: ResponseContext) -> GatewayResponseHead {
         var head = HTTPResponse(status: .noContent)
-        head.headerFields[.allow] = Self.allowedMethods
+        head.headerFields[.allow] = Self.allowedMethods(context)
         head.headerFields[.cacheControl] = "no-store"
         return responseHead(head, ExchangeFacts(CacheOutcome(detail: CacheOutcome.Detail("gateway"))), context)
     }
@@ -70,6 +73,8 @@ extension GatewayService {
         // The response to HEAD states the length that the response to GET would have.
         head.headerFields[.contentLength] = String(body.readableBytes)
         head.headerFields[.cacheControl] = "no-store"
+        // RFC 9110 §15.5.6
+        if problem.status == 405 { head.headerFields[.allow] = Self.allowedMethods(context) }
         return (responseHead(head, ExchangeFacts(problem.outcome, problem: problem.code, error: error), context), body)
     }
 

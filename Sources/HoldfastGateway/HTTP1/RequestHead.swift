@@ -20,7 +20,7 @@ struct RequestHead: Hashable {
 extension RequestHead {
     /// Combines the line and the fields, and rejects requests that programs read differently.
     init(_ line: RequestLine, _ fields: HTTPFields) throws(MessageRefusal) {
-        var authority: String?
+        var authority: RequestedHost?
         var hasHost = false
         for index in fields.indices where fields[index].name.canonicalName == "host" {
             guard !hasHost, let value = Self.authority(fields[index]) else { throw MessageRefusal(.host) }
@@ -33,9 +33,9 @@ extension RequestHead {
         case .origin(let text): target = text
         case .asterisk: target = "*"
         case .absolute(let named, let pathAndQuery):
-            guard TargetURI.isAuthority(named) else { throw MessageRefusal(.target) }
+            guard let host = RequestedHost(named) else { throw MessageRefusal(.target) }
             target = pathAndQuery
-            authority = named
+            authority = host
         }
         let framing = try Framing(fields, minorVersion: line.receivedProtocol == .http10 ? 0 : 1) ?? .none
         try self.init(line, target: target, authority: authority, fields, framing)
@@ -45,7 +45,7 @@ extension RequestHead {
     init(
         _ line: RequestLine,
         target: String,
-        authority: String?,
+        authority: RequestedHost?,
         _ fields: HTTPFields,
         _ framing: Framing
     ) throws(MessageRefusal) {
@@ -77,10 +77,7 @@ extension RequestHead {
     }
 
     /// A host and an optional port, without user information. RFC 9110 §4.2.4 and §7.2
-    static func authority(_ host: HTTPField) -> String? {
-        let text = host.withUnsafeBytesOfValue {
-            $0.allSatisfy(\.isVisible) ? String(decoding: $0, as: UTF8.self) : nil
-        }
-        return text.flatMap { TargetURI.isAuthority($0) ? $0 : nil }
+    static func authority(_ host: HTTPField) -> RequestedHost? {
+        host.withUnsafeBytesOfValue { RequestedHost($0) }
     }
 }

@@ -42,7 +42,7 @@ extension HTTP2Connection {
         fieldsSince = nil
         guard let frames else { return }
         let trace = session.drawTrace()
-        let key = endsStream && trace == nil ? session.hotKey(of: section.bytes) : nil
+        let key = endsStream && trace == nil ? section.lookupKey.map { session.hotKey(of: $0) } : nil
         if let key, respondHot(id, key, frames) { return }
         let configuration = service.configuration
         guard let place = places.take(ofAll: configuration.maximumConnections) else {

@@ -8,7 +8,7 @@ import NIOCore
 /// A connection decodes one section at a time, so all of its requests use the same memory.
 struct HTTP2FieldSection {
     /// For each field the lengths of name and value as two numbers of 32 bits, then their bytes.
-    private(set) var bytes = ByteBuffer()
+    private var bytes = ByteBuffer()
     private var lineLength = 0
     private var blockLength = 0
     private var count = 0
@@ -52,6 +52,10 @@ struct HTTP2FieldSection {
         }
         return blockLength + lineLength <= 4 * (limits.fieldBlock + limits.startLine) && count <= 4 * limits.fieldCount
     }
+
+    /// The bytes by which an equal section is found; `nil` if it exceeds a limit. Then the fields
+    /// from there on are not in the bytes, and without them it would be another request.
+    var lookupKey: ByteBuffer? { refusal == nil ? bytes : nil }
 
     /// The bytes of all fields that were decoded.
     var decodedCount: Int { lineLength + blockLength }
@@ -106,8 +110,8 @@ struct HTTP2FieldSection {
 private struct Parts {
     private var method: HTTPRequest.Method?
     private var target = ByteBuffer()
-    private var authority: String?
-    private var host: String?
+    private var authority: RequestedHost?
+    private var host: RequestedHost?
     private var hasScheme = false
     /// The value of `:protocol`, in lower case. RFC 8441 §4
     private var protocolName: String?
@@ -144,7 +148,7 @@ private struct Parts {
         }
     }
 
-    private static func authority(_ field: HTTPField) throws(MessageRefusal) -> String {
+    private static func authority(_ field: HTTPField) throws(MessageRefusal) -> RequestedHost {
         guard let authority = RequestHead.authority(field) else { throw MessageRefusal(.host) }
         return authority
     }
@@ -178,8 +182,7 @@ private struct Parts {
     func head(endsStream: Bool) throws(MessageRefusal) -> RequestHead {
         guard let method else { throw MessageRefusal(.method) }
         // A 'Host' that differs would lead programs behind this one to another resource.
-        guard let authority = authority ?? host, host?.lowercased() ?? authority.lowercased() == authority.lowercased()
-        else { throw MessageRefusal(.host) }
+        guard let authority = authority ?? host, host ?? authority == authority else { throw MessageRefusal(.host) }
         let line = try target.withUnsafeReadableBytes { target throws(MessageRefusal) in
             try RequestLine(method, target: target, .http2, isExtended: protocolName != nil)
         }

@@ -145,6 +145,7 @@ final class OriginCall: TransportCall {
     /// Handles a failure before the head, of a call that was not cancelled.
     private func retryOrFail(_ failure: OriginFailure) {
         let kept = state.withLock { state -> OriginConnection? in
+            if failure.isUnsent { state.isSent = false }
             defer { state.isOnKept = false }
             return state.isOnKept ? state.connection : nil
         }

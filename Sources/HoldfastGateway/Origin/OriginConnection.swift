@@ -12,7 +12,7 @@ import Synchronization
 /// It is a class with one instance for each connection, because it is passed on many times.
 final class OriginConnection: Sendable {
     private let handler: NIOLoopBound<OriginConnectionHandler>
-    private let channel: any Channel
+    let channel: any Channel
     /// The event loop that serves it.
     let eventLoop: any EventLoop
 
@@ -67,6 +67,9 @@ final class OriginConnection: Sendable {
     func abandon(_ number: UInt64) {
         eventLoop.execute { self.handler.value.abandon(number) }
     }
+
+    /// Ends it, if it waits for its next request: see ``OriginConnectionHandler/retire()``.
+    func retire() { eventLoop.execute { self.handler.value.retire() } }
 
     /// - Returns: a future that completes when it is closed.
     @discardableResult

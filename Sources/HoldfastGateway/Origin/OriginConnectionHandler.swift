@@ -38,6 +38,11 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     /// The boundary of the previous response, until bytes show whether it ended there, or the
     /// connection closes.
     private var boundary: MessageBoundary?
+    private var turn = ResponseTurn()
+    /// Counts the bytes before TLS; `nil` without TLS.
+    private let arrivals: ArrivalCounter?
+    /// Its count at the end of the previous response; `nil` on a connection that has had none.
+    private var arrivalsBefore: Int?
     /// Whether the channel was asked for bytes and has brought none since.
     private var isReadWanted = false
     private var timeLimits: OriginTimeLimits
@@ -60,8 +65,10 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         endpoint: OriginEndpoint,
         configuration: OriginTransport.Configuration,
         pool: OriginPool,
-        eventLoop: any EventLoop
+        eventLoop: any EventLoop,
+        arrivals: ArrivalCounter? = nil
     ) {
+        self.arrivals = arrivals
         self.endpoint = endpoint
         self.pool = pool
         self.eventLoop = eventLoop
@@ -93,10 +100,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
             switched?.writeImmutableBuffer(bytes)
             return
         }
-        markPreviousEnd(by: bytes)
-        guard exchange?.reception.hasFailed == false else {
-            // The next request would take them for its response.
-            return context.close(promise: nil)
+        guard take(turn.receive(bytes)), exchange?.reception.hasFailed == false else {
+            context.close(promise: nil)
+            return deliver()
         }
         isReadWanted = false
         switch exchange?.reception.receive(bytes) {
@@ -112,12 +118,44 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         }
     }
 
-    /// Notes whether the previous response ended where it stated. Bytes behind it may cross with
-    /// the next request; then they seem to begin the next response.
-    private func markPreviousEnd(by bytes: ByteBuffer) {
-        guard let boundary = boundary.take() else { return }
-        let isEnd = exchange == nil ? StatusLine.isRequestTimeout(bytes) : StatusLine.canBegin(bytes)
-        if isEnd { boundary.seal() } else { boundary.cross() }
+    /// Notes whether the previous response ended where it stated.
+    ///
+    /// - Returns: whether the bytes are for the exchange.
+    private func take(_ arrival: ResponseTurn.Arrival) -> Bool {
+        switch arrival {
+        case .response:
+            boundary.take()?.seal()
+            return true
+        case .misplaced(let stray):
+            note(stray)
+            return true
+        case .stray(let stray):
+            note(stray)
+            // The request would take them for its response.
+            giveBack()
+            return false
+        case .late: return false
+        }
+    }
+
+    private func note(_ stray: ResponseTurn.Stray) {
+        if stray == .timeout { boundary.take()?.seal() } else { boundary.take()?.cross() }
+        if stray == .bytes { pool.noteStray(from: endpoint) }
+    }
+
+    /// Gives the exchange back to its caller, if no byte of its request was sent: another
+    /// connection may take it, unless a part of its content was read for this one.
+    private func giveBack() {
+        guard turn.isUnsent else { return }
+        turn.giveBack()
+        timeLimits.stop()
+        writer.release()
+        guard let exchange = exchange.take() else { return }
+        let error = TransportError(closing: endpoint, connectionError, isBeforeResponse: true)
+        let isUnsent = !exchange.reception.hasContent
+        let failure = OriginFailure(error: error, isBeforeResponse: true, isUnsent: isUnsent)
+        if let call = exchange.call { delivery = (call, .failure(failure)) }
+        exchange.piece?.fail(failure)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -155,6 +193,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     private func handleClose() {
         guard !isClosed else { return }
         isClosed = true
+        giveBack()
         timeLimits.release()
         writer.release()
         peek.release()
@@ -178,13 +217,14 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         let wasKept = isKept
         isKept = false
         timeLimits.stop()
-        guard context != nil, !isClosed, exchange == nil, !wasKept || isQuiet() else {
+        guard context != nil, !isClosed, exchange == nil, !wasKept || mayTake(request) else {
             let error = TransportError(closing: endpoint, connectionError, isBeforeResponse: true)
             throw OriginFailure(error: error, isBeforeResponse: true, isUnsent: true)
         }
         timeLimits.prepare(for: request)
         let reception = ResponseReception(of: request, limits: messageLimits)
         exchange = Exchange(number: number, reception: reception, call: call)
+        turn.begin()
         if let running = exchange?.reception.running { apply(.begin(running)) }
         writer.put(request.head)
         round.flush(self)
@@ -192,22 +232,59 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     }
 
     func flush() {
-        guard let context else { return }
-        writer.flush(context)
+        guard let context, send(context) else { return }
         if context.channel.isWritable { apply(exchange?.reception.take()) }
     }
 
-    /// Whether no bytes have come on a kept connection since its last response. If some have, it
-    /// takes no further request.
-    private func isQuiet() -> Bool {
-        switch peek.peek() {
-        case .nothing: return true
-        case .ended: context?.close(promise: nil)
-        // The bytes are read before the connection closes: they may be a close alert of TLS, or a
-        // 408 of the origin.
-        case .bytes: waitForClose()
+    /// Whether a kept connection takes a request. The last look is in ``send(_:)``. Before it,
+    /// content may be read for the request, which can then not be given back.
+    private func mayTake(_ request: OriginRequest) -> Bool {
+        if pool.isSuspect(endpoint) {
+            retire()
+            return false
         }
+        guard request.body != nil, let input = strayInput() else { return true }
+        leave(input)
         return false
+    }
+
+    /// Sends what was put, unless it begins a request, and bytes have come since the last response.
+    private func send(_ context: ChannelHandlerContext) -> Bool {
+        if turn.isUnsent {
+            if let input = strayInput() {
+                giveBack()
+                leave(input)
+                deliver()
+                return false
+            }
+            turn.send()
+        }
+        writer.flush(context)
+        return true
+    }
+
+    /// The input on a kept connection since its last response; `nil` if there is none.
+    private func strayInput() -> SocketPeek.Input? {
+        guard let arrivalsBefore else { return nil }
+        // A part of a record of TLS is not in the socket any more.
+        guard arrivals?.count ?? 0 == arrivalsBefore else { return .bytes }
+        let input = peek.peek()
+        return input == .nothing ? nil : input
+    }
+
+    /// Ends a kept connection on which something has come: it takes no further request.
+    private func leave(_ input: SocketPeek.Input) {
+        // Bytes are read before the connection closes: they may be a close alert of TLS, or a 408
+        // of the origin.
+        if input == .bytes { waitForClose() } else { context?.close(promise: nil) }
+    }
+
+    /// Ends a connection that takes no more requests, because its origin is suspect. If its last
+    /// response may be stored, bytes behind it are awaited for a moment.
+    func retire() {
+        guard exchange == nil, !isClosed else { return }
+        isKept = false
+        if boundary == nil { context?.close(promise: nil) } else { waitForClose() }
     }
 
     private func waitForClose() {
@@ -221,7 +298,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
             return eventLoop.makeFailedFuture(CancellationError())
         }
         writer.put(bytes)
-        writer.flush(context)
+        guard send(context) else { return eventLoop.makeFailedFuture(CancellationError()) }
         apply(context.channel.isWritable ? exchange?.reception.take() : exchange?.reception.handOver())
         guard !context.channel.isWritable, context.channel.isActive else { return eventLoop.makeSucceededVoidFuture() }
         if let writability { return writability.futureResult }
@@ -234,7 +311,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
         guard let context, !isClosed, exchange?.number == number else { return }
         if let end {
             writer.put(end)
-            writer.flush(context)
+            guard send(context) else { return }
         }
         apply(exchange?.reception.endUpload())
         if context.channel.isWritable { apply(exchange?.reception.take()) }
@@ -340,16 +417,19 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     private func finish() {
         timeLimits.stop()
         guard let reception = exchange.take()?.reception else { return }
+        turn.end()
+        arrivalsBefore = arrivals?.count ?? 0
         boundary = reception.boundary
         switch reception.ending {
         case .crossed:
-            boundary.take()?.cross()
+            note(ResponseTurn.stray(behindResponse: reception.rest))
             close()
         case .closed: boundary.take()?.seal()
         case .close: close()
         case .awaitClose: waitForClose()
         case .keep:
-            guard connectionError == nil, let connection, pool.keep(connection, endpoint) else { return close() }
+            guard connectionError == nil, let connection else { return close() }
+            guard pool.keep(connection, endpoint) else { return pool.isSuspect(endpoint) ? retire() : close() }
             isKept = true
             timeLimits.beginIdle()
             read()
@@ -376,6 +456,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     }
 
     private func fail(_ failure: OriginFailure) {
+        turn.giveUp()
         timeLimits.stop()
         if let call = exchange?.call.take() { delivery = (call, .failure(failure)) }
         exchange?.piece.take()?.fail(failure)

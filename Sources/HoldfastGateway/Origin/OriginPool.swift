@@ -10,6 +10,9 @@ final class OriginPool: Sendable {
         var open: [OriginEndpoint: Int] = [:]
         /// The number of connections of other loops that were taken so far.
         var borrowedCount = 0
+        var suspects = SuspectOrigins()
+        /// How often bytes came behind a response, by the endpoint's name.
+        var strays: [OriginEndpoint: Int] = [:]
 
         /// With few endpoints, empty lists stay for the connections that come back.
         mutating func forgetIfEmpty(_ place: Dictionary<OriginEndpoint, [OriginConnection]>.Index) {
@@ -19,10 +22,40 @@ final class OriginPool: Sendable {
 
     private let limit: Int
     private let state = Mutex(State())
+    /// Whether ``isSuspect(_:)`` has to look.
+    private let hasSuspects = Atomic(false)
+    private let whenSuspect: @Sendable (OriginEndpoint) -> Void
 
-    init(limit: Int) {
+    /// - Parameter whenSuspect: called when an origin becomes suspect: see ``noteStray(from:at:)``.
+    init(limit: Int, whenSuspect: @escaping @Sendable (OriginEndpoint) -> Void = { _ in }) {
         self.limit = limit
+        self.whenSuspect = whenSuspect
     }
+
+    /// Records bytes behind a response: for some time no connection to the origin is kept, and
+    /// those that were end.
+    func noteStray(from endpoint: OriginEndpoint, at now: NIODeadline = .now()) {
+        let (isNew, kept) = state.withLock { state in
+            let name = endpoint.named
+            if state.strays[name] != nil || state.strays.count < SuspectOrigins.limit {
+                state.strays[name, default: 0] += 1
+            }
+            hasSuspects.store(true, ordering: .relaxed)
+            let isNew = state.suspects.note(endpoint, at: now)
+            let places = state.idle.keys.filter { $0.unrevised == endpoint.unrevised }
+            return (isNew, places.flatMap { state.idle.removeValue(forKey: $0) ?? [] })
+        }
+        for connection in kept { connection.retire() }
+        if isNew { whenSuspect(endpoint) }
+    }
+
+    /// Whether connections to an origin take one request each.
+    func isSuspect(_ endpoint: OriginEndpoint, at now: NIODeadline = .now()) -> Bool {
+        hasSuspects.load(ordering: .relaxed) && state.withLock { $0.suspects.contains(endpoint, at: now) }
+    }
+
+    /// How often bytes came behind a response, by the endpoint's name, for metrics.
+    var strayCounts: [OriginEndpoint: Int] { state.withLock { $0.strays } }
 
     /// The connections to an endpoint.
     struct Count {
@@ -95,10 +128,12 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// Keeps a connection. Returns `false` if there are enough.
+    /// Keeps a connection. Returns `false` if there are enough, or the origin is suspect.
     func keep(_ connection: OriginConnection, _ endpoint: OriginEndpoint) -> Bool {
         state.withLock { state in
-            guard !state.isClosed, state.idle[endpoint]?.count ?? 0 < limit else { return false }
+            guard !state.isClosed, state.idle[endpoint]?.count ?? 0 < limit,
+                state.suspects.isEmpty || !state.suspects.contains(endpoint, at: .now())
+            else { return false }
             state.idle[endpoint, default: []].append(connection)
             return true
         }

@@ -132,13 +132,17 @@ struct OriginRequest: Sendable {
         since: NIODeadline? = nil,
         isCheck: Bool = false
     ) throws -> OriginRequest {
-        guard let path = request.head.path, let authority = request.head.authority else { throw missingTarget }
+        guard let path = request.head.path, let target = request.target ?? TargetURI(request: request.head) else {
+            throw missingTarget
+        }
+        // Of the target, because that is keyed: the head may spell it in another way.
+        let authority = server?.authority ?? target.authority
         let method = request.head.method
         let length = request.body?.length
         let hasContent = request.body != nil
         let head = ByteBuffer.head { bytes in
             bytes.writeRequestLine(method, server?.path(for: path) ?? path)
-            bytes.writeField("Host", server?.authority ?? authority)
+            bytes.writeField("Host", authority)
             bytes.writeFields(request.head.headerFields) { name in
                 switch name.utf8.count {
                 case 4: name != "host"

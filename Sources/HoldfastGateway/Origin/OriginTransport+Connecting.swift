@@ -31,7 +31,11 @@ extension OriginTransport {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
+                    var arrivals: ArrivalCounter?
                     if let context {
+                        let counter = ArrivalCounter()
+                        arrivals = counter
+                        try pipeline.addHandler(counter)
                         try pipeline.addHandler(identity.handler(context, isVerified: isVerified))
                         try pipeline.addHandler(HandshakeWait())
                     }
@@ -39,7 +43,8 @@ extension OriginTransport {
                         endpoint: endpoint,
                         configuration: configuration,
                         pool: pool,
-                        eventLoop: channel.eventLoop
+                        eventLoop: channel.eventLoop,
+                        arrivals: arrivals
                     )
                     try pipeline.addHandler(handler)
                 }

@@ -86,7 +86,15 @@ public final class OriginTransport: Transport {
         self.logger = logger
         let origins = try Self.read(configuration, since: nil)
         self.routesInUse = Mutex(RoutesInUse(configuration.routes, origins))
-        self.pool = OriginPool(limit: configuration.maximumIdleConnections)
+        self.pool = OriginPool(limit: configuration.maximumIdleConnections) { endpoint in
+            logger.warning(
+                "Origin sent bytes behind a response; its connections take one request each",
+                metadata: [
+                    "origin.authority": "\(endpoint)",
+                    "origin.seconds": "\(SuspectOrigins.time.nanoseconds / 1_000_000_000)",
+                ]
+            )
+        }
         telemetry = OriginTelemetry(pool, configuration.routes, origins)
         tls = OriginTLS(trustRootsFile: configuration.trustRootsFile)
         if let routes = configuration.routes { try tls.prepare(for: routes, origins) }

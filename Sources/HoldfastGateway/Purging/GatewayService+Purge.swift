@@ -17,8 +17,7 @@ extension GatewayService {
 
     /// The response to a client that may not purge. It is the same whatever is missing.
     func purgeRefusal(_ context: ResponseContext) -> GatewayResponse {
-        var (head, content) = problemResponse(.purgeNotAllowed, context)
-        head.response.headerFields[.allow] = Self.allowedMethods
+        let (head, content) = problemResponse(.purgeNotAllowed, context)
         return .whole(head, content)
     }
 

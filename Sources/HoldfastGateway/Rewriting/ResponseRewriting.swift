@@ -48,7 +48,8 @@ final class ResponseRewriting: Sendable {
             default: break
             }
         }
-        return RewriteClient(map, route: route, scheme: scheme, authority: request.authority)
+        let authority = request.authority?.authority(for: scheme)
+        return RewriteClient(map, route: route, scheme: scheme, authority: authority)
     }
 
     // MARK: Fields

@@ -4,29 +4,29 @@ import HTTPCacheSemantics
 /// request, by the whole of its path.
 extension RewriteClient {
     /// Whether this client's request for a path below its route's takes that route.
-    func leads(before rest: [UInt8]) -> Bool { leads(authority, route.prefix.text, before: rest, to: routeIndex) }
+    func leads(before rest: [UInt8]) -> Bool { leads(requested, route.prefix.text, before: rest, to: routeIndex) }
 
     /// Whether a cookie with this path is for requests that take another origin's route, and for
     /// none of this one. One for a wider path, `/` for example, is for this route as well.
     func leadsToAnotherOrigin(cookiePath path: String) -> Bool {
         let wide = path.hasSuffix("/") ? path : path + "/"
         guard path.hasPrefix("/"), !(route.prefix.text + "/").hasPrefix(wide),
-            let choice = map.routes.choose(authority: authority, target: path)
+            let choice = map.routes.choose(host: requested, target: path)
         else { return false }
         return map.routes.routes[choice.route].endpoint != route.endpoint
     }
 
     func leads(_ base: Base, before rest: [UInt8] = [], to index: Int) -> Bool {
-        leads(base.authority, base.path, before: rest, to: index)
+        leads(RequestedHost(base.authority), base.path, before: rest, to: index)
     }
 
     /// Whether a request for a URL takes a route, or another one to the same place: an earlier
     /// route may take it.
-    private func leads(_ authority: String?, _ path: String, before rest: [UInt8], to index: Int) -> Bool {
+    private func leads(_ host: RequestedHost?, _ path: String, before rest: [UInt8], to index: Int) -> Bool {
         Self.readings(of: rest).allSatisfy { rest in
             let path = path + String(decoding: rest, as: UTF8.self)
             let target = path.hasPrefix("/") ? path : "/" + path
-            guard let choice = map.routes.choose(authority: authority, target: target) else { return false }
+            guard let choice = map.routes.choose(host: host, target: target) else { return false }
             let (mine, other) = (map.routes.routes[index], map.routes.routes[choice.route])
             return choice.route == index || mine.endpoint == other.endpoint && mine.path(for: target) == choice.path
         }

@@ -39,7 +39,7 @@ struct RewriteClient {
         self.scheme = scheme
         let plain = authority.flatMap { Self.isPlain($0) ? $0 : nil }
         self.authority = plain
-        requested = plain.map { RequestedHost($0) }
+        requested = plain.flatMap { RequestedHost($0) }
     }
 
     var route: GatewayRoute { map.routes.routes[routeIndex] }

@@ -124,6 +124,12 @@ public struct GatewayRoute: Sendable, Hashable {
         return keepsTargets ? target : originPrefix.path(before: rest)
     }
 
+    /// The authority of a request at the origin, which is keyed and sent.
+    func authority(for host: RequestedHost?) -> String {
+        guard preservesHost, let host else { return origin.authority }
+        return host.authority(for: origin.scheme)
+    }
+
     /// Whether a request on this route may have the given target at the origin. Several routes may
     /// lead there.
     package func mayLead(to target: TargetURI) -> Bool {

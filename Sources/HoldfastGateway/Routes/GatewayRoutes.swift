@@ -85,14 +85,13 @@ public struct GatewayRoutes: Sendable {
     /// The route of a request; `nil` if none matches.
     ///
     /// - Parameters:
-    ///   - authority: the host that the client requests; `nil` if it names none.
+    ///   - host: the host that the client requests; `nil` if it names none.
     ///   - target: path and query.
-    func choose(authority: String?, target: String) -> Choice? {
+    func choose(host: RequestedHost?, target: String) -> Choice? {
         // Targets begin with a slash, so the bytes need not be normalized here.
         if isUnconditional {
             return routes[0].path(for: target).map { Choice(route: 0, path: $0) }
         }
-        let host = authority.map { RequestedHost($0) }
         // A gateway uses http, whose default port is 80. RFC 9110 §4.2.1
         let index = table.first(host: host?.name, path: PathNormalForm.path(target.utf8)) {
             routes[$0].pattern.includes(port: host?.port, standard: 80)
@@ -114,7 +113,7 @@ public struct GatewayRoutes: Sendable {
 
     /// The route of a request, and its path and query at the origin, for tools.
     package func route(authority: String?, target: String) -> (route: GatewayRoute, path: String)? {
-        choose(authority: authority, target: target).map { (routes[$0.route], $0.path) }
+        choose(host: authority.flatMap { RequestedHost($0) }, target: target).map { (routes[$0.route], $0.path) }
     }
 
     /// The endpoint of a complete request. It always belongs to one of the routes' origins; `nil`

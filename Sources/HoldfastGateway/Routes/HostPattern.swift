@@ -32,7 +32,7 @@ struct HostPattern: Sendable, Hashable {
             !isLabel || !target.host.hasPrefix("[")
         else { return nil }
         name = isLabel ? .label(before: target.host) : .exact(target.host)
-        port = RequestedHost(authority).port
+        port = RequestedHost(authority)?.port
     }
 
     /// Whether it matches the host of a target that preserves the client's host.
@@ -55,24 +55,5 @@ struct HostPattern: Sendable, Hashable {
     /// - Parameter standard: the port of requests that name none.
     func includes(port requested: UInt16?, standard: UInt16) -> Bool {
         port == nil || (port ?? standard) == (requested ?? standard)
-    }
-}
-
-/// The host that a client requests, from a valid authority.
-struct RequestedHost: Sendable, Hashable {
-    /// In lower case; an IPv6 address in brackets.
-    let name: String
-    /// The port; `nil` if none is named.
-    let port: UInt16?
-
-    init(_ authority: String) {
-        let bytes = authority.utf8
-        let colon = bytes.lastIndex(of: UInt8(ascii: ":")).flatMap { colon in
-            // A colon within the brackets of an IPv6 address is not a port's.
-            bytes[colon...].contains(UInt8(ascii: "]")) ? nil : colon
-        }
-        let host = authority[..<(colon ?? authority.endIndex)]
-        name = host.utf8.contains { (0x41...0x5A).contains($0) } ? host.lowercased() : String(host)
-        port = colon.flatMap { UInt16(authority[authority.index(after: $0)...]) }
     }
 }

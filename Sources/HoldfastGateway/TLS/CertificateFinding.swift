@@ -76,7 +76,7 @@ private struct Examination {
         // Without some of the files nothing is known of the names.
         guard pairs.count == tls.certificates.count else { return }
         let table = CertificateTable(pairs)
-        for host in routes.compactMap(\.host).map({ RequestedHost($0).name }) where !table.has(host) {
+        for host in routes.compactMap(\.host).compactMap(\.nameOfHost) where !table.has(host) {
             add(
                 false,
                 nil,
@@ -179,5 +179,13 @@ private struct Examination {
     private static func days(_ seconds: Int64) -> String {
         let days = seconds / 86_400
         return days == 0 ? "less than a day" : days == 1 ? "1 day" : "\(days) days"
+    }
+}
+
+extension String {
+    /// The name in the host of a route, without its port. `*.` before it stays.
+    fileprivate var nameOfHost: String? {
+        guard hasPrefix("*.") else { return RequestedHost(self)?.name }
+        return RequestedHost(String(dropFirst(2))).map { "*.\($0.name)" }
     }
 }

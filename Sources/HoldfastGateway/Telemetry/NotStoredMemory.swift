@@ -31,7 +31,7 @@ struct NotStoredMemory: Sendable {
         if let next = nextAt[index], record.end < next { return }
         nextAt[index] = record.end + Self.pause
         if examples[index].count >= NotStoredExample.limit { examples[index].removeFirst() }
-        let target = (request.authority ?? "") + request.target
+        let target = (request.authority?.description ?? "") + request.target
         examples[index].append(
             Example(
                 target: target.cut(at: Self.longestTarget),

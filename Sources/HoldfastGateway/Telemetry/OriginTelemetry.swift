@@ -126,7 +126,24 @@ final class OriginTelemetry: MetricsCollector {
     func families() async -> [MetricFamily] {
         let state = state.withLock { $0 }
         let durations = state.series.map { MetricSeries($0.labels.metricLabels, $0.durations.value) }
-        return [MetricFamily(Self.duration, durations), connections(state.names)] + OriginSite.families(state.sites)
+        return [MetricFamily(Self.duration, durations), connections(state.names), strays(state.names)]
+            + OriginSite.families(state.sites)
+    }
+
+    private func strays(_ names: [OriginEndpoint: String]) -> MetricFamily {
+        var counts: [String: Int] = [:]
+        for name in names.values { counts[name] = 0 }
+        for (endpoint, count) in pool.strayCounts { counts[names[endpoint] ?? OriginLabels.other, default: 0] += count }
+        let series = counts.sorted { $0.key < $1.key }
+            .map { MetricSeries([.init("origin", $0.key)], .integer(Int64($0.value))) }
+        return MetricFamily(
+            MetricDescription(
+                "holdfast_origin_stray_bytes_total",
+                .counter,
+                "Connections on which an origin sent bytes behind a response. For five minutes each takes one request."
+            ),
+            series
+        )
     }
 
     private func connections(_ names: [OriginEndpoint: String]) -> MetricFamily {

@@ -18,7 +18,7 @@ extension DowngradedRequest {
     static let all = methods + targets + authorities + fieldLines + cookies + contents
 
     private static let methods = [
-        "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND", "QUERY", "b-r*w'N", "get",
+        "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "QUERY", "b-r*w'N", "get",
     ].map { method in Self("the method \(method)").with { $0.method = method } }
 
     private static let targets = [

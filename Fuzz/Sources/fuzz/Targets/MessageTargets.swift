@@ -27,7 +27,7 @@ func requests(_ input: UnsafeBufferPointer<UInt8>) {
             checkFraming(read.head.framing, read.head.request.fields)
             var head = read.head
             head.request.fields = head.request.fieldsWithHost
-            head.request.authority = head.request.authority ?? "example.org"
+            head.request.authority = head.request.authority ?? RequestedHost("example.org")
             written.writeImmutableBuffer(
                 .head { [head] bytes in
                     bytes.writeRequestLine(head.request.method, head.request.target)
@@ -214,10 +214,12 @@ extension GatewayRequest {
         let host = HTTPField.Name(token: "Host")
         var changed = HTTPFields()
         for field in fields {
-            let value = field.name == host ? authority : nil
+            let value = field.name == host ? authority?.description : nil
             changed.append(value.map { HTTPField(name: field.name, value: $0) } ?? field)
         }
-        if !changed.contains(host) { changed.append(HTTPField(name: host, value: authority ?? "example.org")) }
+        if !changed.contains(host) {
+            changed.append(HTTPField(name: host, value: authority?.description ?? "example.org"))
+        }
         return changed
     }
 }

@@ -1,0 +1,42 @@
+/// The value of a `Forwarded` field. RFC 7239 §4
+enum ForwardedElements {
+    /// The value without the host that its elements name. It is not in the key, so like
+    /// `X-Forwarded-Host` it does not pass, whatever proxy says it.
+    ///
+    /// - Returns: `nil` if nothing is left, or if a host could still be read in what is left: in a
+    ///   quoted string that some programs cut.
+    static func withoutHost(_ value: String) -> String? {
+        guard namesHost(value) else { return value }
+        let elements = split(value[...], at: ",").map { element in
+            split(element, at: ";").filter { !namesHost(String($0.prefix { $0 != "\"" })) }.joined(separator: ";")
+        }
+        let rest = elements.filter { !$0.allSatisfy(\.isWhitespace) }.joined(separator: ",")
+        return rest.isEmpty || namesHost(rest) ? nil : rest
+    }
+
+    /// Whether a program may read the parameter `host` in a text, however it cuts it.
+    private static func namesHost(_ text: String) -> Bool {
+        let names = text.lowercased().split(separator: "=", omittingEmptySubsequences: false).dropLast()
+        return names.contains { name in
+            name.split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "_" }.last == "host"
+        }
+    }
+
+    /// The parts between the separators outside of quoted strings.
+    private static func split(_ text: Substring, at separator: Character) -> [Substring] {
+        var (parts, start, isQuoted, isEscaped) = ([Substring](), text.startIndex, false, false)
+        for place in text.indices {
+            if isEscaped {
+                isEscaped = false
+            } else if text[place] == "\"" {
+                isQuoted.toggle()
+            } else if isQuoted {
+                isEscaped = text[place] == "\\"
+            } else if text[place] == separator {
+                parts.append(text[start..<place])
+                start = text.index(after: place)
+            }
+        }
+        return parts + [text[start...]]
+    }
+}
