@@ -235,8 +235,9 @@ import Testing
     @Test("A handshake that is not completed in time is closed and counted") func limitsHandshakes() async throws {
         try await withGateway(configure: { $0.timeouts.request = .passing(50) }) { gateway, _, _ in
             try await RawClient.onEach(of: 30, port: gateway.port) { client, number in
-                // Nothing, or the first bytes of a record.
-                if !number.isMultiple(of: 2) { try await client.send([0x16, 0x03, 0x01, 0x02, 0x00, 0x01]) }
+                // Nothing, or the first bytes of a record. On a busy machine it may be too late for
+                // them.
+                if !number.isMultiple(of: 2) { try? await client.send([0x16, 0x03, 0x01, 0x02, 0x00, 0x01]) }
                 #expect(await client.read() == nil)
             }
             #expect(await failures(gateway) == ["timeout": 30])
