@@ -408,6 +408,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // Every decision by failures, under one property.
+        .testTarget(
+            name: "FailureTests",
+            dependencies: [
+                "HTTPCache", "HTTPCacheSemantics", "HoldfastGateway", "HoldfastTesting", "OfflineStore", "RedisTier",
+                "SharedTier",
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [

@@ -144,7 +144,7 @@ struct Check: AsyncParsableCommand {
                     warnings.append(finding(found.message))
                 }
             }
-            warnings += origin.warnings.map(finding)
+            warnings += (origin.warnings + configuration.mirrorNotes(about: origin)).map(finding)
         }
         guard errors.isEmpty else { throw ConfigurationError(errors) }
         return warnings

@@ -65,7 +65,7 @@ struct WorkerProcess: Sendable {
         func end(after microseconds: Int) {
             if isKilled { return }
             isKilled = true
-            if microseconds > 0 { usleep(UInt32(microseconds)) }
+            if microseconds > 0 { usleep(UInt32(microseconds)) }  // lets time pass
             kill(child, SIGKILL)
         }
         if let delay = judge(0) { end(after: delay) }

@@ -55,7 +55,7 @@ final class CaseConnection: Sendable {
         await withCheckedContinuation { continuation in
             guard let number = inbox.wait(continuation) else { return }
             let inbox = inbox
-            let timer = channel.eventLoop.scheduleTask(in: limit) { inbox.giveUp(number) }
+            let timer = channel.eventLoop.scheduleTask(in: limit) { inbox.giveUp(number) }  // a guard
             inbox.keep(timer, for: number)
         }
     }

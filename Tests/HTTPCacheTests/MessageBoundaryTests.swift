@@ -67,10 +67,9 @@ import Testing
             return String(buffer: try await response.body.collect(upTo: 1 << 20))
         }
 
-        /// Waits for the work of an engine's own task, with a limit.
-        func until(_ condition: ([StoredResponse]) -> Bool) async throws {
-            for _ in 0..<1_000_000 where !condition(store.all) { await Task.yield() }
-            try #require(condition(store.all))
+        /// Waits for the work of an engine's own task.
+        func until(_ condition: ([StoredResponse]) -> Bool) async {
+            while !condition(store.all) { await Task.yield() }
         }
     }
 
@@ -155,7 +154,7 @@ import Testing
         #expect(try await cache.get() == "first")
         #expect(cache.store.all.first?.head.fields[.server] == "turn 2")
         cache.transport.boundary(1).cross()
-        try await cache.until { $0.first?.head.fields[.server] == "turn 1" && $0.first?.head.isInvalidated == true }
+        await cache.until { $0.first?.head.fields[.server] == "turn 1" && $0.first?.head.isInvalidated == true }
     }
 
     @Test func sealedResponseIsKept() async throws {

@@ -32,9 +32,8 @@ struct PacedBodyTests {
         }
     }
 
-    private func until(_ condition: () -> Bool) async throws {
-        for _ in 0..<200_000 where !condition() { await Task.yield() }
-        try #require(condition())
+    private func until(_ condition: () -> Bool) async {
+        while !condition() { await Task.yield() }
     }
 
     private let places = ContentPlaces(bytes: 1 << 20)
@@ -66,7 +65,7 @@ struct PacedBodyTests {
             defer { withExtendedLifetime(place) {} }
             return place == nil ? 0 : source.count
         }
-        try await until { places.waitingCount == 1 }
+        await until { places.waitingCount == 1 }
         #expect(try await body.collect(upTo: 10).readableBytes == 2)
         #expect(await other.value == 1)
         #expect(places.count == 0)

@@ -91,7 +91,7 @@ import Testing
         _ body: @Sendable (HTTPClientTransport, RunningOrigin) async throws -> Void
     ) async throws {
         let configuration = HTTPClientTransport.Configuration(
-            connectTimeout: .milliseconds(200),
+            connectTimeout: .milliseconds(200),  // passes
             idleTimeout: Self.patience,
             connectionsPerOrigin: 2
         )
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test(arguments: [1, 30]) func slowConnectFailsWithConnectTimeout(_ requests: Int) async throws {
-        let configuration = HTTPClientTransport.Configuration(connectTimeout: .milliseconds(200))
+        let configuration = HTTPClientTransport.Configuration(connectTimeout: .milliseconds(200))  // passes
         let listener = SilentListener()
         listener.fill()
         try await withTransport(configuration) { transport in
@@ -189,7 +189,7 @@ import Testing
     /// connect.
     @Test func slowFurtherConnectFailsWithConnectTimeout() async throws {
         let configuration = HTTPClientTransport.Configuration(
-            connectTimeout: .milliseconds(200),
+            connectTimeout: .milliseconds(200),  // passes
             idleTimeout: Self.patience
         )
         let listener = SilentListener()

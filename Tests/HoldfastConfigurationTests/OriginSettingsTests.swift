@@ -141,6 +141,31 @@ import Testing
         #expect(found.contains { $0.contains(message) }, "\(found)")
     }
 
+    /// A mirror's own entry says that it gets credentials.
+    @Test func mirrorIsTrustedWithCredentialsByItsOwnEntry() throws {
+        let mirror = Self.routed + "  https://a.example: {mirrors: [https://m.example/pub]}\n"
+        let configuration = try Configuration(yaml: mirror + "  https://m.example: {credentials: true}")
+        #expect(configuration.origins.map(\.takesCredentials) == [false, true])
+        let shown = configuration.effective.origins?.map { origin in
+            origin.settings.first { $0.name == "credentials" }?.value
+        }
+        #expect(shown == ["false", "true"])
+        let found = findings(Self.routed + "  https://a.example: {credentials: true}")
+        #expect(found.count == 1 && found[0].contains("credentials: It has no effect: no origin names it"), "\(found)")
+        #expect(findings(mirror + "  https://m.example: {credentials: perhaps}").count == 1)
+        // Where rules set fields, a note says that mirrors do not get them.
+        func notes(_ text: String) throws -> [String] {
+            let configuration = try Configuration(yaml: text)
+            return configuration.origins.flatMap { configuration.mirrorNotes(about: $0) }
+        }
+        let rule = "rules: [{to-origin: {set: {X-Upstream: secret}}}]\n"
+        let ruled = mirror.replacing("routes:", with: rule + "routes:")
+        #expect(try notes(mirror).isEmpty)
+        let note = try #require(try notes(ruled).first)
+        #expect(note.contains("'credentials: true' for 'https://m.example'") && !note.contains("secret"), "\(note)")
+        #expect(try notes(ruled + "  https://m.example: {credentials: true}").isEmpty)
+    }
+
     @Test func originsMayBeMirrorsAndStandThereOnce() {
         let mirror = Self.routed + "  https://a.example: {mirrors: [https://m.example/pub]}\n"
         #expect(findings(mirror + "  https://m.example: {ca: m.pem}") == [])

@@ -155,9 +155,9 @@ struct ConnectionTests {
                 var count = await client.read()?.count ?? 0
                 try await Task.sleep(for: writeTimeout / 4)  // lets time pass
                 while count < 2 << 20, let bytes = await client.read() { count += bytes.count }
-                let reading = ContinuousClock.now - start
+                let reading = ContinuousClock.now - start  // lets time pass
                 await untilGivenUp()
-                return (reading, ContinuousClock.now - start)
+                return (reading, ContinuousClock.now - start)  // lets time pass
             }
             // Otherwise the gateway may have given up before this client had read.
             guard reading < writeTimeout / 2 else { return false }
@@ -452,7 +452,7 @@ struct ConnectionTests {
     /// docs/attacks.md, 35. Mutant: `wait(for:)` that arms nothing.
     @Test("An incomplete head times out: 408") func endsSlowHeads() async throws {
         try await RawOrigin.with { origin in
-            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.head = .milliseconds(50) }) {
+            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.head = .passing(50) }) {
                 gateway in
                 try await RawClient.with(port: gateway.port) { client in
                     try await client.send("GET / HTTP/1.1\r\nHos")
@@ -464,7 +464,7 @@ struct ConnectionTests {
 
     @Test("A connection without requests is closed") func endsIdleConnections() async throws {
         try await RawOrigin.with { origin in
-            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.request = .milliseconds(50) }) {
+            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.request = .passing(50) }) {
                 gateway in
                 let bytes = try await RawClient.with(port: gateway.port) { await $0.readToEnd() }
                 #expect(bytes.isEmpty)
@@ -474,7 +474,7 @@ struct ConnectionTests {
 
     @Test("Unneeded content has a deadline") func endsSlowDiscarding() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
-            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.content = .milliseconds(50) }) {
+            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.content = .passing(50) }) {
                 gateway in
                 try await RawClient.with(port: gateway.port) { client in
                     try await client.send("GET / HTTP/1.1\r\nHost: g\r\nContent-Length: 5\r\n\r\nhe")
@@ -488,7 +488,7 @@ struct ConnectionTests {
 
     @Test("The rest of a pipelined head has a deadline too") func endsSlowPipelinedHeads() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
-            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.head = .milliseconds(50) }) {
+            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.head = .passing(50) }) {
                 gateway in
                 try await RawClient.with(port: gateway.port) { client in
                     try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\nGET / HT")

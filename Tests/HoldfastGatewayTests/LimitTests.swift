@@ -73,7 +73,7 @@ struct LimitTests {
             }
         }
         var options = EngineOptions()
-        options.hardTimeout = .milliseconds(200)
+        options.hardTimeout = .passing(200)
         try await RawOrigin.with([.silence]) { origin in
             try await RunningGateway.with(origin: origin.url, options: options) { gateway in
                 let response = try await gateway.get("/")
@@ -86,7 +86,7 @@ struct LimitTests {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(
                 origin: origin.url,
-                configure: { $0.timeouts.head = .milliseconds(100) }
+                configure: { $0.timeouts.head = .passing(100) }
             ) { gateway in
                 let response = try await gateway.send("GET / HTTP/1.1\r\n")
                 try expect(response, "time for a head")

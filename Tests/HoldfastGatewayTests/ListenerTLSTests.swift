@@ -233,10 +233,11 @@ import Testing
     // MARK: Ends
 
     @Test("A handshake that is not completed in time is closed and counted") func limitsHandshakes() async throws {
-        try await withGateway(configure: { $0.timeouts.request = .milliseconds(50) }) { gateway, _, _ in
+        try await withGateway(configure: { $0.timeouts.request = .passing(50) }) { gateway, _, _ in
             try await RawClient.onEach(of: 30, port: gateway.port) { client, number in
-                // Nothing, or the first bytes of a record.
-                if !number.isMultiple(of: 2) { try await client.send([0x16, 0x03, 0x01, 0x02, 0x00, 0x01]) }
+                // Nothing, or the first bytes of a record. On a busy machine it may be too late for
+                // them.
+                if !number.isMultiple(of: 2) { try? await client.send([0x16, 0x03, 0x01, 0x02, 0x00, 0x01]) }
                 #expect(await client.read() == nil)
             }
             #expect(await failures(gateway) == ["timeout": 30])
@@ -327,7 +328,7 @@ import Testing
         let longer = String(repeating: content, count: 4)
         try await withGateway(
             respond: { _ in .ok(longer, fields: Self.fresh) },
-            configure: { $0.timeouts.write = .milliseconds(100) }
+            configure: { $0.timeouts.write = .passing(100) }
         ) { gateway, _, context in
             try await RawClient.onEach(of: 4, port: gateway.port, tls: .init(context)) { client, _ in
                 try await client.send(Self.request)
@@ -421,7 +422,7 @@ import Testing
                         )
                     } : .ok("v1", fields: Self.fresh)
             },
-            configure: { $0.timeouts.lateRequest = .milliseconds(50) }
+            configure: { $0.timeouts.lateRequest = .passing(50) }
         ) { gateway, origin, context in
             try await RawClient.with(port: gateway.port, tls: .init(context)) { slow in
                 try await slow.send("GET /slow HTTP/1.1\r\nHost: a.example\r\n\r\n")
@@ -565,7 +566,7 @@ final class CuttingHandler: ChannelOutboundHandler {
         }
         held = [(bytes, promise)]
         // The first segment is likely to be read by then.
-        context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(1)) {
+        context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(1)) {  // lets time pass
             for (bytes, promise) in self.held { context.write(self.wrapOutboundOut(bytes), promise: promise) }
             self.held = []
             context.flush()

@@ -47,7 +47,7 @@ struct OriginTests {
         try await RawOrigin.with([.silence]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
-                configureTransport: { $0.firstByteTimeout = .milliseconds(50) }
+                configureTransport: { $0.firstByteTimeout = .passing(50) }
             ) { gateway in
                 let silent = try await gateway.get("/")
                 #expect(silent.status == 504)
@@ -235,7 +235,7 @@ struct OriginTests {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
-                configureTransport: { $0.idleTimeout = .milliseconds(1) }
+                configureTransport: { $0.idleTimeout = .passing(1) }
             ) { gateway in
                 _ = try await gateway.get("/a")
                 await origin.connectionCloses()
@@ -362,7 +362,7 @@ struct OriginTests {
             }
         }
         try await RawOrigin.with([endless]) { origin in
-            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.write = .milliseconds(300) }) {
+            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.write = .passing(300) }) {
                 gateway in
                 try await RawClient.with(port: gateway.port, receiveBuffer: 64 << 10) { client in
                     try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")

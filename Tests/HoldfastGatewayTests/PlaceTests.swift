@@ -107,7 +107,7 @@ import Testing
             try await RunningGateway.with(
                 origin: origin.url,
                 options: options,
-                configure: { $0.timeouts.slowContent = .milliseconds(300) }
+                configure: { $0.timeouts.slowContent = .passing(300) }
             ) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
                     try await client.send("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 1000000\r\n\r\n\(content)")

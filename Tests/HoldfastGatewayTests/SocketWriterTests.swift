@@ -252,6 +252,8 @@ private final class EndlessHandler: ChannelInboundHandler {
         }
         // After a moment, because a loop polls its sockets only when no task is due: a full socket
         // would never become writable, and its end never be seen.
-        context.eventLoop.assumeIsolated().scheduleTask(in: .microseconds(100)) { self.step(context) }
+        context.eventLoop.assumeIsolated().scheduleTask(in: .microseconds(100)) {  // lets time pass
+            self.step(context)
+        }
     }
 }

@@ -96,7 +96,7 @@ struct UploadTimeTests {
         try await RawOrigin.with(respond: { _ in .ok("done") }) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
-                configure: { $0.timeouts.content = .milliseconds(100) }
+                configure: { $0.timeouts.content = .passing(100) }
             ) { gateway in
                 for _ in 0..<5 {
                     try await RawClient.with(port: gateway.port) { client in
@@ -123,7 +123,7 @@ struct UploadTimeTests {
         let port = listener.localAddress?.port ?? 0
         try await RunningGateway.with(
             origin: "http://127.0.0.1:\(port)",
-            configureTransport: { $0.sendTimeout = .milliseconds(200) }
+            configureTransport: { $0.sendTimeout = .passing(200) }
         ) { gateway in
             try await RawClient.with(port: gateway.port) { client in
                 let length = 64 << 20
@@ -144,7 +144,7 @@ struct UploadTimeTests {
     /// A response that begins during the upload must continue, however long the upload takes.
     @Test func earlyResponseIsTimed() async throws {
         var options = EngineOptions()
-        options.hardTimeout = .milliseconds(300)
+        options.hardTimeout = .passing(300)
         let stops = RawOrigin.Step.early(Array("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 20".utf8))
         try await RawOrigin.with([stops]) { origin in
             try await RunningGateway.with(origin: origin.url, options: options) { gateway in

@@ -55,7 +55,7 @@ import Testing
 
     @Test func fetchesWithoutAConnectionFailAsOverloaded() async throws {
         let transport = HTTPClientTransport.Configuration(
-            connectTimeout: .milliseconds(200),
+            connectTimeout: .milliseconds(200),  // passes
             idleTimeout: .seconds(3600),
             connectionsPerOrigin: 1,
             keptTime: .seconds(3600)

@@ -71,13 +71,11 @@ import Testing
     /// Reads until a read happens on the caller's executor. A busy machine may make a read seem to
     /// wait for the disk; after that no read happens here for a hundred times as long.
     private func untilHere(_ decoder: NotingDecoder, _ read: () async throws -> Void) async throws {
-        let limit = ContinuousClock.now + .seconds(60)
-        repeat {
+        while true {
             try await read()
             if decoder.areHere.last == true { return }
             await Task.yield()
-        } while ContinuousClock.now < limit
-        Issue.record("No read was made where its call was")
+        }
     }
 
     @concurrent

@@ -215,6 +215,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "FailureTests",
+            dependencies: [
+                "HTTPCache", "HTTPCacheSemantics", "HoldfastGateway", "HoldfastTesting", "OfflineStore", "RedisTier",
+                "SharedTier",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
                 "CNGHTTP2", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration", "HTTPCacheSemantics",

@@ -161,7 +161,9 @@ import Testing
         let path = database.path
         await reached { try queryInteger(path, "SELECT count(*) FROM tag_invalidation") == 0 }
         // Time enough to clear the flag of pending invalidations, if the reader is overlooked.
-        for _ in 0..<5_000 where database.state.mayHavePending.load(ordering: .acquiring) { await Task.yield() }
+        for _ in 0..<5_000 where database.state.mayHavePending.load(ordering: .acquiring) {
+            await Task.yield()  // time for a mistake
+        }
         reading.open()
         #expect(try await found == [true, true])
         _ = try await (first, second, invalidation)
@@ -180,7 +182,9 @@ import Testing
         await gate.entered()
         async let exchange: Void = onThread { try store.setAsideForTesting() }
         // It has to wait; without waiting it would be over by then.
-        for _ in 0..<5_000 where try core.database().number == 1 { await Task.yield() }
+        for _ in 0..<5_000 where try core.database().number == 1 {
+            await Task.yield()  // time for a mistake
+        }
         gate.open()
         let number = try await invalidation
         try await exchange

@@ -1,4 +1,5 @@
 import Dispatch
+import HoldfastTesting
 import NIOCore
 import NIOPosix
 import Testing
@@ -215,20 +216,22 @@ import Testing
     @Test func serverThatIsSilentOrGoneIsUnreachable() async throws {
         let peer = try ScriptedPeer { try $0.waitForClose() }
         var settings = RedisConnectionSettings.patient(peer.endpoint)
-        settings.connectTimeout = .milliseconds(50)
+        settings.connectTimeout = .milliseconds(50)  // passes
         let silent = settings
         #expect(
             await errorCode { () throws(RedisTierError) in _ = try await RedisConnection.connect(silent, on: loop) }
                 == .unreachable
         )
+        let held = try HeldPort()
         for endpoint in [
-            RedisEndpoint.unix(path: "/tmp/no-such.sock"), .tcp(host: "127.0.0.1", port: try ScriptedPeer.freePort()),
+            RedisEndpoint.unix(path: "/tmp/no-such.sock"), .tcp(host: "127.0.0.1", port: held.port),
         ] {
             let code = await errorCode { () throws(RedisTierError) in
                 _ = try await RedisConnection.connect(.patient(endpoint), on: loop)
             }
             #expect(code == .unreachable)
         }
+        withExtendedLifetime(held) {}
     }
 }
 

@@ -268,12 +268,14 @@ import Testing
 
     /// Sentences end once, and have no numbers of the system.
     @Test func refusedConnectionIsSaidInOneSentence() async throws {
-        let port = try ScriptedPeer.freePort()
+        let held = try HeldPort()
+        let port = held.port
         let findings = try await examine("redis://127.0.0.1:\(port)")
         #expect(
             findings.map(\.message) == ["The server '127.0.0.1:\(port)' is unreachable: Connection refused."],
             "\(findings)"
         )
+        withExtendedLifetime(held) {}
         let late = RedisTierError(.timedOut, "It did not reply.")
         #expect(RedisTierError.clause(late) == "It did not reply")
     }

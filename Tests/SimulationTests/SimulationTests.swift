@@ -77,7 +77,7 @@ import Testing
             if failed >= 10 { break }
         }
         if ProcessInfo.processInfo.environment["HOLDFAST_SEEDS"] != nil {
-            let seconds = Double((ContinuousClock.now - start).milliseconds) / 1000
+            let seconds = Double((ContinuousClock.now - start).milliseconds) / 1000  // is printed
             print("\(exchanges) exchanges in \(seconds) s, \(Int(Double(exchanges) / max(seconds, 0.001))) a second")
         }
     }

@@ -51,9 +51,10 @@ extension CacheEngine {
     ///
     /// - Parameter isProbed: see ``send(_:to:for:isProbed:by:)``.
     func note(_ error: any Error, of origin: Origin, for prepared: PreparedRequest, isProbed: Bool) {
-        guard prepared.usesBreaker, let code = (error as? TransportError)?.code,
-            let failure = Breaker.Failure(code)
+        guard prepared.usesBreaker, let error = error as? TransportError, !error.leavesServersUnasked,
+            let failure = Breaker.Failure(error.code)
         else { return }
+        let code = error.code
         let isOpening = origins.failed(
             origin,
             prepared.asked,
@@ -219,19 +220,6 @@ extension PreparedRequest {
         hasher.combine(presented.head.headerFields)
         if request.isContentKeyed { hasher.combine(key) }
         return AskedTarget(target: name, request: hasher.finalize())
-    }
-}
-
-extension Breaker.Failure {
-    /// The kind of failure; `nil` if the origin is not the cause. A failure of this system itself
-    /// must never open the breaker.
-    fileprivate init?(_ code: TransportError.Code) {
-        switch code {
-        case .connect, .connectTimeout, .nameResolution, .tls: self = .connection
-        case .connectionClosed: self = .hangUp
-        case .timeout: self = .silence
-        default: return nil
-        }
     }
 }
 

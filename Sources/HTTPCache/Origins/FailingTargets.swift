@@ -6,6 +6,8 @@ package struct AskedTarget: Sendable, Hashable {
     package let target: Int
     /// A hash of the target, the method and the fields.
     package let request: Int
+
+    package init(target: Int, request: Int) { (self.target, self.request) = (target, request) }
 }
 
 /// The requests that an origin failed lately, each with its own back-off. Pure and bounded.

@@ -120,7 +120,18 @@ package final class PreparedRequest: Sendable {
         var sending = request.sending(head)
         if let edits, !edits.isEmpty, let body = sending.body { sending.body = edits.apply(toTrailersOf: body) }
         sending.target = target
+        sending.hasCredentials = hasCredentials
+        if let edits { sending.ruleFields = edits.set }
         return sending
+    }
+
+    /// Whether it has credentials or a principal, as far as its rules do not ignore them.
+    var hasCredentials: Bool {
+        if isPerPrincipal || presented.principal != nil || request.secrets != nil { return true }
+        guard hasCredentialFields, let ignored = settings?.ignoredFields, !ignored.isEmpty else {
+            return hasCredentialFields
+        }
+        return CredentialPartition.hasCredentials(request.head.headerFields, ignoring: ignored)
     }
 
     /// A copy with another head, for no client in particular, that renews a stored response.

@@ -41,6 +41,9 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// The client's own error.
     public var cause: (any Error)?
+    /// Whether servers of the origin were not asked, because the request is not for them. Then the
+    /// failure does not show whether the origin can be reached.
+    package var leavesServersUnasked = false
     /// A failure of a transport.
     public init(code: Code, message: String, cause: (any Error)? = nil) {
         self.code = code

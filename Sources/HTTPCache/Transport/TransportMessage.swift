@@ -34,6 +34,10 @@ public struct TransportRequest: Sendable {
     package var upgrade: UpgradeOffer?
     /// Whether the response may be a ``RelayedResponse``, if no cache may store it.
     package var mayBeRelayed = false
+    /// Whether it has credentials, or a rule named its principal.
+    package var hasCredentials = false
+    /// The fields that rules set. Their values may be secrets, and are meant for the origin alone.
+    package var ruleFields: HTTPFields = [:]
     /// A request, by default without a body.
     public init(
         head: HTTPRequest,

@@ -86,6 +86,9 @@ package final class RequestFieldLookup: Sendable {
         }
     }
 
+    /// The names, in lower case, without those of families.
+    package var plainNames: [String] { names.keys.sorted() }
+
     private static func length(_ name: String) -> UInt64 { 1 << UInt64(min(name.utf8.count, 62)) }
 
     /// The entry for a field; `nil` if there is none of these meanings.

@@ -15,6 +15,9 @@ extension Configuration {
         public var addresses: [String] = []
         /// `mirrors`: other servers with the same content, in their order, as absolute URLs.
         public var mirrors: [String] = []
+        /// `credentials`: as a mirror, it gets requests with credentials, and the fields that rules
+        /// set. Otherwise it gets neither, because a mirror has another owner.
+        public var takesCredentials = false
         /// `health`: `nil` if the origin's servers are not asked.
         public var health: HealthCheck?
         /// `timeouts`

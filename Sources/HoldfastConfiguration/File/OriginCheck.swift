@@ -41,6 +41,9 @@ extension Configuration {
                     report(setting, "It has no effect: no route leads to this origin, it is a mirror. Leave it out.")
                 }
             }
+            if origin.takesCredentials, !mirrors.contains(origin.url) {
+                report("credentials", "It has no effect: no origin names it among its 'mirrors'. Leave it out.")
+            }
             origin.check(report)
         }
         return findings
@@ -123,6 +126,7 @@ extension Configuration.Origin {
         settings += [
             setting("addresses", addresses.isEmpty ? nil : Writers.list(addresses.map(Self.quoted))),
             setting("mirrors", mirrors.isEmpty ? nil : Writers.list(mirrors)),
+            setting("credentials", "\(takesCredentials)", isSet: takesCredentials),
             setting("health", health?.text ?? "off", isSet: health != nil),
         ]
         let times: [(String, Duration?, Duration)] = [

@@ -3,7 +3,8 @@ import HTTPCacheSemantics
 /// Reads a member of `origins`. Each refusal names its own line.
 enum OriginReader {
     static let keys = [
-        "ca", "certificate", "key", "server-name", "verify", "insecure", "addresses", "mirrors", "health", "timeouts",
+        "ca", "certificate", "key", "server-name", "verify", "insecure", "addresses", "mirrors", "credentials",
+        "health", "timeouts",
     ]
     private static let timeoutKeys = ["connect", "first-byte", "send", "receive", "idle"]
     private static let healthKeys = ["path", "interval", "timeout", "expect"]
@@ -33,6 +34,7 @@ enum OriginReader {
         case "insecure": origin.isInsecure = try value.flag()
         case "addresses": origin.addresses = try addresses(value)
         case "mirrors": origin.mirrors = try mirrors(value)
+        case "credentials": origin.takesCredentials = try value.flag()
         case "health": origin.health = value.isOff ? nil : try health(value)
         case "timeouts": origin.timeouts = try timeouts(value)
         default: throw Readers.unknown(entry, of: keys)

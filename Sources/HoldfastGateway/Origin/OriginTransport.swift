@@ -60,6 +60,7 @@ public final class OriginTransport: Transport {
     let pool: OriginPool
     let routesInUse: Mutex<RoutesInUse>
     let tls: OriginTLS
+    let probes = OriginProbes()
     let telemetry: OriginTelemetry
     let tracer: RequestTracer?
 
@@ -102,6 +103,7 @@ public final class OriginTransport: Transport {
 
     /// Closes the kept connections, and keeps no more. Exchanges under way continue.
     public func shutDown() async {
+        probes.close()
         for connection in pool.close() { try? await connection.close().get() }
     }
 
@@ -126,7 +128,7 @@ public final class OriginTransport: Transport {
         if let site, site.hasSeveral {
             var request = request
             request.body = message.body
-            let call = FailoverCall(self, request, endpoint, site, message.failover(among: site))
+            let call = FailoverCall(self, request, endpoint, site, isRepeatable: message.isRepeatable)
             return try await Self.result(of: call, span) { call.begin($0) }
         }
         let call = OriginCall(self, message, onInterim: request.onInformational)
@@ -172,9 +174,8 @@ extension OriginTransport {
             }
         }
         if let site = routes?.origins.site(of: endpoint), site.hasSeveral {
-            let asked = Failover.Request(isSafe: request.head.method.isReading, isRepeatable: true)
-            guard asked.isSafe else { return nil }
-            let call = FailoverCall(self, request, endpoint, site, site.failover(of: asked, at: .now()))
+            guard request.head.method.isReading else { return nil }
+            let call = FailoverCall(self, request, endpoint, site, isRepeatable: true)
             call.begin(on: eventLoop, completion)
             return call
         }
@@ -201,14 +202,6 @@ extension OriginTransport {
         let call = OriginCall(self, message, onInterim: request.onInformational)
         call.begin(on: eventLoop, kept, completion)
         return call
-    }
-}
-
-extension OriginRequest {
-    fileprivate func failover(among site: OriginSite) -> Failover {
-        // A protocol that is spoken in place of HTTP may change things.
-        let isSafe = method.isReading && upgrade == nil
-        return site.failover(of: Failover.Request(isSafe: isSafe, isRepeatable: isRepeatable), at: .now())
     }
 }
 

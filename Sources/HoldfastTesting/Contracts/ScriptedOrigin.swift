@@ -42,28 +42,33 @@ final class ScriptedOrigin: Sendable {
 
     private let state: Mutex<State>
     private let server: Mutex<(any Channel)?> = Mutex(nil)
+    /// Keeps its port when it has stopped.
+    private let held: HeldPort
     /// `127.0.0.1` with the port.
-    var authority: String { "127.0.0.1:\(port.load(ordering: .relaxed))" }
-    private let port = Atomic(0)
+    var authority: String { "127.0.0.1:\(held.port)" }
 
-    private init(_ responses: [Response]) { state = Mutex(State(responses: responses)) }
+    private init(_ responses: [Response]) throws {
+        held = try HeldPort()
+        state = Mutex(State(responses: responses))
+    }
 
     /// Begins to listen on a port that is free.
     static func start(_ responses: [Response]) async throws -> ScriptedOrigin {
-        let origin = ScriptedOrigin(responses)
+        let origin = try ScriptedOrigin(responses)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(RequestHandler(origin))
                 }
             }
-            .bind(host: "127.0.0.1", port: 0).get()
-        origin.port.store(channel.localAddress?.port ?? 0, ordering: .relaxed)
+            .bind(host: "127.0.0.1", port: origin.held.port).get()
         origin.server.withLock { $0 = channel }
         return origin
     }
 
-    /// Stops listening and closes every connection.
+    /// Stops listening and closes every connection. Its port refuses connections, and is no one
+    /// else's.
     func stop() async {
         let listener = server.withLock { server in
             defer { server = nil }

@@ -12,12 +12,18 @@ extension StoreWriter {
         guard hasTrouble.load(ordering: .relaxed) else { return true }
         if let length, canMakeRoomOnDisk(for: length) { return true }
         let free = FileSystemStatus(path: path)?.free
-        switch trouble.withLock({ $0.admit(free: free, at: now) }) {
+        let bytes = length.map(bytesOfTransaction)
+        switch trouble.withLock({ $0.admit(bytes: bytes, free: free, at: now) }) {
         case .accept: return true
         case .decline(let bytes):
             if let bytes { tryWriting(Int(clamping: bytes)) }
             return false
         }
+    }
+
+    /// The bytes that one transaction writes, and so a trial: at least a chunk.
+    private func bytesOfTransaction(_ bytes: Int64) -> Int64 {
+        min(max(bytes, Int64(StoreLimits.chunkLength)), Int64(database.limits.transaction))
     }
 
     /// Records that a transaction failed, if the reason is a disk that accepts no writes.

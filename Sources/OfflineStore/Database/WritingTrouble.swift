@@ -9,6 +9,8 @@ struct WritingTrouble: Sendable {
     private struct Failing {
         /// The most bytes that could not be written.
         var bytes: Int64
+        /// The fewest bytes that could not be written. That says nothing against much fewer.
+        var fewest: Int64
         /// The instant of the next trial, regardless of the file system's free space.
         var nextTrial: Timestamp
         /// The milliseconds before the trial after that.
@@ -45,11 +47,13 @@ struct WritingTrouble: Sendable {
     ///
     /// - Parameter free: the free bytes of the file system, if known.
     mutating func recordFailure(bytes: Int64, free: Int64?, at now: Timestamp) {
+        let fewest = min(bytes, failing?.fewest ?? bytes)
         let bytes = max(bytes, failing?.bytes ?? 0)
         let wait = failing.map { min($0.wait * 2, Self.longestWait) } ?? Self.firstWait
         let contradictions = (failing?.contradictions ?? 0) + (Self.hasRoom(free, for: bytes) ? 1 : 0)
         failing = Failing(
             bytes: bytes,
+            fewest: fewest,
             nextTrial: now.adding(milliseconds: wait),
             wait: wait,
             contradictions: contradictions
@@ -64,9 +68,16 @@ struct WritingTrouble: Sendable {
 
     /// Decides on a new response.
     ///
-    /// - Parameter free: the free bytes of the file system now, if known.
-    mutating func admit(free: Int64?, at now: Timestamp) -> Admission {
+    /// One response that is too large for what is left must not keep out those that fit. So it is
+    /// accepted if it has at most half of the bytes that failed: then at most a few sizes fail
+    /// before all are declined.
+    ///
+    /// - Parameters:
+    ///   - bytes: what one transaction writes of it, if known.
+    ///   - free: the free bytes of the file system now, if known.
+    mutating func admit(bytes: Int64? = nil, free: Int64?, at now: Timestamp) -> Admission {
         guard let failing else { return .accept }
+        if let bytes, bytes <= failing.fewest / 2, Self.hasRoom(free, for: bytes) { return .accept }
         if failing.contradictions <= Self.contradictionLimit, Self.hasRoom(free, for: failing.bytes) {
             return .accept
         }

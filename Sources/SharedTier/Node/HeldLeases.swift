@@ -66,13 +66,14 @@ final class UnsharedKeys: Sendable {
     }
 }
 
-/// Stops asking an engine that does not answer in time: after five failures in a row nothing is
-/// asked for a second, and then one question at a time.
+/// Stops asking an engine that does not answer in time: after failures for five different keys in a
+/// row nothing is asked for a second, and then one question at a time. One key that always fails
+/// shows nothing about the others.
 final class ValueBreaker: Sendable {
     private static let failures = 5
     private static let pause: Int64 = 1000
 
-    private let state = Mutex((failures: 0, closedUntil: nil as Timestamp?))
+    private let state = Mutex((failures: 0, keys: [] as [Int], closedUntil: nil as Timestamp?))
 
     init() {}
 
@@ -86,11 +87,15 @@ final class ValueBreaker: Sendable {
         }
     }
 
-    func succeeded() { state.withLock { $0 = (0, nil) } }
+    func succeeded() { state.withLock { $0 = (0, [], nil) } }
 
-    func failed(at now: Timestamp) {
+    /// - Parameter key: a hash of what was asked for; `nil` if that has no part in the failure.
+    func failed(_ key: Int?, at now: Timestamp) {
         state.withLock { state in
-            state.failures += 1
+            if state.failures < Self.failures, key.map({ !state.keys.contains($0) }) ?? true {
+                if let key { state.keys.append(key) }
+                state.failures += 1
+            }
             if state.failures >= Self.failures { state.closedUntil = now.adding(milliseconds: Self.pause) }
         }
     }

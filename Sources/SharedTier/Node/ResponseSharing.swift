@@ -115,7 +115,7 @@ package final class ResponseSharing: SharedResponses {
             counts.count(.miss)
             return try await lead(query, names)
         } catch {
-            note(error)
+            note(error, query.key)
             return .nothing(nil)
         }
     }
@@ -238,12 +238,15 @@ package final class ResponseSharing: SharedResponses {
         }
     }
 
-    private func note(_ error: any Error) {
+    private func note(_ error: any Error, _ key: CacheKey) {
         switch error {
-        case SharedLogError.timedOut: counts.count(.timedOut)
-        default: counts.count(.away)
+        case SharedLogError.timedOut:
+            counts.count(.timedOut)
+            breaker.failed(key.hashValue, at: wall.now())
+        default:
+            counts.count(.away)
+            breaker.failed(nil, at: wall.now())
         }
-        breaker.failed(at: wall.now())
         logger.debug("responses of other nodes cannot be looked for", metadata: ["error": "\(error)"])
     }
 

@@ -103,7 +103,7 @@ struct HTTP2AttackTests {
         try await RawOrigin.with(respond: { _ in .silence }) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
-                configure: { $0.timeouts.head = .milliseconds(40) },
+                configure: { $0.timeouts.head = .passing(40) },
                 { gateway in
                     try await RawClient.with(port: gateway.port) { raw in
                         let client = FrameClient(raw)
@@ -121,7 +121,7 @@ struct HTTP2AttackTests {
         try await RawOrigin.with([.ok("fine")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
-                configure: { $0.timeouts.head = .milliseconds(40) },
+                configure: { $0.timeouts.head = .passing(40) },
                 { gateway in
                     try await RawClient.with(port: gateway.port) { raw in
                         let client = FrameClient(raw)
@@ -149,7 +149,7 @@ struct HTTP2AttackTests {
         try await RawOrigin.with([.ok(content, fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
-                configure: { $0.timeouts.write = .milliseconds(40) },
+                configure: { $0.timeouts.write = .passing(40) },
                 { gateway in
                     try await RawClient.with(port: gateway.port) { raw in
                         let client = FrameClient(raw)
@@ -176,7 +176,7 @@ struct HTTP2AttackTests {
         try await RawOrigin.with(respond: { $0.target == "/fine" ? .ok("fine") : .silence }) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
-                configure: { $0.timeouts.content = .milliseconds(40) },
+                configure: { $0.timeouts.content = .passing(40) },
                 { gateway in
                     try await RawClient.with(port: gateway.port) { raw in
                         let client = FrameClient(raw)
@@ -291,7 +291,7 @@ struct HTTP2AttackTests {
         try await RawOrigin.with([.ok(content, fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
-                configure: { $0.timeouts.write = .milliseconds(200) },
+                configure: { $0.timeouts.write = .passing(200) },
                 { gateway in
                     _ = try await gateway.get("/", fields: "")
                     for round in 0..<4 {

@@ -247,7 +247,7 @@ struct HTTP2ConnectionTests {
         try await RawOrigin.with([.ok("fine")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
-                configure: { $0.timeouts.head = .milliseconds(40) },
+                configure: { $0.timeouts.head = .passing(40) },
                 { gateway in
                     try await connect(gateway) { client in
                         // A name in upper case. RFC 9113 §8.2

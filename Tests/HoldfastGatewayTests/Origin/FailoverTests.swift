@@ -1,5 +1,5 @@
 import HTTPCache
-import NIOCore
+import HTTPCacheSemantics
 import Testing
 
 @testable import HoldfastGateway
@@ -10,8 +10,14 @@ import Testing
     private static let put = Failover.Request(isSafe: false, isRepeatable: true)
     private static let post = Failover.Request(isSafe: false, isRepeatable: false)
 
-    private static func aside(_ seconds: Int64) -> ServerStanding.Availability {
-        .aside(until: .uptimeNanoseconds(UInt64(seconds) * 1_000_000_000))
+    private static let own = Failover.Server()
+    private static let mirror = Failover.Server(isMirror: true)
+    private static let trusted = Failover.Server(isMirror: true, takesCredentials: true)
+
+    private static func aside(_ server: Failover.Server) -> Failover.Server {
+        var server = server
+        server.availability = .aside
+        return server
     }
 
     /// Which outcomes let a request go on, for each kind of request.
@@ -26,14 +32,14 @@ import Testing
     private static let faults: [TransportError.Code] = [
         .nameResolution, .connect, .connectTimeout, .timeout, .connectionClosed, .tls, .protocolViolation,
     ]
-    private static let own: [TransportError.Code] = [
+    private static let notFaults: [TransportError.Code] = [
         .outOfDescriptors, .overloaded, .cancelled, .invalidRequest, .other,
     ]
 
     static let rows: [Row] =
         faults.map { Row(outcome: .failure($0, isUnsent: false), get: true, put: true, post: false) }
         + faults.map { Row(outcome: .failure($0, isUnsent: true), get: true, put: true, post: true) }
-        + own.flatMap { code in
+        + notFaults.flatMap { code in
             [true, false].map { Row(outcome: .failure(code, isUnsent: $0), get: false, put: false, post: false) }
         }
         + [502, 503, 504].map { Row(outcome: .response(status: $0), get: true, put: true, post: false) }
@@ -44,165 +50,285 @@ import Testing
     /// Mutants: 503 is passed on to the client; a POST that a server may have is sent to another.
     @Test(arguments: rows) func outcomeDecidesWhetherAnotherServerIsTried(_ row: Row) {
         for (request, goesOn) in [(Self.get, row.get), (Self.put, row.put), (Self.post, row.post)] {
-            var failover = Failover([.available, .available], firstMirror: 2, request)
-            let first = failover.take()
-            let next = failover.next(after: row.outcome, isTimeOver: false)
+            var failover = Failover([Self.own, Self.own], request)
+            let first = failover.first()
+            let next = step(&failover, row.outcome, 0)
             #expect(first?.server == 0 && next?.server == (goesOn ? 1 : nil), "\(request)")
             guard goesOn else { continue }
-            let last = failover.next(after: row.outcome, isTimeOver: false)
+            let last = step(&failover, row.outcome, 1)
             #expect(last == nil, "the last one's outcome is the client's")
         }
     }
 
     @Test func noServerIsTriedWhenTheTimeIsOver() {
-        var failover = Failover([.available, .available], firstMirror: 2, Self.get)
-        _ = failover.take()
-        let next = failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: true)
+        var failover = Failover([Self.own, Self.own], Self.get)
+        _ = failover.first()
+        let next = failover.next(after: .failure(.connect, isUnsent: true), of: 0, isTimeOver: true)
         #expect(next == nil)
     }
 
     /// Mutant: a mirror gets changes too.
     @Test func mirrorsGetNoChanges() {
         for request in [Self.put, Self.post] {
-            var failover = Failover([.available, .available, .available], firstMirror: 2, request)
+            var failover = Failover([Self.own, Self.own, Self.trusted], request)
             let tried = order(&failover, after: .failure(.connect, isUnsent: true)).map(\.server)
             #expect(tried == [0, 1])
         }
     }
 
+    /// Mutant: `mirror-gets-credentials`.
+    @Test func onlyTrustedMirrorsGetRequestsWithCredentials() {
+        var request = Self.get
+        let servers = [Self.aside(Self.own), Self.mirror, Self.trusted, Self.aside(Self.mirror)]
+        for (hasCredentials, expected) in [(false, [1, 2, 0, 3]), (true, [2, 0])] {
+            request.hasCredentials = hasCredentials
+            var failover = Failover(servers, request)
+            let tried = order(&failover, after: .failure(.connect, isUnsent: true)).map(\.server)
+            #expect(tried == expected)
+        }
+    }
+
     @Test func serversAreTriedInOrderAndThoseSetAsideLast() {
-        var failover = Failover([Self.aside(9), .available, Self.aside(5), .available], firstMirror: 1, Self.get)
+        var failover = Failover(
+            [Self.aside(Self.own), Self.mirror, Self.aside(Self.mirror), Self.mirror],
+            Self.get
+        )
         let tried = order(&failover, after: .failure(.connect, isUnsent: true))
-        #expect(tried.map(\.server) == [1, 3, 2, 0])
+        #expect(tried.map(\.server) == [1, 3, 0, 2])
         // The time is shared with servers that are worth it.
         #expect(tried.map(\.shares) == [3, 2, 2, 1])
+        #expect(tried.allSatisfy { !$0.isLastChance })
+    }
+
+    /// A request that mirrors do not get shows nothing about the origin if it fails, and fails soon
+    /// while its servers are set aside.
+    ///
+    /// Mutant: `restricted-failure-opens-the-breaker`.
+    @Test func requestThatMirrorsDoNotGetFailsSoon() {
+        var request = Self.get
+        request.hasCredentials = true
+        var failover = Failover([Self.aside(Self.own), Self.mirror], request)
+        let first = failover.first()
+        #expect(failover.isRestricted && first?.isLastChance == true)
+        failover = Failover([Self.aside(Self.own), Self.mirror], request)
+        let busy = failover.first { _ in false }
+        #expect(busy == nil)
+        // A change takes its time.
+        failover = Failover([Self.aside(Self.own), Self.mirror], Self.post)
+        let change = failover.first { _ in false }
+        #expect(failover.isRestricted && change?.isLastChance == false)
+        failover = Failover([Self.own, Self.trusted], request)
+        let all = failover.first()
+        #expect(!failover.isRestricted && all?.isLastChance == false)
     }
 
     /// Mutant: a POST has half of the time, and no other server gets it.
     @Test func aRequestThatIsNotRepeatedHasAllOfTheTime() {
-        var failover = Failover([.available, .available], firstMirror: 2, Self.post)
+        var failover = Failover([Self.own, Self.own], Self.post)
         #expect(order(&failover, after: .failure(.connect, isUnsent: true)).map(\.shares) == [1, 1])
-        failover = Failover([.available, .available], firstMirror: 2, Self.put)
+        failover = Failover([Self.own, Self.own], Self.put)
         #expect(order(&failover, after: .failure(.connect, isUnsent: true)).map(\.shares) == [2, 1])
     }
 
-    /// Mutant: a response is given up for a server that another request is finding out about.
-    @Test func responseIsNotGivenUpForAServerThatIsClaimed() {
-        var failover = Failover([.available, .available], firstMirror: 1, Self.get)
-        #expect(failover.take()?.server == 0)
-        let next = failover.next(after: .response(status: 503), isTimeOver: false) { _ in false }
-        #expect(next == nil)
+    /// Mutant: `set-aside-server-is-not-asked`.
+    @Test(arguments: [502, 503, 504]) func serverThatIsSetAsideIsBetterThanAnError(_ status: Int) {
+        var failover = Failover([Self.aside(Self.own), Self.mirror], Self.get)
+        let tried = order(&failover, after: .response(status: status))
+        #expect(tried.map(\.server) == [1, 0])
+        // It must not cost the client much.
+        #expect(tried.map(\.isLastChance) == [false, true])
+        failover = Failover([Self.aside(Self.own), Self.mirror], Self.get)
+        #expect(failover.first()?.server == 1)
+        let busy = step(&failover, .response(status: status), 1) { _ in false }
+        #expect(busy == nil, "another request finds out")
     }
 
-    /// Mutant: a response is thrown away for a server that is likely to be dead.
-    @Test func responseIsNotGivenUpForAServerThatIsSetAside() {
-        var failover = Failover([Self.aside(9), .available], firstMirror: 1, Self.get)
-        let alone = order(&failover, after: .response(status: 503)).map(\.server)
-        #expect(alone == [1])
-        failover = Failover([Self.aside(9), .available], firstMirror: 1, Self.get)
-        let both = order(&failover, after: .failure(.timeout, isUnsent: false)).map(\.server)
-        #expect(both == [1, 0])
+    /// A mirror that does not have something knows nothing about the origin.
+    @Test func whatAMirrorDoesNotHaveIsAskedOfTheOthers() {
+        var failover = Failover([Self.aside(Self.own), Self.mirror, Self.mirror], Self.get)
+        #expect(order(&failover, after: .response(status: 404)).map(\.server) == [1, 2, 0])
+        failover = Failover([Self.own, Self.mirror], Self.get)
+        #expect(order(&failover, after: .response(status: 404)).map(\.server) == [0], "it is the origin's word")
+    }
+
+    /// The last one of the best outcomes is the client's. So a mirror that cannot be reached turns
+    /// neither an error of the origin, nor one target at which it hangs up, into an unreachable
+    /// origin.
+    ///
+    /// Mutant: `last-failure-is-the-clients`.
+    @Test func bestOutcomeIsTheClients() {
+        let outcomes: [(Failover.Outcome, worth: Int)] = [
+            (.failure(.connect, isUnsent: true), 0), (.failure(.tls, isUnsent: true), 0),
+            (.failure(.connectionClosed, isUnsent: false), 1), (.failure(.timeout, isUnsent: false), 1),
+            (.failure(.protocolViolation, isUnsent: false), 1),
+            (.response(status: 503), 2), (.response(status: 504), 2), (.response(status: 404), 3),
+            (.response(status: 200), 4),
+        ]
+        for first in outcomes {
+            for second in outcomes {
+                var failover = Failover([Self.mirror, Self.mirror], Self.get)
+                let keepsFirst = failover.keeps(first.0, of: 0)
+                let keepsSecond = failover.keeps(second.0, of: 1)
+                #expect(keepsFirst && keepsSecond == (second.worth >= first.worth), "\(first) \(second)")
+            }
+        }
+    }
+
+    private func step(
+        _ failover: inout Failover,
+        _ outcome: Failover.Outcome,
+        _ server: Int,
+        _ mayTry: (Int) -> Bool = { _ in true }
+    ) -> Failover.Attempt? {
+        _ = failover.keeps(outcome, of: server)
+        return failover.next(after: outcome, of: server, isTimeOver: false, mayTry)
     }
 
     /// The servers that are tried if all attempts end in the same way.
     private func order(_ failover: inout Failover, after outcome: Failover.Outcome) -> [Failover.Attempt] {
         var tried: [Failover.Attempt] = []
-        var next = failover.take()
+        var next = failover.first()
         while let attempt = next {
             tried.append(attempt)
-            next = failover.next(after: outcome, isTimeOver: false)
+            next = step(&failover, outcome, attempt.server)
         }
         return tried
-    }
-
-    @Test func serverThatAnotherRequestClaimedComesAfterTheOthers() {
-        var failover = Failover([.available, .available], firstMirror: 1, Self.get)
-        let first = failover.take { $0 != 0 }
-        let next = failover.next(after: .failure(.connect, isUnsent: true), isTimeOver: false)
-        #expect(first?.server == 1 && next?.server == 0)
-        // If every server is claimed, one is asked anyway.
-        failover = Failover([.available, .available], firstMirror: 1, Self.get)
-        let claimed = failover.take { _ in false }
-        #expect(claimed?.server == 0)
     }
 }
 
 @Suite("Standing of a server of an origin", .timeLimit(.minutes(20))) struct ServerStandingTests {
-    private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
-    private static func at(_ seconds: Int64) -> NIODeadline { start + .seconds(seconds) }
+    private static let start = Timestamp(seconds: 1000)
+    private static func at(_ seconds: Int64) -> Timestamp { Timestamp(seconds: 1000 + seconds) }
+    private static func target(_ number: Int) -> AskedTarget { AskedTarget(target: number, request: number) }
+    private static let probe = target(-1)
+
+    /// Sets it aside by a connection that did not come about.
+    private func aside(isSlow: Bool = false, at seconds: Int64 = 0) -> ServerStanding {
+        var standing = ServerStanding()
+        let step = standing.fail(Self.target(1), .connection, isSlow: isSlow, at: Self.at(seconds))
+        #expect(step == .setAside && standing.isAside)
+        return standing
+    }
+
+    private func availability(_ standing: ServerStanding, _ target: Int = 2, at seconds: Int64 = 0)
+        -> ServerStanding.Availability
+    {
+        standing.availability(for: { Self.target(target) }, at: Self.at(seconds))
+    }
+
+    /// One URL that hangs up or responds with an error is asked of another server; the others stay.
+    ///
+    /// Mutant: `one-url-sets-a-server-aside`.
+    @Test(arguments: [FailureEvidence.Failure.hangUp, .silence]) func oneTargetMovesNoOther(
+        _ failure: FailureEvidence.Failure
+    ) {
+        var standing = ServerStanding()
+        var steps: [ServerStanding.Step] = []
+        for second in 0..<4 {
+            steps.append(
+                standing.fail(Self.target(1), failure, isSlow: failure == .silence, at: Self.at(Int64(second)))
+            )
+        }
+        #expect(steps == [.none, .none, .ask, .none])
+        #expect(!standing.isAside && availability(standing, 2, at: 3) == .available)
+        // The request itself goes to another server first.
+        #expect(availability(standing, 1, at: 3) == .aside)
+        let step = standing.probed(Self.probe, isGood: true, at: Self.at(3))
+        #expect(step == .none && !standing.isAside)
+    }
+
+    @Test func serverThatHangsUpOnTheGatewayTooIsSetAside() {
+        var standing = ServerStanding()
+        var steps = (1...3).map { standing.fail(Self.target($0), .hangUp, isSlow: false, at: Self.start) }
+        steps += (1...2).map { _ in standing.probed(Self.probe, isGood: false, at: Self.start) }
+        #expect(steps == [.none, .none, .ask, .ask, .setAside])
+    }
 
     /// Mutant: the pause stays that of the first failure.
     @Test func pauseDoublesUpToItsLimit() {
-        var standing = ServerStanding()
-        var now = Self.start
+        var standing = aside()
+        var now: Int64 = 0
         var pauses: [Int64] = []
         for _ in 0..<40 {
-            let isClaimed = standing.begin(at: now)
-            #expect(isClaimed)
-            _ = standing.fail(begun: now, at: now)
-            guard case .aside(let until) = standing.availability(at: now) else {
-                Issue.record("It is not set aside.")
-                return
-            }
-            pauses.append((until - now).nanoseconds / 1_000_000_000)
-            now = until
+            var pause: Int64 = 1
+            while !standing.beginLook(at: Self.at(now + pause)) { pause += 1 }
+            pauses.append(pause)
+            now += pause
+            let steps = (1...2).map { _ in standing.probed(Self.probe, isGood: false, at: Self.at(now)) }
+            #expect(steps == [.ask, .none])
         }
         #expect(pauses.prefix(8) == [1, 2, 4, 8, 16, 32, 60, 60] && pauses.last == 60)
     }
 
     /// Thirty requests that were under way when the server died say it once.
     /// Mutant: each of them doubles the pause.
-    @Test func failuresOfRequestsBegunBeforeCountOnce() {
+    @Test func failuresOfRequestsCountOnce() {
         var standing = ServerStanding()
-        let changes = (0..<30).map { _ in standing.fail(begun: Self.at(0), at: Self.at(1)) }
-        #expect(changes == [true] + Array(repeating: false, count: 29))
-        #expect(standing.availability(at: Self.at(1)) == .aside(until: Self.at(2)))
+        let steps = (0..<30).map {
+            standing.fail(Self.target($0), .connection, isSlow: false, at: Self.at(0))
+        }
+        #expect(steps == [.setAside] + Array(repeating: .none, count: 29))
+        let looks = [0, 1].map { standing.beginLook(at: Self.at($0)) }
+        #expect(looks == [false, true])
     }
 
-    /// Mutant: all requests go there when the pause is over.
-    @Test func oneRequestFindsOutWhetherItIsBack() {
-        var standing = ServerStanding()
-        _ = standing.fail(begun: Self.at(0), at: Self.at(0))
-        let claims = [0, 1, 1].map { standing.begin(at: Self.at($0)) }
-        #expect(claims == [false, true, false] && standing.isAside)
-        let changes = [standing.succeed(), standing.succeed()]
-        #expect(changes == [true, false] && !standing.isAside)
-        let free = [1, 1].map { standing.begin(at: Self.at($0)) }
-        #expect(free == [true, true])
+    /// No request of a client finds out whether it is back: its target may be one that fails.
+    /// Mutant: `every-request-begins-a-look`.
+    @Test func theGatewayFindsOutOnceWhetherItIsBack() {
+        var standing = aside()
+        let looks = [0, 1, 1, 30].map { standing.beginLook(at: Self.at($0)) }
+        #expect(looks == [false, true, false, false])
+        #expect(availability(standing, at: 30) == .aside)
+        let steps = [true, true].map { standing.probed(Self.probe, isGood: $0, at: Self.at(30)) }
+        #expect(steps == [.takeBack, .none] && availability(standing, at: 30) == .available)
     }
 
-    /// Mutant: another request finds out after a pause, however long the first one takes.
-    @Test func noOtherRequestFindsOutUntilTheFirstHasEnded() {
-        var standing = ServerStanding()
-        _ = standing.fail(begun: Self.at(0), at: Self.at(0))
-        let claims = [1, 2, 9, 30].map { standing.begin(at: Self.at($0)) }
-        #expect(claims == [true, false, false, false])
-        // One that began before says nothing of it.
-        standing.release(begun: Self.at(0), at: Self.at(30))
-        #expect(standing.availability(at: Self.at(30)) == .aside(until: Self.at(61)))
-        standing.release(begun: Self.at(1), at: Self.at(30))
-        let second = standing.begin(at: Self.at(30))
-        #expect(second)
-        _ = standing.fail(begun: Self.at(30), at: Self.at(40))
-        #expect(standing.availability(at: Self.at(40)) == .aside(until: Self.at(42)))
+    @Test func responseOfAServerThatIsSetAsideTakesItBack() {
+        var standing = aside()
+        let look = standing.beginLook(at: Self.at(1))
+        let step = standing.succeed({ Self.target(2) }, at: Self.at(1))
+        #expect(look && step == .takeBack && availability(standing, at: 1) == .available)
+        // The look is over: what comes of it is no news.
+        let late = (1...3).map { _ in standing.probed(Self.probe, isGood: false, at: Self.at(2)) }
+        #expect(late == [.none, .none, .none] && !standing.isAside)
     }
 
-    @Test func failedCheckSetsAsideUntilTheNextGoodOne() {
+    /// A silent server costs one request its time, not each.
+    /// Mutant: `every-request-tries-a-silent-server`.
+    @Test func slowServerIsTriedByOneRequestAtATime() {
+        var standing = aside(isSlow: true)
+        let tries = [0, 1].map { standing.beginLastChance(at: Self.at($0)) }
+        #expect(tries == [true, false])
+        standing.endLastChance()
+        let again = [1, 2, 3].map { standing.beginLastChance(at: Self.at($0)) }
+        #expect(again == [true, false, true], "a try that never ended holds the next one for two seconds")
+        var quick = aside()
+        let quicks = [0, 0].map { quick.beginLastChance(at: Self.at($0)) }
+        #expect(quicks == [true, true])
+    }
+
+    /// Mutant: `one-failed-check-sets-aside`.
+    @Test func checkIsRepeatedBeforeItSetsAside() {
         var standing = ServerStanding()
-        let changes = [true, false, false].map { standing.check(isGood: $0) }
-        #expect(changes == [nil, true, nil])
-        #expect(standing.availability(at: Self.at(9999)) == .aside(until: .distantFuture))
+        let steps = [true, false, true, false, false, false].map { standing.check(isGood: $0) }
+        #expect(steps == [.none, .ask, .none, .ask, .setAside, .none])
+    }
+
+    @Test func failedChecksSetAsideUntilTheNextGoodOne() {
+        var standing = ServerStanding()
+        _ = [false, false].map { standing.check(isGood: $0) }
+        #expect(availability(standing, at: 9999) == .aside)
         // A request that got through is no check.
-        let isBack = standing.succeed()
-        #expect(!isBack && standing.isAside)
+        let isBack = standing.succeed({ Self.target(1) }, at: Self.at(0))
+        #expect(isBack == .none && standing.isAside)
         let change = standing.check(isGood: true)
-        #expect(change == false && !standing.isAside)
+        #expect(change == .takeBack && !standing.isAside)
         // A server whose requests fail is not back because it does the check.
-        _ = standing.fail(begun: Self.at(0), at: Self.at(0))
+        _ = standing.fail(Self.target(1), .connection, isSlow: false, at: Self.at(0))
         let end = standing.check(isGood: true)
-        #expect(end == nil && standing.availability(at: Self.at(0)) == .aside(until: Self.at(1)))
-        _ = standing.check(isGood: false)
+        #expect(end == .none && availability(standing, at: 0) == .aside)
+        _ = [false, false].map { standing.check(isGood: $0) }
         let back = standing.check(isGood: true)
-        #expect(back == false && standing.availability(at: Self.at(0)) == .available)
+        #expect(back == .takeBack && availability(standing, at: 0) == .available)
     }
 }

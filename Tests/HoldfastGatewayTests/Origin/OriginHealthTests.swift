@@ -84,7 +84,7 @@ import Testing
         try await RawOrigin.with(respond: { _ in .silence }) { first in
             try await RawOrigin.with(respond: { _ in .ok("mirror") }) { mirror in
                 var origin = Self.settings(first.url, mirror.url)
-                origin.health?.timeout = .milliseconds(20)
+                origin.health?.timeout = .passing(20)
                 try await with(origin) { _, site in await wait(site, until: true) }
             }
         }

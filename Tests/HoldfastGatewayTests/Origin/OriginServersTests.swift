@@ -109,8 +109,13 @@ import Testing
                     let hit = try await gateway.get("/7")
                     #expect(hit.text == "from /7" && hit["Cache-Status"]?.contains("hit") == true, "\(hit)")
                     #expect(mirror.requests.count == 30)
-                    let up = await metrics(gateway, "holdfast_origin_server_up")
-                    #expect(up["origin=\(url) server=\(url)"]?.contains("0") == true, "\(up)")
+                    // If a URL could be to blame, the gateway asks the first server itself before
+                    // it sets it aside.
+                    var up = await metrics(gateway, "holdfast_origin_server_up")
+                    while up["origin=\(url) server=\(url)"]?.contains("0") != true {
+                        await Task.yield()
+                        up = await metrics(gateway, "holdfast_origin_server_up")
+                    }
                     #expect(up["origin=\(url) server=\(mirror.url)"]?.contains("1") == true, "\(up)")
                     let reasons = await metrics(gateway, "holdfast_origin_server_failures_total")
                     #expect(
@@ -168,7 +173,7 @@ import Testing
                 #expect(stale["Cache-Status"]?.contains("detail=offline") == true, "\(stale["Cache-Status"] ?? "")")
                 let replyTwo = try await gateway.get("/missing")
                 #expect(replyTwo.status == 504)
-                let reason = "None of the 2 servers that were tried for '\(url)' had a usable response. The last one: '"
+                let reason = "None of the 2 servers that were tried for '\(url)' had a usable response. One of them: '"
                 #expect(replyTwo.text.contains(reason), "\(replyTwo.text)")
             }
         }
@@ -287,7 +292,7 @@ import Testing
                 var configuration = OriginTransport.Configuration.patient
                 let routes = GatewayRoutes(origin: try GatewayOrigin(origin.url))
                 configuration.routes = routes
-                configuration.readTimeout = .milliseconds(20)
+                configuration.readTimeout = .passing(20)
                 let origins = try gateway.transport.prepare(for: routes, configuration)
                 gateway.transport.reconfigure(routes: routes, origins: origins)
                 try await RawClient.with(port: gateway.port) { client in

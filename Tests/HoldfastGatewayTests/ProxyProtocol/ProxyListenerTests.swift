@@ -125,9 +125,10 @@ struct ProxyListenerTests {
     }
 
     @Test("A header that does not come in time ends the connection") func late() async throws {
-        try await with(configure: { $0.timeouts.head = .milliseconds(50) }) { _, gateway in
+        try await with(configure: { $0.timeouts.head = .passing(50) }) { _, gateway in
             try await RawClient.with(port: gateway.port) { client in
-                try await client.send("PROXY TCP4")
+                // On a busy machine it may be too late for these bytes.
+                try? await client.send("PROXY TCP4")
                 #expect(await client.readToEnd().isEmpty)
             }
             while await refusals(gateway) != ["timeout": 1] { await Task.yield() }

@@ -16,6 +16,13 @@ func withEnoughTime(from first: Duration, _ attempt: (Duration) async throws -> 
     while try await !attempt(time) { time *= 2 }
 }
 
+extension Duration {
+    /// A short limit that the test waits for: nothing must happen before it is over.
+    ///
+    /// - Parameter milliseconds: no claim depends on how many.
+    static func passing(_ milliseconds: Int) -> Duration { .milliseconds(milliseconds) }
+}
+
 extension GatewayConfiguration.Timeouts {
     static var patient: Self {
         var timeouts = Self()

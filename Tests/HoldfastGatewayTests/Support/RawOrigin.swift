@@ -1,3 +1,4 @@
+import HoldfastTesting
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -92,11 +93,13 @@ final class RawOrigin: Sendable {
 
     private let state: Mutex<State>
     private let listener: Mutex<(any Channel)?>
-    private let reservation = Mutex<PortHolder?>(nil)
+    /// Keeps its port when it has stopped.
+    private let held: HeldPort
     private let tls: NIOSSLContext?
     private let respond: (@Sendable (Request) -> Step)?
 
-    private init(_ steps: [Step], tls: NIOSSLContext?, respond: (@Sendable (Request) -> Step)? = nil) {
+    private init(_ steps: [Step], tls: NIOSSLContext?, respond: (@Sendable (Request) -> Step)? = nil) throws {
+        held = try HeldPort()
         self.tls = tls
         self.respond = respond
         state = Mutex(State(steps: steps))
@@ -114,7 +117,7 @@ final class RawOrigin: Sendable {
         respond: (@Sendable (Request) -> Step)? = nil,
         _ body: (RawOrigin) async throws -> Value
     ) async throws -> Value {
-        let origin = RawOrigin(steps, tls: tls, respond: respond)
+        let origin = try RawOrigin(steps, tls: tls, respond: respond)
         try await origin.start()
         do {
             let value = try await body(origin)
@@ -126,7 +129,7 @@ final class RawOrigin: Sendable {
         }
     }
 
-    var port: Int { listener.withLock { $0?.localAddress?.port ?? 0 } }
+    var port: Int { held.port }
     var authority: String { "127.0.0.1:\(port)" }
     var url: String { "\(tls == nil ? "http" : "https")://\(authority)" }
 
@@ -167,17 +170,14 @@ final class RawOrigin: Sendable {
     /// Closes all connections and accepts no more: the origin is gone, and its port refuses
     /// connections.
     func stop() async {
-        let port = port
         let channel = listener.withLock { $0.take() }
         try? await channel?.close()
-        // The port stays bound without a listener. Otherwise the system could give it to another
-        // test's origin, which would respond.
-        reservation.withLock { if $0 == nil { $0 = PortHolder(port: port) } }
         for channel in state.withLock({ Array($0.open.values) }) { try? await channel.close() }
     }
 
     private func start() async throws {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let number = self.opened(channel)
@@ -187,7 +187,7 @@ final class RawOrigin: Sendable {
                     try channel.pipeline.syncOperations.addHandler(RawOriginHandler(origin: self, connection: number))
                 }
             }
-            .bind(host: "127.0.0.1", port: 0)
+            .bind(host: "127.0.0.1", port: held.port)
             .get()
         listener.withLock { $0 = channel }
     }

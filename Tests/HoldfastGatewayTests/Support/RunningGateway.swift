@@ -109,10 +109,17 @@ struct RunningGateway: Sendable {
         return response
     }
 
-    /// It does not wait for long, because a fill that a test keeps under way does not end.
+    /// A fill that a test keeps under way does not end. So it gives up, but not after a time alone:
+    /// each event loop and the thread pool have had many turns by then, however slow they are.
     func waitForFills(upTo count: Int) async {
-        let limit = ContinuousClock.now + .seconds(1)
-        while engine.fillCount > count, ContinuousClock.now < limit { await Task.yield() }
+        let loops = Array(MultiThreadedEventLoopGroup.singleton.makeIterator())
+        let limit = ContinuousClock.now + .milliseconds(500)  // lets time pass
+        var turns = 0
+        while engine.fillCount > count, turns < 500 || ContinuousClock.now < limit {  // lets time pass
+            turns += 1
+            for loop in loops { try? await loop.submit {}.get() }
+            await Task.yield()
+        }
     }
 
     /// A GET on a connection of its own; more fields as lines, each with its CRLF.

@@ -39,9 +39,8 @@ import Testing
     @Test func continuesElsewhereAfterAWait() async {
         let areCallers = await Caller().run(on: CallLane(startsHere: true)) { caller in
             caller.note()
-            await withCheckedContinuation { continuation in
-                DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { continuation.resume() }
-            }
+            // It goes on when the caller's thread does something else.
+            await withCheckedContinuation { caller.whenFree(resuming: $0) }
             caller.note()
         }
         #expect(areCallers == [true, false])
@@ -113,6 +112,7 @@ private actor Caller {
     /// The thread of the caller, and for each note whether it was made on that thread.
     final class OwnThread: SerialExecutor {
         private let jobs = Mutex([UnownedJob]())
+        private let waiting = Mutex([CheckedContinuation<Void, Never>]())
         private let arrival = DispatchSemaphore(value: 0)
         private let areHere = Mutex([Bool]())
         private let own = Mutex<ObjectIdentifier?>(nil)
@@ -122,14 +122,25 @@ private actor Caller {
                 own.withLock { $0 = ObjectIdentifier(Thread.current) }
                 while true {
                     arrival.wait()
-                    guard let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return }
-                    job.runSynchronously(on: asUnownedSerialExecutor())
+                    if let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+                        job.runSynchronously(on: asUnownedSerialExecutor())
+                    } else if let continuation = waiting.withLock({ $0.popLast() }) {
+                        continuation.resume()
+                    } else {
+                        return
+                    }
                 }
             }
             thread.start()
         }
 
         func end() { arrival.signal() }
+
+        /// Resumes a continuation on the thread when all that it does now has returned.
+        func whenFree(resuming continuation: CheckedContinuation<Void, Never>) {
+            waiting.withLock { $0.append(continuation) }
+            arrival.signal()
+        }
 
         func enqueue(_ job: consuming ExecutorJob) {
             let job = UnownedJob(job)

@@ -112,7 +112,7 @@ import Testing
                             completed.signal()
                         }
                     )
-                    let result = completed.wait(timeout: .now() + 600)
+                    let result = completed.wait(timeout: .now() + 1200)  // a guard
                     subscription.cancel()
                     continuation.resume(returning: result == .success)
                 }

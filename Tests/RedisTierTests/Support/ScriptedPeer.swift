@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTesting
 import NIOCore
 import RedisTier
 import Synchronization
@@ -10,6 +11,8 @@ final class ScriptedPeer: Sendable {
 
     let endpoint: RedisEndpoint
     private let listener: Int32
+    /// Keeps its port when it has stopped; `nil` for a Unix socket.
+    private let held: HeldPort?
     private let accepted = Mutex(0)
 
     /// - Parameter path: of a Unix socket; `nil`: a free port of 127.0.0.1.
@@ -19,8 +22,12 @@ final class ScriptedPeer: Sendable {
         if let path {
             try Self.bind(listener, toUnix: path)
             endpoint = .unix(path: path)
+            held = nil
         } else {
-            endpoint = .tcp(host: "127.0.0.1", port: try Self.bindToFreePort(listener))
+            let held = try HeldPort()
+            try Self.bind(listener, beside: held)
+            endpoint = .tcp(host: "127.0.0.1", port: held.port)
+            self.held = held
         }
         guard listen(listener, 64) == 0 else { throw PeerError.system(errno) }
         Thread.detachNewThread { [listener] in
@@ -40,25 +47,21 @@ final class ScriptedPeer: Sendable {
     /// Refuses connections from now on.
     func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    /// A port that was free a moment ago.
-    static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, streamKind, 0)
-        defer { close(descriptor) }
-        return try bindToFreePort(descriptor)
-    }
+    /// A port that was free a moment ago. For a connection that is refused, hold a ``HeldPort``.
+    static func freePort() throws -> Int { try HeldPort().port }
 
-    private static func bindToFreePort(_ descriptor: Int32) throws -> Int {
+    private static func bind(_ descriptor: Int32, beside held: HeldPort) throws {
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(held.port).bigEndian
         inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Foundation.bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-            }
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Foundation.bind(descriptor, $0, length) == 0 }
         }
         guard isBound else { throw PeerError.system(errno) }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 
     private static func bind(_ descriptor: Int32, toUnix path: String) throws {

@@ -93,7 +93,7 @@ final class SerialThread: @unchecked Sendable {
         defer { Hook.leave() }
         let value = Box<Value>()
         Task { value.content = await body(self) }
-        let end = ContinuousClock.now + limit
+        let end = ContinuousClock.now + limit  // a guard
         while true {
             guard let step = takeStep() else {
                 if let idle {
@@ -109,7 +109,7 @@ final class SerialThread: @unchecked Sendable {
             case .resume(let continuation): continuation.resume()
             }
             if jobCount > 20_000_000 { return .failure(Failure.endless) }
-            if jobCount & 1023 == 0, ContinuousClock.now > end { return .failure(Failure.timedOut) }
+            if jobCount & 1023 == 0, ContinuousClock.now > end { return .failure(Failure.timedOut) }  // a guard
         }
     }
 

@@ -13,6 +13,6 @@ enum Clock {
     /// Waits, as a thinking client or a slow origin does. No judgement depends on it.
     static func pause(_ seconds: Double) {
         guard seconds > 0 else { return }
-        usleep(UInt32(min(seconds, 600) * 1e6))
+        usleep(UInt32(min(seconds, 600) * 1e6))  // lets time pass
     }
 }

@@ -11,10 +11,21 @@ import Synchronization
 /// Everything happens on one event loop after another; only ``cancel()`` may be called from
 /// anywhere.
 final class FailoverCall: TransportCall {
+    private typealias Result = Swift.Result<CallbackResponse, any Error>
+
+    /// How an attempt ended. Its content is read only if the client gets it.
+    private struct Ending {
+        var result: Result
+        var message: OriginRequest
+        var status: Int?
+    }
+
     private struct State {
         var failover: Failover
         /// The number of servers that were tried.
         var tried = 0
+        /// The best one so far.
+        var best: Ending?
         /// `nil` once the result has been handed over.
         var completion: OriginCall.Completion?
         var call: OriginCall?
@@ -36,13 +47,20 @@ final class FailoverCall: TransportCall {
         _ request: TransportRequest,
         _ endpoint: OriginEndpoint,
         _ site: OriginSite,
-        _ failover: Failover
+        isRepeatable: Bool
     ) {
         self.transport = transport
         self.request = request
         self.endpoint = endpoint
         self.site = site
         end = request.headTimeout.map { .now() + $0.timeAmount }
+        // A protocol that is spoken in place of HTTP may change things.
+        let asked = Failover.Request(
+            isSafe: request.head.method.isReading && request.upgrade == nil,
+            isRepeatable: isRepeatable,
+            hasCredentials: request.hasCredentials
+        )
+        let failover = site.failover(of: asked, { request.asked }, at: start) { transport.probe(site, $0) }
         state = Mutex(State(failover: failover))
     }
 
@@ -57,36 +75,22 @@ final class FailoverCall: TransportCall {
     private func begin(anywhereOr eventLoop: (any EventLoop)?, _ completion: @escaping OriginCall.Completion) {
         let first = state.withLock { state in
             state.completion = completion
-            return state.failover.take { site.begin($0, at: start) }
+            return state.failover.first { site.beginLastChance($0, at: start) }
         }
-        guard let first else { return }
-        attempt(first, on: eventLoop)
+        if let first { return attempt(first, on: eventLoop) }
+        let message = "'\(site.name)' has not responded lately, and its mirrors do not get this request."
+        let error = TransportError(code: .connectTimeout, message: message)
+        (eventLoop ?? transport.group.next()).execute { self.complete(.failure(error)) }
     }
 
     /// - Parameter eventLoop: the loop on which it must happen; `nil`: any.
     private func attempt(_ attempt: Failover.Attempt, on eventLoop: (any EventLoop)?) {
-        let begun = NIODeadline.now()
-        var request = request
-        if let end {
-            let share = max(end - begun, .milliseconds(1)).nanoseconds / Int64(attempt.shares)
-            request.headTimeout = .nanoseconds(share)
-        }
         let server = site.servers[attempt.server]
-        if let fields = server.mirrorFields {
-            request.mayBeRelayed = false
-            if let pass = request.onInformational {
-                request.onInformational = { head in
-                    var head = head
-                    fields.translate(&head.headerFields)
-                    pass(head)
-                }
-            }
-        }
+        let request = request(for: attempt, to: server)
         let message: OriginRequest
         do {
             message = try OriginRequest.make(request, to: endpoint, server, since: start)
         } catch {
-            site.release(attempt.server, begun: begun)
             return complete(.failure(error))
         }
         let call = OriginCall(transport, message, onInterim: request.onInformational)
@@ -95,55 +99,95 @@ final class FailoverCall: TransportCall {
             state.tried += 1
             return state.isCancelled
         }
-        guard !isCancelled else {
-            site.release(attempt.server, begun: begun)
-            return complete(.failure(CancellationError()))
-        }
-        let completion: OriginCall.Completion = { self.finish($0, attempt.server, call, begun, on: eventLoop) }
+        guard !isCancelled else { return complete(.failure(CancellationError())) }
+        let completion: OriginCall.Completion = { self.finish($0, attempt, message, call, on: eventLoop) }
         guard let eventLoop else { return call.begin(completion) }
         var kept: OriginConnection?
         if case .connection(let own) = transport.pool.takeOwn(message.endpoint, of: eventLoop) { kept = own }
         call.begin(on: eventLoop, kept, completion)
     }
 
-    private func finish(
-        _ result: Result<CallbackResponse, any Error>,
-        _ number: Int,
-        _ call: OriginCall,
-        _ begun: NIODeadline,
-        on eventLoop: (any EventLoop)?
-    ) {
-        let outcome: Failover.Outcome
-        switch result {
-        case .success(.response(let response)): outcome = .response(status: response.head.status.code)
-        case .success(.relayed(let response)): outcome = .response(status: response.status)
-        case .failure(let error as TransportError): outcome = .failure(error.code, isUnsent: call.isUnsent)
-        case .failure:
-            site.release(number, begun: begun)
-            return complete(result)
+    /// The request as one server gets it.
+    private func request(for attempt: Failover.Attempt, to server: OriginServer) -> TransportRequest {
+        var request = request
+        if let end {
+            let share = max(end - .now(), .milliseconds(1)).nanoseconds / Int64(attempt.shares)
+            request.headTimeout = .nanoseconds(share)
         }
-        site.note(outcome, of: number, begun: begun, transport.logger)
-        let isTimeOver = end.map { $0 <= .now() } ?? false
-        let next = state.withLock { state -> Failover.Attempt? in
-            guard !state.isCancelled else { return nil }
-            return state.failover.next(after: outcome, isTimeOver: isTimeOver) { site.begin($0, at: .now()) }
+        if attempt.isLastChance {
+            request.headTimeout = min(request.headTimeout ?? ServerStanding.lastChance, ServerStanding.lastChance)
         }
-        guard let next else {
-            let result = result.naming(site, tried: state.withLock { $0.tried })
-            return complete(result.translated(by: site.servers[number].mirrorFields))
+        if let fields = server.mirrorFields {
+            request.mayBeRelayed = false
+            fields.withhold(from: &request)
+            if let pass = request.onInformational {
+                request.onInformational = { head in
+                    var head = head
+                    fields.translateInterim(&head.headerFields)
+                    pass(head)
+                }
+            }
         }
-        transport.logger.debug(
-            "Trying another server of an origin",
-            metadata: ["origin": "\(site.name)", "origin.server": "\(site.servers[next.server].name)"]
-        )
-        attempt(next, on: eventLoop)
+        return request
     }
 
-    private func complete(_ result: Result<CallbackResponse, any Error>) {
-        state.withLock { state -> OriginCall.Completion? in
-            state.call = nil
-            return state.completion.take()
-        }?(result)
+    private func finish(
+        _ result: Result,
+        _ attempt: Failover.Attempt,
+        _ message: OriginRequest,
+        _ call: OriginCall,
+        on eventLoop: (any EventLoop)?
+    ) {
+        if attempt.isLastChance { site.endLastChance(attempt.server) }
+        let outcome: Failover.Outcome
+        var status: Int?
+        switch result {
+        case .success(.response(let response)): status = response.head.status.code
+        case .success(.relayed(let response)): status = response.status
+        case .failure: break
+        }
+        switch (status, result) {
+        case (let status?, _): outcome = .response(status: status)
+        case (nil, .failure(let error as TransportError)): outcome = .failure(error.code, isUnsent: call.isUnsent)
+        default: return complete(result)
+        }
+        if site.note(outcome, of: attempt.server, { request.asked }, transport.logger) {
+            transport.probe(site, attempt.server)
+        }
+        let ending = Ending(
+            result: result.translated(by: site.servers[attempt.server].mirrorFields, request.head.method),
+            message: message,
+            status: status
+        )
+        let isTimeOver = end.map { $0 <= .now() } ?? false
+        let (next, best) = state.withLock { state -> (Failover.Attempt?, Ending?) in
+            if state.failover.keeps(outcome, of: attempt.server) { state.best = ending }
+            let next = state.failover.next(
+                after: outcome,
+                of: attempt.server,
+                isTimeOver: isTimeOver || state.isCancelled
+            ) { site.beginLastChance($0, at: .now()) }
+            return (next, next == nil ? state.best.take() : nil)
+        }
+        if let next {
+            transport.logger.debug(
+                "Trying another server of an origin",
+                metadata: ["origin": "\(site.name)", "origin.server": "\(site.servers[next.server].name)"]
+            )
+            return self.attempt(next, on: eventLoop)
+        }
+        guard let best else { return }
+        // The log names the server whose response it is, not the one that was tried last.
+        if best.message.server !== message.server { best.message.note(best.status, isReused: nil) }
+        complete(best.result)
+    }
+
+    private func complete(_ result: Result) {
+        let (completion, tried, isRestricted) = state.withLock { state in
+            (state.call, state.best) = (nil, nil)
+            return (state.completion.take(), state.tried, state.failover.isRestricted)
+        }
+        completion?(result.naming(site, tried: tried, isRestricted: isRestricted))
     }
 
     /// Ends the attempt under way, and makes no other.
@@ -157,19 +201,21 @@ final class FailoverCall: TransportCall {
 }
 
 extension Result<CallbackResponse, any Error> {
-    /// A failure that names the origin as well. That of the last server alone would name a mirror,
-    /// of which the reader may never have heard.
-    fileprivate func naming(_ site: OriginSite, tried: Int) -> Self {
-        guard tried > 1, case .failure(var error as TransportError) = self else { return self }
+    /// A failure that names the origin as well. That of one server alone would name a mirror, of
+    /// which the reader may never have heard.
+    fileprivate func naming(_ site: OriginSite, tried: Int, isRestricted: Bool) -> Self {
+        guard case .failure(var error as TransportError) = self else { return self }
+        error.leavesServersUnasked = isRestricted
+        guard tried > 1 else { return .failure(error) }
         error.message =
-            "None of the \(tried) servers that were tried for '\(site.name)' had a usable response. The last one: \(error.message)"
+            "None of the \(tried) servers that were tried for '\(site.name)' had a usable response. One of them: \(error.message)"
         return .failure(error)
     }
 
     /// The response as the origin would have sent it.
-    fileprivate func translated(by fields: MirrorFields?) -> Self {
+    fileprivate func translated(by fields: MirrorFields?, _ method: HTTPRequest.Method) -> Self {
         guard let fields, case .success(.response(var response)) = self else { return self }
-        fields.translate(&response.head.headerFields)
+        fields.translate(&response.head, to: method)
         return .success(.response(response))
     }
 }

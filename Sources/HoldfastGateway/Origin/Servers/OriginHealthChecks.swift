@@ -1,5 +1,4 @@
 package import HTTPCache
-import HTTPTypes
 import HoldfastConfiguration
 import NIOCore
 public import ServiceLifecycle
@@ -98,38 +97,31 @@ extension OriginTransport {
 
     /// Asks one server, and sets it aside or takes it back.
     func check(_ site: OriginSite, _ number: Int) async {
-        guard let check = site.plan.settings.health else { return }
-        let server = site.servers[number]
-        var request = TransportRequest(
-            head: HTTPRequest(
-                method: .get,
-                scheme: server.endpoint.isSecure ? "https" : "http",
-                authority: site.authority,
-                path: check.path,
-                headerFields: [.userAgent: "holdfast", .accept: "*/*"]
-            )
-        )
-        request.headTimeout = check.timeout
-        guard let message = try? OriginRequest.make(request, to: server.endpoint, server, isCheck: true) else { return }
-        let call = OriginCall(self, message, onInterim: nil)
-        let eventLoop = group.next()
-        let promise = eventLoop.makePromise(of: Int?.self)
-        // A kept connection would not show whether a new one can be opened.
-        eventLoop.execute {
-            call.begin(on: eventLoop, nil) { result in
-                guard case .success(.response(let response)) = result else { return promise.succeed(nil) }
-                promise.succeed(response.head.status.code)
-            }
+        guard let question = site.healthQuestion else { return }
+        var isRepeated = true
+        while isRepeated {
+            guard let isGood = await ask(question, site, number) else { return }
+            isRepeated = site.noteCheck(of: number, isGood: isGood, logger)
         }
-        let status = await withTaskCancellationHandler {
+    }
+
+    /// - Returns: whether the response is good; `nil` if that was not found out.
+    private func ask(_ question: OriginQuestion, _ site: OriginSite, _ number: Int) async -> Bool? {
+        let eventLoop = group.next()
+        let promise = eventLoop.makePromise(of: Bool.self)
+        let call = ask(question, site, number, on: eventLoop) { promise.succeed($0) }
+        guard let call else {
+            promise.succeed(false)
+            return nil
+        }
+        let isGood = await withTaskCancellationHandler {
             try? await promise.futureResult.get()
         } onCancel: {
             call.cancel()
             // A connection that is being opened is not waited for.
-            promise.succeed(nil)
+            promise.succeed(false)
         }
         // A check that was ended shows nothing.
-        guard !Task.isCancelled else { return }
-        site.noteCheck(of: number, isGood: (status ?? nil).map { check.expected.contains($0) } ?? false, logger)
+        return Task.isCancelled ? nil : isGood
     }
 }

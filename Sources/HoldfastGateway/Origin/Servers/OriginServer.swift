@@ -18,6 +18,8 @@ final class OriginServer: Sendable {
     let prefix: PathPrefix?
     /// Makes the fields of its responses the origin's; `nil` if they are already.
     let mirrorFields: MirrorFields?
+    /// Whether it gets requests with credentials, as they are.
+    var takesCredentials: Bool { mirrorFields?.takesCredentials ?? true }
     private let place: OriginEndpoint
 
     /// A server of the origin itself.

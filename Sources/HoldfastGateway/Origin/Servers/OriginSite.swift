@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HoldfastConfiguration
 import Logging
 import NIOCore
@@ -60,7 +61,12 @@ final class OriginSite: Sendable {
             + zip(plan.mirrors, plan.ofMirrors).map { mirror, settings in
                 var times = times
                 if let settings { times.take(settings.timeouts) }
-                let fields = MirrorFields(of: mirror, for: endpoint.isSecure ? "https" : "http", authority)
+                let fields = MirrorFields(
+                    of: mirror,
+                    for: endpoint.isSecure ? "https" : "http",
+                    authority,
+                    takesCredentials: settings?.takesCredentials ?? false
+                )
                 return OriginServer(mirror: mirror, fields: fields, settings, security(mirror.name), times)
             }
         states = Mutex(Array(repeating: State(), count: servers.count))
@@ -72,46 +78,91 @@ final class OriginSite: Sendable {
 
     var hasSeveral: Bool { servers.count > 1 }
 
-    func failover(of request: Failover.Request, at now: NIODeadline) -> Failover {
-        let availabilities = states.withLock { $0.map { $0.standing.availability(at: now) } }
-        return Failover(availabilities, firstMirror: firstMirror, request)
-    }
-
-    /// See ``ServerStanding/begin(at:)``.
-    func begin(_ server: Int, at now: NIODeadline) -> Bool {
-        states.withLock { $0[server].standing.begin(at: now) }
-    }
-
-    /// A request has ended that says nothing of its server.
-    func release(_ server: Int, begun: NIODeadline) {
-        states.withLock { $0[server].standing.release(begun: begun, at: .now()) }
-    }
-
-    /// Records how a request to a server ended.
-    func note(_ outcome: Failover.Outcome, of server: Int, begun: NIODeadline, _ logger: Logger) {
-        guard let reason = FailureReason(outcome) else {
-            guard case .response = outcome else { return release(server, begun: begun) }
-            let isBack = states.withLock { states in
-                states[server].counts.responses += 1
-                return states[server].standing.succeed()
+    /// - Parameters:
+    ///   - asked: called only if there was a failure lately.
+    ///   - look: called for each server about which the gateway finds out now whether it is back.
+    func failover(
+        of request: Failover.Request,
+        _ asked: () -> AskedTarget,
+        at now: NIODeadline,
+        look: (_ server: Int) -> Void
+    ) -> Failover {
+        let now = Timestamp(now)
+        let (candidates, due) = states.withLock { states in
+            var candidates: [Failover.Server] = []
+            for number in servers.indices {
+                candidates.append(
+                    Failover.Server(
+                        availability: states[number].standing.availability(for: asked, at: now),
+                        isMirror: number >= firstMirror,
+                        takesCredentials: servers[number].takesCredentials
+                    )
+                )
             }
-            if isBack { log(isAside: false, server, nil, logger) }
-            return
+            return (candidates, states.indices.filter { states[$0].standing.beginLook(at: now) })
         }
-        let isSetAside = states.withLock { states in
+        for server in due { look(server) }
+        return Failover(candidates, request)
+    }
+
+    /// See ``ServerStanding/beginLastChance(at:)``.
+    func beginLastChance(_ server: Int, at now: NIODeadline) -> Bool {
+        states.withLock { $0[server].standing.beginLastChance(at: Timestamp(now)) }
+    }
+
+    func endLastChance(_ server: Int) {
+        states.withLock { $0[server].standing.endLastChance() }
+    }
+
+    /// Records how a client's request to a server ended.
+    ///
+    /// - Parameter asked: called only if there was a failure lately.
+    /// - Returns: whether the server must be asked for something of the gateway's own.
+    func note(_ outcome: Failover.Outcome, of server: Int, _ asked: () -> AskedTarget, _ logger: Logger) -> Bool {
+        let now = Timestamp(.now())
+        guard let reason = FailureReason(outcome), let failure = FailureEvidence.Failure(outcome) else {
+            guard case .response = outcome else { return false }
+            let step = states.withLock { states in
+                states[server].counts.responses += 1
+                return states[server].standing.succeed(asked, at: now)
+            }
+            return perform(step, of: server, nil, logger)
+        }
+        let step = states.withLock { states in
             states[server].counts.failures[reason, default: 0] += 1
-            return states[server].standing.fail(begun: begun, at: .now())
+            return states[server].standing.fail(asked(), failure, isSlow: reason.isSlow(outcome), at: now)
         }
-        if isSetAside { log(isAside: true, server, reason.rawValue, logger) }
+        return perform(step, of: server, reason.rawValue, logger)
+    }
+
+    /// Records the result of a request of the gateway's own, by which it finds out whether a server
+    /// is to blame, or is back.
+    ///
+    /// - Returns: whether the server must be asked once more.
+    func noteProbe(of server: Int, _ asked: AskedTarget, isGood: Bool, _ logger: Logger) -> Bool {
+        let step = states.withLock { $0[server].standing.probed(asked, isGood: isGood, at: Timestamp(.now())) }
+        return perform(step, of: server, "probe", logger)
     }
 
     /// Records the result of a health check.
-    func noteCheck(of server: Int, isGood: Bool, _ logger: Logger) {
-        let change = states.withLock { states in
+    ///
+    /// - Returns: whether the check must be repeated at once.
+    func noteCheck(of server: Int, isGood: Bool, _ logger: Logger) -> Bool {
+        let step = states.withLock { states in
             if isGood { states[server].counts.goodChecks += 1 } else { states[server].counts.failedChecks += 1 }
             return states[server].standing.check(isGood: isGood)
         }
-        if let change { log(isAside: change, server, change ? "check" : nil, logger) }
+        return perform(step, of: server, "check", logger)
+    }
+
+    private func perform(_ step: ServerStanding.Step, of server: Int, _ reason: String?, _ logger: Logger) -> Bool {
+        switch step {
+        case .none: break
+        case .ask: return true
+        case .setAside: log(isAside: true, server, reason, logger)
+        case .takeBack: log(isAside: false, server, nil, logger)
+        }
+        return false
     }
 
     private func log(isAside: Bool, _ server: Int, _ reason: String?, _ logger: Logger) {
@@ -157,6 +208,12 @@ enum FailureReason: String, Sendable, CaseIterable {
     case status
     /// The response is not valid HTTP.
     case malformed
+
+    /// Whether the failure took the request its time.
+    func isSlow(_ outcome: Failover.Outcome) -> Bool {
+        if case .failure(.connectTimeout, _) = outcome { return true }
+        return self == .timeout
+    }
 
     /// - Returns: `nil` if the server is not to blame.
     init?(_ outcome: Failover.Outcome) {

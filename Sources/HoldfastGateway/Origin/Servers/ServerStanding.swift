@@ -1,96 +1,178 @@
+import HTTPCache
+import HTTPCacheSemantics
 import NIOCore
 
 /// Whether a server of an origin is worth a request, by how the last ones ended. Pure.
 ///
-/// After a failure it is set aside: others are asked before it. When its pause is over, one request
-/// finds out whether it is back, and each further failure doubles the pause.
+/// ``FailureEvidence`` decides whether failures are the server's or those of what was asked for. If
+/// they are the server's, it is set aside: others are asked before it. After a pause a request of
+/// the gateway's own finds out whether it is back. Clients choose what they ask for, so no request
+/// of theirs decides that, except by a response. docs/decisions/0053
+///
+/// Time is in milliseconds of any clock that does not go back.
 struct ServerStanding: Sendable, Hashable {
     /// The pause after a first failure. 1 s
-    static let firstPause = TimeAmount.seconds(1)
+    static let firstPause = Duration.seconds(1)
     /// The longest pause. 60 s
-    static let longestPause = TimeAmount.seconds(60)
+    static let longestPause = Duration.seconds(60)
+    /// How long a request that has a response already may try a server that is set aside. 2 s
+    static let lastChance = Duration.seconds(2)
+    /// The failures in a row of which evidence is made.
+    private static let threshold = BreakerOptions().failureThreshold
 
     /// Whether a request may go there.
     enum Availability: Sendable, Hashable {
         case available
-        /// It is set aside, and others are asked before it.
-        case aside(until: NIODeadline)
+        /// Others are asked before it.
+        case aside
     }
 
-    private var failures = 0
-    /// When it was set aside; `nil` if it is not.
-    private var since: NIODeadline?
-    private var due = NIODeadline.distantPast
-    /// When the request began that finds out whether it is back; `nil` if none does.
-    private var probed: NIODeadline?
-    /// Whether its last health check failed. Then no request finds out, only the next check.
+    /// The next step after an event.
+    enum Step: Sendable, Hashable {
+        case none
+        /// Ask the server for something of the gateway's own, then report it to
+        /// ``probed(isGood:at:)`` or ``check(isGood:)``.
+        case ask
+        /// It is set aside by this event.
+        case setAside
+        /// It is back by this event.
+        case takeBack
+    }
+
+    /// A server that is to blame for failures.
+    private struct Aside: Sendable, Hashable {
+        let since: Timestamp
+        /// Whether trying it takes time, because it was silent.
+        var isSlow: Bool
+        var failures = 1
+        /// When the gateway asks it again.
+        var due: Timestamp
+
+        init(since: Timestamp, isSlow: Bool) {
+            (self.since, self.isSlow) = (since, isSlow)
+            due = since.adding(ServerStanding.firstPause)
+        }
+
+        mutating func fail(at now: Timestamp) {
+            failures = min(failures + 1, 16)
+            due = now.adding(min(ServerStanding.firstPause * (1 << (failures - 1)), ServerStanding.longestPause))
+        }
+    }
+
+    private var evidence = FailureEvidence()
+    private var aside: Aside?
+    /// The failed requests of the gateway's own in the present look; `nil` if none is under way.
+    private var failedProbes: Int?
+    /// When a request began to try it although it is set aside and slow; `nil` if none does.
+    private var lastChanceBegan: Timestamp?
+    /// Whether its last health check failed, and is repeated.
+    private var isCheckDoubtful = false
+    /// Whether its last health checks failed. Then only the next one can take it back.
     private var failsChecks = false
 
-    var isAside: Bool { since != nil || failsChecks }
+    var isAside: Bool { aside != nil || failsChecks }
 
-    func availability(at now: NIODeadline) -> Availability {
-        if failsChecks { return .aside(until: .distantFuture) }
-        return since == nil || now >= due ? .available : .aside(until: due)
+    /// Whether nothing speaks against it.
+    var isIdle: Bool { !isAside && evidence.isIdle }
+
+    /// - Parameter asked: called only if there was a failure lately.
+    func availability(for asked: () -> AskedTarget, at now: Timestamp) -> Availability {
+        if isAside { return .aside }
+        return !evidence.isIdle && evidence.refuses(asked(), at: now) ? .aside : .available
     }
 
-    /// Claims the request that finds out whether a server is back, for a caller to which it is
-    /// available. No other one does until it has ended: see ``succeed()``, ``fail(begun:at:)``,
-    /// ``release(begun:at:)``.
-    ///
-    /// - Returns: `false` if another request is finding out.
-    mutating func begin(at now: NIODeadline) -> Bool {
-        guard case .available = availability(at: now) else { return false }
-        if since != nil {
-            probed = now
-            due = now + Self.longestPause
-        }
+    /// Whether the gateway asks now for itself whether it is back. If so, the caller does.
+    mutating func beginLook(at now: Timestamp) -> Bool {
+        guard let aside, failedProbes == nil, now >= aside.due else { return false }
+        failedProbes = 0
         return true
     }
 
-    /// A request has ended that says nothing of the server. If it was to find out, another one may.
-    mutating func release(begun: NIODeadline, at now: NIODeadline) {
-        guard let probed, begun >= probed else { return }
-        self.probed = nil
-        due = now
+    /// Whether a request that has an error of another server may try this one, which is set aside.
+    ///
+    /// A slow one is tried by one request at a time. ``endLastChance()`` ends that.
+    mutating func beginLastChance(at now: Timestamp) -> Bool {
+        guard aside?.isSlow == true else { return true }
+        if let began = lastChanceBegan, now < began.adding(Self.lastChance) { return false }
+        lastChanceBegan = now
+        return true
     }
 
-    /// Records a response.
+    mutating func endLastChance() { lastChanceBegan = nil }
+
+    // MARK: Events
+
+    /// Records a response to a client's request.
+    mutating func succeed(_ asked: () -> AskedTarget, at now: Timestamp) -> Step {
+        guard !isIdle else { return .none }
+        let wasAside = isAside
+        evidence.succeeded(asked(), blamed: aside?.since, at: now)
+        (aside, failedProbes, lastChanceBegan) = (nil, nil, nil)
+        return wasAside && !isAside ? .takeBack : .none
+    }
+
+    /// Records a failure of a client's request.
     ///
-    /// - Returns: whether it was set aside.
-    mutating func succeed() -> Bool {
-        defer {
-            (failures, since, probed) = (0, nil, nil)
+    /// - Parameter isSlow: whether it took the request its time.
+    mutating func fail(
+        _ asked: AskedTarget,
+        _ failure: FailureEvidence.Failure,
+        isSlow: Bool,
+        at now: Timestamp
+    ) -> Step {
+        let isBlamed = aside != nil
+        switch evidence.failed(asked, failure, threshold: Self.threshold, isBlamed: isBlamed, at: now) {
+        case .nothing:
+            if isSlow { aside?.isSlow = true }
+            return .none
+        case .confirm:
+            failedProbes = 0
+            return .ask
+        case .blame: return setAside(isSlow: isSlow, at: now)
         }
-        return since != nil && !failsChecks
     }
 
-    /// Records a failure.
-    ///
-    /// - Parameter begun: when the request began. One that began before the server was set aside
-    ///   shows nothing new.
-    /// - Returns: whether it is set aside by this failure.
-    mutating func fail(begun: NIODeadline, at now: NIODeadline) -> Bool {
-        if let since, begun < since { return false }
+    /// Records the response to a request of the gateway's own, or that none came.
+    mutating func probed(_ asked: AskedTarget, isGood: Bool, at now: Timestamp) -> Step {
+        guard let failed = failedProbes else { return .none }
+        if isGood { return succeed({ asked }, at: now) }
+        let judgement = evidence.confirmationFailed()
+        guard failed + 1 >= FailureEvidence.confirmations else {
+            failedProbes = failed + 1
+            return .ask
+        }
+        failedProbes = nil
+        if judgement == .blame { return setAside(isSlow: false, at: now) }
+        aside?.fail(at: now)
+        return .none
+    }
+
+    private mutating func setAside(isSlow: Bool, at now: Timestamp) -> Step {
         let wasAside = isAside
-        failures = min(failures + 1, 16)
-        (since, probed) = (now, nil)
-        due = now + pause
-        return !wasAside
+        aside = Aside(since: now, isSlow: isSlow)
+        failedProbes = nil
+        return wasAside ? .none : .setAside
     }
 
-    /// Records the result of a health check. A good one takes a server back that a check had set
-    /// aside. One whose requests failed is taken back by a request: it may do the check alone.
-    ///
-    /// - Returns: whether it is set aside by this check, or is back by it; `nil` for neither.
-    mutating func check(isGood: Bool) -> Bool? {
+    /// Records the result of a health check. One that fails is repeated at once: a single one may
+    /// be lost on the way. A good one takes a server back that checks had set aside. One whose
+    /// requests failed is not taken back: it may do the check alone.
+    mutating func check(isGood: Bool) -> Step {
         let wasAside = isAside
-        if isGood, failsChecks { (failures, since, probed) = (0, nil, nil) }
-        failsChecks = !isGood
-        return wasAside == isAside ? nil : isAside
+        if isGood {
+            if failsChecks { (aside, failedProbes) = (nil, nil) }
+            (failsChecks, isCheckDoubtful) = (false, false)
+        } else if failsChecks || isCheckDoubtful {
+            (failsChecks, isCheckDoubtful) = (true, false)
+        } else {
+            isCheckDoubtful = true
+            return .ask
+        }
+        return wasAside == isAside ? .none : isAside ? .setAside : .takeBack
     }
+}
 
-    private var pause: TimeAmount {
-        let doubled = Self.firstPause.nanoseconds << Int64(max(0, failures - 1))
-        return min(.nanoseconds(doubled), Self.longestPause)
-    }
+extension Timestamp {
+    /// A deadline in milliseconds of the event loops' clock, which does not go back.
+    init(_ deadline: NIODeadline) { self.init(milliseconds: Int64(deadline.uptimeNanoseconds / 1_000_000)) }
 }
