@@ -54,6 +54,7 @@ extension StoreWriter {
                     metadata: ["store.path": "\(path)", "error": "\(error)"]
                 )
             }
+            var sidecarFailure: StoreError?
             for scope in scopes {
                 let number = memory.sequence + 1
                 let record = UnwrittenInvalidations.Record(scope, effect, number: number, at: now, database)
@@ -61,8 +62,13 @@ extension StoreWriter {
                 memory.sequence = number
                 // In this order: a reader that sees the number must see the invalidation.
                 database.known.append([CommittedInvalidation(scope, number: number, database)])
-                try events.invalidated(number, true)
+                do {
+                    try events.invalidated(number, true)
+                } catch {
+                    sidecarFailure = StoreError(error, path: path)
+                }
             }
+            if let sidecarFailure { throw sidecarFailure }
             // Other nodes learn of it from the journal, which is in the database.
             if memory.isShared { throw error }
             return memory.sequence
