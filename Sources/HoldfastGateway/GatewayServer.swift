@@ -170,8 +170,13 @@ public final class GatewayServer: Service {
         }
         await open?.close()
         await connections.drain(within: service.configuration.timeouts.draining, on: group.any())
+        // Those of clients that had to leave: they are cancelled, and end on their event loops.
+        await service.tasks.untilNone(within: Self.tasksEnd, on: group.any())
         counted.stop()
     }
+
+    /// How long cancelled exchanges may take to end once their connections are closed.
+    private static let tasksEnd = TimeAmount.seconds(1)
 
     /// The number of requests that the loops have served from their hot tables.
     func hotResponseCount() async -> Int {

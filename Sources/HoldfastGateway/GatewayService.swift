@@ -20,6 +20,7 @@ final class GatewayService: Sendable {
     let health: HealthDesk
     let http2Requests = HTTP2RequestCount()
     let tunnels: TunnelPlaces
+    let tasks = ExchangeTasks()
     /// `nil`: requests get no spans, and pass with the contexts of their traces as they came.
     let tracer: RequestTracer?
 

@@ -72,6 +72,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The underlying failure, if there is one.
     public var cause: (any Error)?
 
+    /// Whether the disk accepts no writes at the moment, so that the store continues with what it
+    /// has.
+    var isOfDisk: Bool { code == .full || code == .unwritable }
+
     /// Makes an error.
     public init(code: Code, message: String, cause: (any Error)? = nil) {
         self.code = code

@@ -27,6 +27,7 @@ struct HoldfastCommand: AsyncParsableCommand {
     )
 
     static func main() async {
+        if CommandLine.arguments.dropFirst().first == Serve._commandName { EarlySignals.hold() }
         StandardStream.prepare()
         var command: any ParsableCommand
         do { command = try parseAsRoot() } catch { exitAfterParsing(error) }

@@ -96,4 +96,36 @@ struct DrainDelayTests {
             #expect(await gateway.server.log.line(containing: "Ending").contains(Self.atOnce))
         }
     }
+
+    /// Requests that are still under way when the time to drain is over are cancelled, and their
+    /// tasks end before the event loops do.
+    @Test func nothingRunsOnAnEventLoopThatHasEnded() async throws {
+        try await TemporaryFolder.with { folder in
+            // It accepts connections and never responds.
+            let origin = try ListeningSocket()
+            let file = folder.appendingPathComponent("holdfast.yaml")
+            let text = """
+                version: 1
+                listen: 127.0.0.1:0
+                store: {path: a.store}
+                routes: [{name: api, origin: "http://127.0.0.1:\(origin.port)"}]
+                timeouts: {drain: 1 ms}
+                """
+            try Data(text.utf8).write(to: file)
+            for round in 0..<5 {
+                let ending = try await RunningServer.with(["--config", file.path]) { server in
+                    let clients = try (0..<30).map { _ in try server.connect() }
+                    for (number, client) in clients.enumerated() { client.get("/\(round)-\(number)") }
+                    // Each has its task, and the gateway has read all of them.
+                    let last = try server.connect()
+                    last.send("BAD\r\n\r\n")
+                    _ = await last.readToEnd()
+                    server.signal(SIGTERM)
+                    let log = await server.log.rest()
+                    #expect(!log.contains("shut down") && !log.contains("EventLoop"), "\(log)")
+                }
+                #expect(ending.status == 0 && !ending.wasKilled)
+            }
+        }
+    }
 }

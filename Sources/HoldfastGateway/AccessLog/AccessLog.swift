@@ -94,7 +94,18 @@ public final class AccessLog: Sendable {
     /// - Parameter logger: reports when lines are lost, and when they no longer are.
     public init(_ settings: Settings, clock: any WallClock = SystemWallClock(), logger: Logger) {
         state = Mutex(State(settings: settings))
-        writer = LogWriter(settings.place, logger: logger)
+        writer = LogWriter(settings.place) { report, dropped in
+            switch report {
+            case .none: break
+            case .begin(let code):
+                logger.warning(
+                    "Lines of the access log are lost",
+                    metadata: ["log.dropped": "\(dropped)", "log.error": "\(LogLosses.reason(code))"]
+                )
+            case .end(let lost):
+                logger.notice("The access log is complete again", metadata: ["log.dropped": "\(lost)"])
+            }
+        }
         self.clock = clock
     }
 
@@ -102,10 +113,14 @@ public final class AccessLog: Sendable {
     public var droppedCount: UInt64 { writer.droppedCount }
 
     /// The metric `holdfast_log_dropped_total`.
-    public var metrics: any MetricsCollector { Metrics(writer: writer) }
+    public var metrics: any MetricsCollector { metrics(with: nil) }
+
+    /// The metric `holdfast_log_dropped_total`, with the lines of events.
+    package func metrics(with events: EventLog?) -> any MetricsCollector { Metrics(writer: writer, events: events) }
 
     private struct Metrics: MetricsCollector {
         let writer: LogWriter
+        let events: EventLog?
 
         func families() async -> [MetricFamily] {
             let description = MetricDescription(
@@ -113,8 +128,12 @@ public final class AccessLog: Sendable {
                 .counter,
                 "Lines of logs that were dropped, because they could not be written or not soon enough."
             )
-            let count = Int64(clamping: writer.droppedCount)
-            return [MetricFamily(description, [MetricSeries([.init("log", "access")], .integer(count))])]
+            var counts = [("access", writer.droppedCount)]
+            if let events { counts.append(("events", events.droppedCount)) }
+            let series = counts.map { log, count in
+                MetricSeries([.init("log", log)], .integer(Int64(clamping: count)))
+            }
+            return [MetricFamily(description, series)]
         }
     }
 

@@ -1,4 +1,3 @@
-import Logging
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -38,13 +37,15 @@ final class LogWriter: Sendable {
     private let wanted: Mutex<AccessLog.Place>
     /// Counts changes of ``wanted`` and wishes to open it anew.
     private let openings = Atomic(1)
-    private let logger: Logger
+    private let tell: @Sendable (LogLosses.Report, UInt64) -> Void
 
-    init(_ place: AccessLog.Place, logger: Logger) {
+    /// - Parameter tell: is told when lines begin to be lost and when they no longer are, and how
+    ///   many were dropped in all.
+    init(_ place: AccessLog.Place, tell: @escaping @Sendable (LogLosses.Report, UInt64) -> Void) {
         wanted = Mutex(place)
         output = Mutex(LogOutput())
         losses = Mutex(LogLosses())
-        self.logger = logger
+        self.tell = tell
         thread.start()
     }
 
@@ -140,19 +141,8 @@ final class LogWriter: Sendable {
     /// Says when lines begin to be lost, and when they no longer are.
     private func report(_ failure: Int32?) {
         let count = droppedCount
-        switch losses.withLock({ $0.note(dropped: count, failure: failure, at: .now()) }) {
-        case .none: break
-        case .begin(let code):
-            let reason = code.flatMap { $0 == EAGAIN ? nil : String(cString: strerror($0)) }
-            logger.warning(
-                "Lines of the access log are lost",
-                metadata: [
-                    "log.dropped": "\(count)", "log.error": "\(reason ?? "they are not taken as fast as they come")",
-                ]
-            )
-        case .end(let lost):
-            logger.notice("The access log is complete again", metadata: ["log.dropped": "\(lost)"])
-        }
+        let report = losses.withLock { $0.note(dropped: count, failure: failure, at: .now()) }
+        if report != .none { tell(report, count) }
     }
 }
 
@@ -168,6 +158,12 @@ struct LogLosses {
 
     /// The least time between the begin of two reported losses.
     static let pause = TimeAmount.seconds(10)
+
+    /// Says why lines are lost.
+    static func reason(_ code: Int32?) -> String {
+        guard let code, code != EAGAIN else { return "they are not taken as fast as they come" }
+        return String(cString: strerror(code))
+    }
 
     private var known: UInt64 = 0
     /// The lines that were lost before, and when that was said.

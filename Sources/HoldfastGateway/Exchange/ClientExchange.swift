@@ -195,7 +195,12 @@ final class ClientExchange: @unchecked Sendable {
     }
 
     func startTask(_ body: @escaping @Sendable () async -> Void) {
-        task = Task(executorPreference: session.executor, operation: body)
+        let tasks = session.service.tasks
+        tasks.begin()
+        task = Task(executorPreference: session.executor) {
+            defer { tasks.end() }
+            await body()
+        }
     }
 
     func startUpgrade(_ attempt: UpgradeAttempt) {

@@ -359,9 +359,15 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     /// Whether the client may have begun requests that have not come yet.
     var isAwaitingPing = false
+    /// Whether the client did not answer the ping of a gateway that stops.
+    private var isSilent = false
+    private var isStopping = false
+    /// How long such a client may take to close, when nothing it sends is read any more.
+    private static let drainedClosing = TimeAmount.milliseconds(500)
 
     /// The gateway stops.
     func drain() {
+        isStopping = true
         guard !isDraining else { return }
         isDraining = true
         isAwaitingPing = true
@@ -369,7 +375,11 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         for stream in streams.values { stream.drain() }
         // A client that does not answer in this time gets the end without its answer.
         if isIdle { idleSince = .now() }
-        eventLoop.assumeIsolated().scheduleTask(in: limits.lateRequest) { [weak self] in self?.answerPing() }
+        eventLoop.assumeIsolated().scheduleTask(in: limits.lateRequest) { [weak self] in
+            guard let self, isAwaitingPing else { return }
+            isSilent = true
+            answerPing()
+        }
         watch()
         schedule()
     }
@@ -390,7 +400,8 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         closeStreams()
         output.closeSending { [weak self] in
             guard let self else { return }
-            watchdog.set(.now() + limits.closing, on: eventLoop)
+            let time = isSilent ? .zero : isStopping ? min(limits.closing, Self.drainedClosing) : limits.closing
+            watchdog.set(.now() + time, on: eventLoop)
         }
         read()
     }

@@ -35,6 +35,8 @@ final class DatabaseState: Sendable {
     /// The invalidations that pending writes, and the memory tier if there is one, are compared
     /// with.
     let known: KnownInvalidations
+    /// Invalidations that this process could not write.
+    let unwritten = UnwrittenInvalidations()
     /// `nil` in a process that only reads, because it does not see which keys are added.
     let filter: KeyFilter?
     let unfinished: SpaceReservation

@@ -7,16 +7,21 @@ extension StoreCore {
     /// How often a removal by prefix waits for earlier ones.
     private static let invalidationAttempts = 8
 
-    /// Invalidates responses of a store that cannot be written.
-    private func invalidate(
-        _ scope: InvalidationScope,
+    /// Invalidates responses of a store that no process can write.
+    private func invalidateInMemory(
+        _ scopes: [InvalidationScope],
         _ effect: InvalidationEffect,
-        _ volatile: VolatileInvalidations
+        at now: Timestamp
     ) throws -> Int64 {
-        volatile.add(scope, effect, try database().state)
-        // In this order: a reader that sees the number must see the invalidation.
-        let number = sequence.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
-        changes.publish(StoreChange(.invalidated, scope))
+        let state = try database().state
+        var number = sequence.load(ordering: .acquiring)
+        for scope in scopes {
+            number += 1
+            guard state.unwritten.add(.init(scope, effect, number: number, at: now, state)) else { throw readOnlyError }
+            // In this order: a reader that sees the number must see the invalidation.
+            number = sequence.max(number, ordering: .acquiringAndReleasing).newValue
+            changes.publish(StoreChange(.invalidated, scope))
+        }
         return number
     }
 
@@ -28,16 +33,16 @@ extension StoreCore {
     }
 
     /// Invalidates some scopes in one durable transaction, and publishes the changes.
+    ///
+    /// If the disk accepts no writes, they are in force from memory until they can be written.
     func invalidate(
         _ scopes: [InvalidationScope],
         _ effect: InvalidationEffect,
         at now: Timestamp
     ) async throws -> ScopeInvalidation {
         try database().state.observe(now)
-        if let volatile {
-            var number = sequence.load(ordering: .acquiring)
-            for scope in scopes { number = try invalidate(scope, effect, volatile) }
-            return ScopeInvalidation(sequence: InvalidationSequence(number))
+        if isOnlyReader {
+            return ScopeInvalidation(sequence: InvalidationSequence(try invalidateInMemory(scopes, effect, at: now)))
         }
         if isReadOnly { throw readOnlyError }
         var published = scopes
@@ -74,6 +79,10 @@ extension StoreCore {
                 // There are too many removals by prefix: the sweep finishes some.
                 attempt += 1
                 await (try database()).writer?.settle()
+            } catch let error as StoreError where error.isOfDisk {
+                guard let writer = try database().writer else { throw error }
+                let number = try await writer.hold(scopes, effect, at: now, because: error)
+                return ScopeInvalidation(sequence: InvalidationSequence(number))
             }
         }
     }

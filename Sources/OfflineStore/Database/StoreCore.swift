@@ -24,9 +24,9 @@ final class StoreCore: Sendable {
     let folder: StoreFolder
     let settings: StoreDatabase.Settings
     let isReadOnly: Bool
-    /// The invalidations of a store that no process can write; `nil` if a writer, here or in
-    /// another process, records them.
-    let volatile: VolatileInvalidations?
+    /// Whether no process can write the store, so that this one keeps its own invalidations in
+    /// memory.
+    let isOnlyReader: Bool
     /// The number of the last invalidation.
     let sequence = Atomic<Int64>(0)
     /// Publishes every change to the stored responses.
@@ -57,13 +57,13 @@ final class StoreCore: Sendable {
         settings: StoreDatabase.Settings,
         sidecar: SequenceSidecar?,
         isReadOnly: Bool,
-        volatile: VolatileInvalidations? = nil
+        isOnlyReader: Bool = false
     ) {
         self.folder = folder
         self.settings = settings
         self.sidecar = sidecar
         self.isReadOnly = isReadOnly
-        self.volatile = volatile
+        self.isOnlyReader = isOnlyReader
     }
 
     /// Publishes a change when another process commits.
@@ -279,7 +279,7 @@ final class StoreCore: Sendable {
                 folder: folder.path,
                 settings: settings
             )
-            if volatile != nil { try distrustIfBehind(database, last: last) }
+            if isOnlyReader { try distrustIfBehind(database, last: last) }
             install(database, sequence: last, inode: inode)
             return
         }

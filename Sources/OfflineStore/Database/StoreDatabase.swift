@@ -45,7 +45,7 @@ final class StoreDatabase: Sendable {
         var keyHash: (@Sendable ([UInt8]) -> UInt64)?
         var logger: Logger
         var telemetry: StoreTelemetry?
-        /// The lock on the folder; `nil` when only reading.
+        /// The lock on the folder; `nil` if another process may have it.
         var lock: FolderLock?
     }
 
@@ -130,7 +130,7 @@ final class StoreDatabase: Sendable {
         folder: String,
         settings: Settings
     ) throws -> (StoreDatabase, sequence: Int64) {
-        let sharing = try sharing(path: path, folder: folder)
+        let sharing = try sharing(path: path, folder: folder, isAlone: settings.lock != nil)
         let readers = try ReaderPool(count: settings.limits.readerCount) {
             try DatabaseOpening.reader(path: path, sharing, cache: $0)
         }
@@ -196,7 +196,10 @@ final class StoreDatabase: Sendable {
     /// Decides how to read a database. Without the log's index (`-shm`) and the right to create it,
     /// this works only if the log is empty, or if no process can write the files. The log is never
     /// ignored.
-    static func sharing(path: String, folder: String) throws -> DatabaseOpening.Sharing {
+    ///
+    /// - Parameter isAlone: whether this process has the lock on the folder and does not write.
+    static func sharing(path: String, folder: String, isAlone: Bool = false) throws -> DatabaseOpening.Sharing {
+        if isAlone { return try FileStatus(path: path + "-wal")?.size ?? 0 > 0 ? .alone : .immutable }
         if try FileStatus(path: path + "-shm") != nil || access(folder, W_OK) == 0 { return .locks }
         if let log = try FileStatus(path: path + "-wal"), log.size > 0 {
             if FileSystemStatus(path: folder)?.isReadOnly == true { return .alone }

@@ -29,7 +29,7 @@ extension StoreWriter {
     /// Records that a transaction failed, if the reason is a disk that accepts no writes.
     func noteTrouble(_ error: any Error, bytes: Int) {
         let error = StoreError(error, path: path)
-        guard error.code == .full || error.code == .unwritable else { return }
+        guard error.isOfDisk else { return }
         let free = FileSystemStatus(path: path)?.free
         // Not more than a trial writes.
         let bytes = Int64(min(max(bytes, StoreLimits.chunkLength), database.limits.transaction))

@@ -38,8 +38,8 @@ final class StoreWriter: Sendable {
     /// Syncs what was committed without a sync.
     let log: LogSync
     /// Held while the connection or the writer's memory is used.
-    private let access = Mutex(())
-    private let thread = DispatchQueue(label: "holdfast.store.writer")
+    let access = Mutex(())
+    let thread = DispatchQueue(label: "holdfast.store.writer")
     /// Whether a reader keeps the log from shrinking: see ``isLogHeld(_:_:)``.
     let logIsHeld = Atomic(false)
     /// See ``admits(_:at:)``.
@@ -264,6 +264,7 @@ final class StoreWriter: Sendable {
         let isDurable = batch.contains(where: \.isDurable)
         do {
             try transaction(connection, isDurable: isDurable) {
+                try context.writeUnwrittenInvalidations()
                 for job in batch {
                     isWithinJob = true
                     completions.append(try job.run(context))
@@ -314,6 +315,9 @@ final class StoreWriter: Sendable {
     // MARK: The end
 
     /// Runs waiting operations, writes the order of use, makes a checkpoint, and closes.
+    ///
+    /// A disk that accepts no writes is no failure: everything committed is in the log, which the
+    /// next opening reads.
     func close(checkpointing: Bool) throws {
         try access.withLock { _ in
             guard let connection = memory.connection else { return }
@@ -324,8 +328,16 @@ final class StoreWriter: Sendable {
             }
             guard checkpointing else { return }
             while case let batch = takeBatch(), !batch.isEmpty { run(batch, connection) }
-            try flushRecency(connection)
-            try checkpoint(connection, truncating: true, isLast: true)
+            do {
+                try writeUnwrittenInvalidations(connection)
+                try flushRecency(connection)
+                try checkpoint(connection, truncating: true, isLast: true)
+            } catch  where StoreError(error, path: path).isOfDisk {
+                logger.warning(
+                    "the disk accepts no writes; the store was closed without tidying up",
+                    metadata: ["store.path": "\(path)", "error": "\(StoreError(error, path: path))"]
+                )
+            }
         }
     }
 }

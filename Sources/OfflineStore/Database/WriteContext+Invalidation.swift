@@ -138,8 +138,8 @@ extension WriteContext {
         at now: Timestamp,
         above known: Int64 = 0
     ) throws -> Int64 {
-        let number = max(lastSequence, known) + 1
-        try connection.run("UPDATE store SET sequence = ?1 WHERE id = 1", number)
+        let number = publishedNumber.take() ?? max(lastSequence, known) + 1
+        try connection.run("UPDATE store SET sequence = max(sequence, ?1) WHERE id = 1", number)
         try connection.run(
             "INSERT INTO invalidation (sequence, scope, hash, at) VALUES (?1, ?2, ?3, ?4)",
             number,

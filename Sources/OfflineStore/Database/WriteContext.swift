@@ -33,6 +33,10 @@ final class WriteContext {
     /// The changes to the memory tier, in order.
     private var changes: [MemoryTier.Change] = []
     private var invalidations: [CommittedInvalidation] = []
+    /// Invalidations that were in force before, and that this transaction writes.
+    var writtenLate: [UnwrittenInvalidations.Record] = []
+    /// The number that the next invalidation takes, because it was published under it.
+    var publishedNumber: Int64?
 
     init(connection: Connection, state: DatabaseState, memory: WriterMemory) {
         self.connection = connection
@@ -58,7 +62,7 @@ final class WriteContext {
     }
 
     /// The number of the last invalidation, including this transaction.
-    var lastSequence: Int64 { invalidation ?? memory.sequence }
+    var lastSequence: Int64 { max(invalidation ?? 0, memory.sequence) }
 
     /// Returns the number of the last invalidation, and the last number that the log no longer
     /// holds.
@@ -72,7 +76,7 @@ final class WriteContext {
     static let missingRow = SQLiteFailure(code: 11, message: "the table 'store' has no row")
 
     func noteInvalidation(_ number: Int64, _ scope: LogScope, hash: Int64) {
-        invalidation = number
+        invalidation = max(number, invalidation ?? number)
         invalidations.append(CommittedInvalidation(number: number, scope: scope, hash: hash))
     }
 
@@ -185,13 +189,14 @@ final class WriteContext {
     func applyCommit() {
         assert(tagBytes.isEmpty, "the bytes under tags were not written before the commit: see writeTagBytes()")
         for tag in tagsBeyondQuota { memory.quotas.add(tag) }
-        if let invalidation { memory.sequence = invalidation }
+        memory.sequence = lastSequence
         memory.reservedID = reservedID
         if let responseFloor { state.responseFloor.store(responseFloor, ordering: .releasing) }
         if let objectFloor { state.objectFloor.store(objectFloor, ordering: .releasing) }
         if let responseRemoved { state.responseRemoved.store(responseRemoved, ordering: .releasing) }
         if let objectRemoved { state.objectRemoved.store(objectRemoved, ordering: .releasing) }
         if !invalidations.isEmpty { state.known.append(invalidations) }
+        if !writtenLate.isEmpty { state.unwritten.remove(writtenLate) }
         state.memory?.apply(changes)
         for bodyID in finishedBodies { state.leases.markFinished(bodyID) }
         state.leases.endClaims(claims)

@@ -39,18 +39,25 @@ final class FolderLock: Sendable {
             throw errno == EWOULDBLOCK ? inUse : SystemFailure("lock", path).storeError
         }
         do {
-            try handle.truncate(to: 0)
-            try handle.write(Array("\(getpid()) \(Self.processName)\n".utf8), at: 0)
-        } catch let failure as SystemFailure {
+            try Self.write("\(getpid()) \(Self.processName)\n", to: handle)
+        } catch let failure as SystemFailure where failure.storeError.code != .full {
             throw failure.storeError
+        } catch {
+            // The locks hold; only the name in other processes' messages is missing.
         }
+    }
+
+    /// Replaces the file's content. It never becomes empty, so it keeps its block on a full disk.
+    private static func write(_ text: String, to handle: FileHandle) throws {
+        try handle.write(Array(text.utf8), at: 0)
+        try handle.truncate(to: Int64(text.utf8.count))
     }
 
     /// Releases the locks.
     ///
     /// The file stays: if it were removed, two processes could lock two files of one name.
     func release() {
-        try? handle.truncate(to: 0)
+        try? Self.write("0\n", to: handle)
         flock(handle.descriptor, LOCK_UN)
         flock(folder.descriptor, LOCK_UN)
     }
@@ -69,7 +76,7 @@ final class FolderLock: Sendable {
     private static func holder(in handle: FileHandle) -> String {
         guard let bytes = try? handle.read(count: 256, at: 0), !bytes.isEmpty else { return "another process" }
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
-        guard let first = words.first, let pid = Int32(first) else { return "another process" }
+        guard let first = words.first, let pid = Int32(first), pid > 0 else { return "another process" }
         if pid == getpid() { return "this process already (pid \(pid))" }
         let name = words.dropFirst().joined(separator: " ")
         return name.isEmpty ? "the process with pid \(pid)" : "'\(name)' (pid \(pid))"

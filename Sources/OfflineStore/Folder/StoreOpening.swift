@@ -13,8 +13,8 @@ import Logging
 /// Opens a store at a path. Everything that can be wrong with the path is checked before anything
 /// is written.
 package enum StoreOpening {
-    /// Opens a store for writing. A store on a read-only file system is opened for reading alone,
-    /// so that its responses can be served.
+    /// Opens a store for writing. A store on a read-only file system, or on a full disk, is opened
+    /// for reading only, so that its responses can be served.
     static func open(
         at path: String,
         configuration: CacheManager.Configuration,
@@ -23,16 +23,49 @@ package enum StoreOpening {
     ) throws -> StoreCore {
         do {
             return try openForWriting(at: path, configuration: configuration, now: now, logger: logger)
-        } catch let error as StoreError where error.code == .unwritable {
-            guard FileSystemStatus(path: path)?.isReadOnly == true,
-                case .store? = try? StoreFolder(path: path).content()
-            else { throw error }
-            logger.warning(
-                "the store's file system is mounted read-only: stored responses are served, and nothing is stored or freshened",
-                metadata: ["store.path": "\(path)"]
+        } catch let error as StoreError {
+            guard let reason = reasonToRead(error, path), case .store? = try? StoreFolder(path: path).content() else {
+                throw error
+            }
+            let store = try openForReading(
+                at: path,
+                configuration: configuration,
+                now: now,
+                logger: logger,
+                asOnlyOne: true,
+                locking: reason == .fullDisk
             )
-            return try openForReading(at: path, configuration: configuration, now: now, logger: logger, asOnlyOne: true)
+            logger.warning(reason.message, metadata: ["store.path": "\(path)", "error": "\(error)"])
+            return store
         }
+    }
+
+    /// Why a store that cannot be opened for writing is opened for reading.
+    private enum ReasonToRead {
+        case readOnlyFileSystem, fullDisk
+
+        var message: Logger.Message {
+            switch self {
+            case .readOnlyFileSystem:
+                "the store's file system is mounted read-only: stored responses are served, and nothing is stored or freshened"
+            case .fullDisk:
+                """
+                the store's disk is full: stored responses are served, and nothing is stored or freshened; \
+                free some space, then restart
+                """
+            }
+        }
+    }
+
+    /// A disk with less free space than this is full: SQLite reports some of its failures there as
+    /// errors of the disk.
+    private static let fullDiskBytes: Int64 = 128 << 10
+
+    private static func reasonToRead(_ error: StoreError, _ path: String) -> ReasonToRead? {
+        guard let status = FileSystemStatus(path: path) else { return nil }
+        if error.code == .unwritable, status.isReadOnly { return .readOnlyFileSystem }
+        let isFull = error.code == .full || [.io, .unwritable].contains(error.code) && status.free < fullDiskBytes
+        return isFull ? .fullDisk : nil
     }
 
     static func openForWriting(
@@ -85,14 +118,17 @@ package enum StoreOpening {
         }
     }
 
-    /// - Parameter asOnlyOne: whether no process can write the store, so that this process keeps
-    ///   its own invalidations.
+    /// - Parameters:
+    ///   - asOnlyOne: whether no process can write the store, so that this process keeps its own
+    ///     invalidations.
+    ///   - locking: whether this process locks the folder, so that no other one writes.
     static func openForReading(
         at path: String,
         configuration: CacheManager.Configuration,
         now: Timestamp,
         logger: Logger,
         asOnlyOne: Bool = false,
+        locking: Bool = false,
         fileSystem: (String) -> LockBreakingFileSystem? = LockBreakingFileSystem.probe
     ) throws -> StoreCore {
         let limits = try StoreLimits(configuration)
@@ -114,14 +150,15 @@ package enum StoreOpening {
                 limits: limits,
                 keyHash: configuration.keyHash,
                 logger: logger,
-                telemetry: configuration.telemetry
+                telemetry: configuration.telemetry,
+                lock: locking ? try FolderLock(path: folder.lockPath, folder: folder.path) : nil
             )
             let core = StoreCore(
                 folder: folder,
                 settings: settings,
                 sidecar: nil,
                 isReadOnly: true,
-                volatile: asOnlyOne ? VolatileInvalidations() : nil
+                isOnlyReader: asOnlyOne
             )
             try core.openCurrent(number, now: now)
             if !asOnlyOne { core.watchWriter(every: configuration.changeInterval) }

@@ -101,6 +101,8 @@ final class SQLiteResponseStore: ResponseStore {
         /// The values that were being written. They stay valid if their writing ended meanwhile,
         /// because the disk then has the same.
         var written: [MemoryValue] = []
+        /// The invalidations that the disk does not have.
+        var unwritten: UnwrittenInvalidations.Snapshot?
         var ticket: UInt64
     }
 
@@ -127,7 +129,16 @@ final class SQLiteResponseStore: ResponseStore {
         if found == nil, state.filter?.mayContain(hash) == false { found = [] }
         if let found { return .found(written.isEmpty ? found : state.pending.merged(found, with: written)) }
         let ticket = inMemory?.ticket ?? 0
-        return .missing(Missing(key: key, hash: hash, sequence: sequence, written: written, ticket: ticket))
+        return .missing(
+            Missing(
+                key: key,
+                hash: hash,
+                sequence: sequence,
+                written: written,
+                unwritten: state.unwritten.snapshot,
+                ticket: ticket
+            )
+        )
     }
 
     /// Reads the responses of a key from disk, and inserts them into memory.
@@ -140,8 +151,8 @@ final class SQLiteResponseStore: ResponseStore {
     ) throws -> [StoredResponse] {
         let state = reading.database.state
         var responses = try reading.responses(of: missing.key, hash: missing.hash)
-        if let volatile = core.volatile, !volatile.isEmpty {
-            responses = try volatile.apply(to: responses, key: missing.key) {
+        if let unwritten = missing.unwritten {
+            responses = try unwritten.apply(to: responses, key: missing.key) {
                 try reading.subject(of: [$0], key: missing.key, hash: missing.hash).tagHashes
             }
         }

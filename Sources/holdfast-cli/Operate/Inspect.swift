@@ -56,11 +56,13 @@ struct Inspect: AsyncParsableCommand {
         // Before anyone can connect: a signal ends it in order.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let (place, open) = (place, open)
+        var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .critical
         let relay = ControlRelay(
             port: port,
             client: "uid \(getuid())",
             to: gateway,
-            logger: Logger.standardError(LogLevels(.critical), .text)
+            logger: logger
         )
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {

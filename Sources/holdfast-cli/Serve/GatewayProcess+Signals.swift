@@ -49,6 +49,7 @@ extension GatewayProcess {
                 case .exit:
                     // The store survives a killed process. Exchanges under way are lost, as a
                     // second signal asks.
+                    await events.close(within: .milliseconds(100))
                     _exit(128 + signal.rawValue)
                 }
             }

@@ -24,6 +24,7 @@ struct GatewayProcess: Sendable {
     /// `nil` if nothing is shared with other nodes.
     let member: FleetMember?
     let logger: Logger
+    let events: EventLog
 
     /// Opens the store, listens, and serves until a signal comes.
     static func run(
@@ -33,13 +34,24 @@ struct GatewayProcess: Sendable {
         on group: any EventLoopGroup,
         _ signals: UnixSignalsSequence,
         _ logger: Logger,
-        _ levels: LogLevels
+        _ levels: LogLevels,
+        _ events: EventLog
     ) async throws {
         let metrics = MetricsRegistry(MetricDescription.engine + MetricDescription.store + [.droppedSpans])
         let store = try await open(settings, metrics, logger)
         let process: GatewayProcess
         do {
-            process = try await start(settings, named, listeners, from: store, metrics, on: group, logger, levels)
+            process = try await start(
+                settings,
+                named,
+                listeners,
+                from: store,
+                metrics,
+                on: group,
+                logger,
+                levels,
+                events
+            )
         } catch {
             try await store.close()
             throw error
@@ -100,7 +112,8 @@ struct GatewayProcess: Sendable {
         _ metrics: MetricsRegistry,
         on group: any EventLoopGroup,
         _ logger: Logger,
-        _ levels: LogLevels
+        _ levels: LogLevels,
+        _ events: EventLog
     ) async throws -> GatewayProcess {
         guard store.credentialSecret.count >= 16 else {
             throw CommandFailure("The store's secret cannot be read. Look at the store with 'cache-dump stats'.")
@@ -131,7 +144,7 @@ struct GatewayProcess: Sendable {
         )
         metrics.add(server.metrics)
         metrics.add(transport.metrics)
-        metrics.add(accessLog.metrics)
+        metrics.add(accessLog.metrics(with: events))
         let configuration = ReloadableConfiguration(
             settings,
             named,
@@ -182,7 +195,8 @@ struct GatewayProcess: Sendable {
             supervision: Supervision(operations, loops: Array(group.makeIterator()), logger),
             accessLog: accessLog,
             member: member,
-            logger: logger
+            logger: logger,
+            events: events
         )
     }
 

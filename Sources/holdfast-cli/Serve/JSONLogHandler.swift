@@ -1,7 +1,8 @@
 import Foundation
 import Holdfast
+import HoldfastGateway
 
-/// Writes each message as a JSON object on a line of standard error: `time` (RFC 3339, UTC),
+/// Writes each message as a JSON object on a line: `time` (RFC 3339, UTC),
 /// `level`, `message`, `logger`, and the facts of the message under their names.
 struct JSONLogHandler: LogHandler {
     /// The most bytes of a message or of one fact. A longer one is cut, with `...` behind it.
@@ -11,8 +12,12 @@ struct JSONLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
     private let label: String
+    private let output: EventLog
 
-    init(label: String) { self.label = label }
+    init(label: String, _ output: EventLog) {
+        self.label = label
+        self.output = output
+    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -20,8 +25,7 @@ struct JSONLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        // One call: the lines of other threads do not come between.
-        try? FileHandle.standardError.write(contentsOf: Data(line(of: event, at: .now).utf8))
+        output.write(line(of: event, at: .now))
     }
 
     /// The line of a message, with its end.

@@ -1,6 +1,7 @@
 import Holdfast
+import HoldfastGateway
 
-/// Writes messages to standard error, from a level that can change while the program runs.
+/// Writes messages from a level that can change while the program runs.
 struct LeveledLogHandler: LogHandler {
     /// How a message is written.
     enum Format: String, Sendable, CaseIterable {
@@ -15,10 +16,10 @@ struct LeveledLogHandler: LogHandler {
     /// Set by a logger for itself.
     private var fixed: Logger.Level?
 
-    init(label: String, _ levels: LogLevels, _ format: Format = .text) {
+    init(label: String, _ levels: LogLevels, _ format: Format = .text, to output: EventLog) {
         switch format {
-        case .text: base = StreamLogHandler.standardError(label: label)
-        case .json: base = JSONLogHandler(label: label)
+        case .text: base = StreamLogHandler(label: label, stream: output)
+        case .json: base = JSONLogHandler(label: label, output)
         }
         self.levels = levels
     }

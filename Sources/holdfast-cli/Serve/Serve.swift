@@ -183,9 +183,7 @@ struct Serve: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // This comes first: before it, SIGHUP and the other signals would end the process with the
-        // store open.
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup, .sigusr1)
+        let signals = await EarlySignals.sequence()
         // Other servers handle these signals; a script that sends them must not end this one.
         for number in [SIGUSR2, SIGALRM] { Foundation.signal(number, SIG_IGN) }
         let named: NamedSettings
@@ -199,11 +197,30 @@ struct Serve: AsyncParsableCommand {
         // No file of this process is for other users, whatever mask the caller left: not even the
         // control socket in the moment before its permissions are set.
         umask(umask(0o077) | 0o007)
+        let events = EventLog()
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await Self.serve(settings, named, inherited, signals, events))
+        } catch {
+            outcome = .failure(error)
+        }
+        // Before the error of the command, which comes last.
+        await events.close()
+        try outcome.get()
+    }
+
+    private static func serve(
+        _ settings: ServeSettings,
+        _ named: NamedSettings,
+        _ inherited: [InheritedSocket],
+        _ signals: UnixSignalsSequence,
+        _ events: EventLog
+    ) async throws {
         let threads = settings.threads ?? System.coreCount
         let levels = LogLevels(named.logLevel ?? .notice)
-        let logger = Logger.standardError(levels, named.logFormat ?? .text)
+        let logger = Logger.events(levels, named.logFormat ?? .text, to: events)
         let configured = settings.gateway.listeners
-        let listeners = inherited.isEmpty ? configured : try Self.listeners(inherited, for: configured)
+        let listeners = inherited.isEmpty ? configured : try listeners(inherited, for: configured)
         if !inherited.isEmpty {
             logger.notice(
                 "Sockets of the service manager replace 'listen'",
@@ -220,7 +237,7 @@ struct Serve: AsyncParsableCommand {
         let outcome: Result<Void, any Error>
         do {
             outcome = .success(
-                try await GatewayProcess.run(settings, named, listeners, on: group, signals, logger, levels)
+                try await GatewayProcess.run(settings, named, listeners, on: group, signals, logger, levels, events)
             )
         } catch {
             outcome = .failure(error)
@@ -248,9 +265,15 @@ extension Serve {
 }
 
 extension Logger {
-    /// Writes to standard error what the levels let through. At `notice` this is what concerns an
-    /// operator: an origin became unreachable, or responds again.
-    static func standardError(_ levels: LogLevels, _ format: LeveledLogHandler.Format) -> Logger {
-        Logger(label: "holdfast") { LeveledLogHandler(label: $0, levels, format) }
+    /// Writes what the levels let through. At `notice` this is what concerns an operator: an origin
+    /// became unreachable, or responds again.
+    static func events(_ levels: LogLevels, _ format: LeveledLogHandler.Format, to output: EventLog) -> Logger {
+        let logger = Logger(label: "holdfast") { LeveledLogHandler(label: $0, levels, format, to: output) }
+        output.onLosses { reason in
+            logger.warning("Events are lost", metadata: ["log.error": "\(reason)"])
+        } end: { lost in
+            logger.notice("Events are logged again", metadata: ["log.dropped": "\(lost)"])
+        }
+        return logger
     }
 }

@@ -291,4 +291,27 @@ struct HTTP2ConnectionTests {
             }
         }
     }
+
+    /// Neither a client that does not answer the ping, nor one that answers and stays connected,
+    /// may take the time for closing: here it is without end.
+    @Test(arguments: [true, false]) func stopsWithoutWaitingForIdleClientsToClose(answersPing: Bool) async throws {
+        try await RawOrigin.with([.ok("fine")]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { if !answersPing { $0.timeouts.lateRequest = .milliseconds(50) } }
+            ) { gateway in
+                try await connect(gateway) { client in
+                    try await client.send(FrameClient.get("/fine", on: 1))
+                    #expect(try await client.responses([1])[1]?.text == "fine")
+                    let stop = Task { await gateway.server.stop() }
+                    let ping = try #require(await client.frame { $0.type == FrameClient.Frame.ping })
+                    if answersPing {
+                        try await client.send(.init(type: FrameClient.Frame.ping, flags: 1, payload: ping.payload))
+                    }
+                    // It ends although the client reads no further and does not close.
+                    await stop.value
+                }
+            }
+        }
+    }
 }

@@ -1,0 +1,126 @@
+import Dispatch
+import HTTPCache
+import HTTPCacheSemantics
+import Logging
+import Synchronization
+
+/// Invalidations on a disk that accepts no writes. RFC 9111 §4.4 leaves a cache no choice: a
+/// response that an unsafe method made out of date must not be served as fresh.
+extension StoreWriter {
+    /// Puts invalidations in force that could not be written. The next transaction writes them
+    /// before anything else, so nothing can be stored past them.
+    ///
+    /// The sidecar has room for their number on a full disk. If the process ends before they are
+    /// written, the store is opened behind its sidecar, and treats every entry as invalidated.
+    ///
+    /// - Parameter error: why they could not be written.
+    /// - Returns: the number of the last one.
+    /// - Throws: the error if they are in force but not promised: the sidecar cannot be written
+    ///   either, other nodes cannot be told, or there are too many removals.
+    func hold(
+        _ scopes: [InvalidationScope],
+        _ effect: InvalidationEffect,
+        at now: Timestamp,
+        because error: StoreError
+    ) async throws -> Int64 {
+        try await withCheckedThrowingContinuation { continuation in
+            // Transactions hold the lock while they wait for the disk.
+            thread.async {
+                continuation.resume(with: Result { try self.holdHere(scopes, effect, at: now, because: error) })
+            }
+        }
+    }
+
+    /// Writes them in a transaction of their own.
+    func writeUnwrittenInvalidations(_ connection: Connection) throws {
+        if database.unwritten.isEmpty { return }
+        let context = WriteContext(connection: connection, state: database, memory: memory)
+        try transaction(connection, isDurable: true) { try context.writeUnwrittenInvalidations() }
+        context.applyCommit()
+        if context.addsToJournal { events.journaled() }
+    }
+
+    private func holdHere(
+        _ scopes: [InvalidationScope],
+        _ effect: InvalidationEffect,
+        at now: Timestamp,
+        because error: StoreError
+    ) throws -> Int64 {
+        try access.withLock { _ in
+            guard memory.connection != nil else { throw StoreCore.closed }
+            if database.unwritten.isEmpty {
+                logger.warning(
+                    "the disk accepts no writes; invalidations are in force and will be written when it does",
+                    metadata: ["store.path": "\(path)", "error": "\(error)"]
+                )
+            }
+            var sidecarFailure: StoreError?
+            for scope in scopes {
+                let number = memory.sequence + 1
+                let record = UnwrittenInvalidations.Record(scope, effect, number: number, at: now, database)
+                guard database.unwritten.add(record) else { throw error }
+                memory.sequence = number
+                // In this order: a reader that sees the number must see the invalidation.
+                database.known.append([CommittedInvalidation(scope, number: number, database)])
+                do {
+                    try events.invalidated(number, true)
+                } catch {
+                    sidecarFailure = StoreError(error, path: path)
+                }
+            }
+            if let sidecarFailure { throw sidecarFailure }
+            // Other nodes learn of it from the journal, which is in the database.
+            if memory.isShared { throw error }
+            return memory.sequence
+        }
+    }
+}
+
+extension WriteContext {
+    /// Writes the invalidations that could not be written when they came into force, in their
+    /// order and under their numbers.
+    func writeUnwrittenInvalidations() throws {
+        guard let unwritten = state.unwritten.snapshot else { return }
+        for record in unwritten.inOrder {
+            try journal(record.scope, record.effect, at: record.instant)
+            publishedNumber = record.number
+            do {
+                _ = try invalidate(record.scope, record.effect, at: record.instant)
+            } catch let error as StoreError where error.code == .busy {
+                // Too many removals are unfinished. Writing does not wait for them: the copies are
+                // marked.
+                _ = try invalidate(record.scope, .mark(.unspecified), at: record.instant)
+            }
+            publishedNumber = nil
+            writtenLate.append(record)
+        }
+    }
+}
+
+extension UnwrittenInvalidations.Record {
+    init(
+        _ scope: InvalidationScope,
+        _ effect: InvalidationEffect,
+        number: Int64,
+        at instant: Timestamp,
+        _ state: DatabaseState
+    ) {
+        self.init(scope: scope, effect: effect, number: number, instant: instant)
+        if case .tag(let name) = scope { tagHash = TagName(name, state).hash }
+    }
+}
+
+extension CommittedInvalidation {
+    /// Entries in memory are checked against it, as the writer logs it for each scope.
+    fileprivate init(_ scope: InvalidationScope, number: Int64, _ state: DatabaseState) {
+        switch scope {
+        case .all, .host: self.init(number: number, scope: .all, hash: 0)
+        case .tag(let name): self.init(number: number, scope: .tag, hash: TagName(name, state).hash)
+        case .key(let key): self.init(number: number, scope: .key, hash: state.hash(key.bytes, .responseKey))
+        case .target(let target):
+            self.init(number: number, scope: .target, hash: state.hash(target.canonicalBytes, .target))
+        case .prefix(let prefix):
+            self.init(number: number, scope: .prefix, hash: state.hash(prefix.originBytes, .origin))
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import HTTPCache
+import HTTPCacheSemantics
+import Synchronization
+
+/// Invalidations that are in force but not in the database: nothing can be written to it, or its
+/// disk is full.
+///
+/// Every entry that is read from disk is compared with them. The writer writes them before anything
+/// else as soon as the disk has room; in a store that is open for reading only, they hold until it
+/// is closed. After a crash the sidecar shows that invalidations are missing from the database.
+final class UnwrittenInvalidations: Sendable {
+    struct Record: Sendable {
+        var scope: InvalidationScope
+        var effect: InvalidationEffect
+        /// The hash of a tag; `nil` for other scopes.
+        var tagHash: Int64?
+        /// The number under which it is published, and later written.
+        var number: Int64
+        var instant: Timestamp
+    }
+
+    /// The invalidations at one moment. Take it before reading an entry: afterwards some may have
+    /// been written, while the entry is as it was before.
+    struct Snapshot: Sendable {
+        /// Those of one key or target, which are found without a search.
+        fileprivate(set) var narrow: [InvalidationScope: Record] = [:]
+        fileprivate(set) var broad: [InvalidationScope: Record] = [:]
+
+        var isEmpty: Bool { narrow.isEmpty && broad.isEmpty }
+
+        /// All of them, in the order in which they came into force.
+        var inOrder: [Record] { (Array(narrow.values) + Array(broad.values)).sorted { $0.number < $1.number } }
+
+        /// Returns the responses that remain, with their marks, after these invalidations.
+        ///
+        /// - Parameter tags: returns the hashes of a response's tags.
+        func apply(
+            to responses: [StoredResponse],
+            key: CacheKey,
+            tags: (StoredResponse) throws -> [Int64]
+        ) rethrows -> [StoredResponse] {
+            if isEmpty || responses.isEmpty { return responses }
+            var records = [narrow[.key(key)], narrow[.target(key.components.target)]].compactMap { $0 }
+            records += broad.values.filter { $0.tagHash != nil || $0.scope.covers(key) }
+            if records.isEmpty { return responses }
+            let needsTags = records.contains { $0.tagHash != nil }
+            return try responses.compactMap { response in
+                let tags = needsTags ? try tags(response) : []
+                var response = response
+                for record in records where record.tagHash.map(tags.contains) ?? true {
+                    switch record.effect {
+                    case .remove: return nil
+                    case .mark(let cause): response.head.invalidate(cause)
+                    }
+                }
+                return response
+            }
+        }
+    }
+
+    /// The most invalidations of keys and targets, about 4 MiB.
+    static let narrowLimit = 16_384
+    /// The most other ones. Each entry that is read is compared with every one of them.
+    static let broadLimit = 512
+
+    private let state = Mutex(Snapshot())
+    /// While it is 0, no lookup takes the lock or reads tags.
+    private let count = Atomic(0)
+
+    var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+
+    var snapshot: Snapshot? { isEmpty ? nil : state.withLock { $0 } }
+
+    /// Adds an invalidation. The later number of one scope counts, and the stronger effect.
+    ///
+    /// - Returns: `false` if there are too many removals already. Too many marks become one of
+    ///   everything; removals cannot, because they would remove other responses.
+    func add(_ record: Record) -> Bool {
+        state.withLock { state in
+            defer { count.store(state.narrow.count + state.broad.count, ordering: .releasing) }
+            switch record.scope {
+            case .key, .target:
+                state.narrow.add(record)
+                if state.narrow.count > Self.narrowLimit, let marks = state.narrow.takeMarks() {
+                    state.broad.add(marks)
+                }
+                guard state.narrow.count > Self.narrowLimit else { return true }
+                state.narrow[record.scope] = nil
+            case .all, .host, .prefix, .tag:
+                state.broad.add(record)
+                if state.broad.count > Self.broadLimit, let marks = state.broad.takeMarks() { state.broad.add(marks) }
+                guard state.broad.count > Self.broadLimit else { return true }
+                state.broad[record.scope] = nil
+            }
+            return false
+        }
+    }
+
+    /// Removes those that were written, unless the same scope was invalidated again since.
+    func remove(_ written: [Record]) {
+        state.withLock { state in
+            for record in written {
+                if state.narrow[record.scope]?.number == record.number { state.narrow[record.scope] = nil }
+                if state.broad[record.scope]?.number == record.number { state.broad[record.scope] = nil }
+            }
+            count.store(state.narrow.count + state.broad.count, ordering: .releasing)
+        }
+    }
+}
+
+extension [InvalidationScope: UnwrittenInvalidations.Record] {
+    fileprivate mutating func add(_ record: UnwrittenInvalidations.Record) {
+        var record = record
+        if let earlier = self[record.scope] {
+            record.effect = earlier.effect.stronger(than: record.effect)
+            record.number = Swift.max(earlier.number, record.number)
+        }
+        self[record.scope] = record
+    }
+
+    /// Removes those that mark, and returns one of everything with the same effect.
+    fileprivate mutating func takeMarks() -> UnwrittenInvalidations.Record? {
+        var everything: Self = [:]
+        for var record in values where record.effect != .remove {
+            (record.scope, record.tagHash) = (.all, nil)
+            everything.add(record)
+        }
+        self = filter { $0.value.effect == .remove }
+        return everything[.all]
+    }
+}
+
+extension InvalidationEffect {
+    /// Returns the effect that leaves less of an entry.
+    fileprivate func stronger(than other: Self) -> Self {
+        switch (self, other) {
+        case (.remove, _), (_, .remove): .remove
+        case (.mark(let one), .mark(let another)): .mark(max(one, another))
+        }
+    }
+}
+
+extension InvalidationScope {
+    /// Returns whether it covers everything stored under a key, regardless of tags.
+    fileprivate func covers(_ key: CacheKey) -> Bool {
+        switch self {
+        case .all: true
+        case .key(let other): other == key
+        case .target(let target): key.components.target == target
+        case .prefix(let prefix): prefix.covers(key)
+        case .host(let host): host.covers(key)
+        case .tag: false
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import FaultWorkload
+import GRDBSQLite
+import HTTPCache
+import HTTPCacheSemantics
+import NIOCore
+import Testing
+
+@testable import OfflineStore
+
+#if os(Linux)
+    import Glibc
+
+    /// A full disk keeps no invalidation from being in force (RFC 9111 §4.4), and neither a start
+    /// nor an end from working.
+    @Suite(.timeLimit(.minutes(20)), .enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
+    struct FullDiskInvalidationTests {
+        let folder: TemporaryFolder
+        let clock = ManualClock()
+        private static let names = ["key", "target", "prefix/1", "tag", "removed", "other"]
+
+        init() throws { folder = try TemporaryFolder() }
+
+        /// Another program that reads: the log cannot begin anew, so each write needs space.
+        private final class Reader {
+            private var connection: OpaquePointer?
+
+            init(_ path: String) throws {
+                let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
+                guard code == SQLITE_OK,
+                    sqlite3_exec(connection, "BEGIN; SELECT count(*) FROM garbage", nil, nil, nil) == SQLITE_OK
+                else { throw TestFailure("the database cannot be read") }
+            }
+
+            func close() {
+                sqlite3_close(connection)
+                connection = nil
+            }
+
+            deinit { close() }
+        }
+
+        private func open(_ disk: SmallDisk) async throws -> CacheManager {
+            try await openStore(disk.path + "/store", clock: clock)
+        }
+
+        private func fill(_ store: CacheManager) async throws {
+            for name in Self.names {
+                try await store.store(draft(try cacheKey("/\(name)"), at: clock.now(), tags: [name]), name)
+            }
+        }
+
+        private func causes(_ name: String, _ store: CacheManager) async throws -> [InvalidationCause?] {
+            try await store.responses.lookup(try cacheKey("/\(name)")).map(\.head.invalidation)
+        }
+
+        /// Fills the disk, and invalidates other keys until the disk takes no more of them.
+        private func exhaust(_ disk: SmallDisk, _ store: CacheManager) async throws {
+            disk.fill()
+            let state = try store.core.database().state
+            for index in 0..<5000 where state.unwritten.isEmpty {
+                let key = try cacheKey("/none-\(index)")
+                try await store.responses.invalidate(.key(key), .mark(.unspecified), at: clock.now())
+            }
+            try #require(!state.unwritten.isEmpty, "the disk still takes invalidations")
+        }
+
+        private func invalidateEach(_ store: CacheManager) async throws {
+            let (responses, now) = (store.responses, clock.now())
+            let before = responses.invalidationSequence
+            try await responses.invalidate(.key(try cacheKey("/key")), .mark(.unspecified), at: now)
+            let target = try TargetURI("https://api.example/target")
+            try await responses.invalidate(.target(target), .mark(.unsafeMethod), at: now)
+            let prefix = try TargetPrefix("https://api.example/prefix/")
+            try await responses.invalidate(.prefix(prefix), .mark(.unspecified), at: now)
+            try await responses.invalidate(.tag("tag"), .mark(.unsafeMethod), at: now)
+            let last = try await responses.invalidate(.tag("removed"), .remove, at: now)
+            #expect(last > before && responses.invalidationSequence == last)
+        }
+
+        private func expectInvalidated(_ store: CacheManager, _ comment: Comment) async throws {
+            #expect(try await causes("key", store) == [.unspecified], comment)
+            #expect(try await causes("target", store) == [.unsafeMethod], comment)
+            #expect(try await causes("prefix/1", store) == [.unspecified], comment)
+            #expect(try await causes("tag", store) == [.unsafeMethod], comment)
+            #expect(try await causes("removed", store) == [], comment)
+        }
+
+        /// In force at once, also for what is in memory; written when there is room; still in force
+        /// when the store is opened again.
+        @Test func invalidationsOnAFullDiskAreInForceAndWrittenLater() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let store = try await open(disk)
+            try await fill(store)
+            for name in Self.names { #expect(try await causes(name, store) == [nil]) }
+            let reader = try Reader(disk.path + "/store/0001.sqlite")
+            try await exhaust(disk, store)
+            try await invalidateEach(store)
+            try await expectInvalidated(store, "while the disk is full")
+            #expect(try await causes("other", store) == [nil])
+
+            // A response that was requested before the invalidation is not stored past it, and one
+            // that was requested afterwards is.
+            let state = try store.core.database().state
+            let late = try cacheKey("/late")
+            let early = store.responses.invalidationSequence
+            try await store.responses.invalidate(.key(late), .mark(.unspecified), at: clock.now())
+            reader.close()
+            disk.free()
+            let fence = store.responses.invalidationSequence
+            #expect(try await put(late, fence: early, store) == false)
+            #expect(state.unwritten.isEmpty, "the first transaction writes them")
+            #expect(try await put(late, fence: fence, store) == true)
+            try await expectInvalidated(store, "once they are written")
+            #expect(try await causes("late", store) == [nil])
+            try await store.close()
+
+            let again = try await open(disk)
+            try await expectInvalidated(again, "after the store was opened again")
+            #expect(try await causes("other", again) == [nil])
+            #expect(try await causes("late", again) == [nil])
+            try await again.close()
+        }
+
+        private func put(_ key: CacheKey, fence: InvalidationSequence, _ store: CacheManager) async throws -> Bool {
+            let writer = try await store.responses.beginWrite(draft(key, at: clock.now()), fence: fence)
+            try await writer?.append(ByteBuffer(string: "late"))
+            return try await writer?.finish() != nil
+        }
+
+        /// If the process ends before they are written, nothing is trusted any more.
+        @Test func invalidationsThatWereNeverWrittenLeaveNothingFresh() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let store = try await open(disk)
+            try await fill(store)
+            let reader = try Reader(disk.path + "/store/0001.sqlite")
+            try await exhaust(disk, store)
+            try await invalidateEach(store)
+            let copy = folder.path + "/copy"
+            try withWriterStopped(disk.path + "/store/0001.sqlite") { try copyFolder(disk.path + "/store", to: copy) }
+            reader.close()
+            try await store.close()
+            let again = try await openStore(copy, clock: clock)
+            for name in Self.names {
+                let causes = try await causes(name, again)
+                #expect(causes.allSatisfy { $0 != nil }, "\(name): \(causes)")
+            }
+            try await again.close()
+        }
+
+        @Test func closingOnAFullDiskIsNoFailure() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let store = try await open(disk)
+            try await fill(store)
+            let reader = try Reader(disk.path + "/store/0001.sqlite")
+            try await exhaust(disk, store)
+            for name in Self.names { _ = try await causes(name, store) }
+            reader.close()
+            disk.fill()
+            try await store.close()
+            disk.free()
+            let again = try await open(disk)
+            #expect(try await again.text(of: try cacheKey("/other")) == "other")
+            try await again.close()
+        }
+
+        /// After a proper close, after a crash, and after a crash that lost the log's index.
+        @Test func storeOnAFullDiskIsOpenedForReading() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let path = disk.path + "/store"
+            let (killed, unindexed) = (disk.path + "/killed", disk.path + "/unindexed")
+            let store = try await open(disk)
+            try await fill(store)
+            try withWriterStopped(path + "/0001.sqlite") {
+                for copy in [killed, unindexed] { try copyFolder(path, to: copy) }
+                try writeFile(killed + "/0001.sqlite-shm", readFile(path + "/0001.sqlite-shm"))
+            }
+            try await store.close()
+            disk.fill()
+            for copy in [path, killed, unindexed] {
+                let opened = try await openStore(copy, clock: clock)
+                #expect(try await opened.text(of: try cacheKey("/other")) == "other", "\(copy)")
+                let body = await code { _ = try await openStore(copy, clock: clock) }
+                #expect(body == .inUse, "\(copy)")
+                try await invalidateEach(opened)
+                try await expectInvalidated(opened, "\(copy)")
+                try await opened.close()
+            }
+            disk.free()
+            let writing = try await open(disk)
+            #expect(!writing.isReadOnly)
+            try await writing.setObject(1, forKey: "n")
+            try await writing.close()
+        }
+    }
+#endif
