@@ -273,7 +273,7 @@ extension CacheEngine {
             partitions: partitions,
             mode: mode,
             staleness: staleness,
-            trust: trustLease.map { $0.holds ? .leased : .none } ?? .lasting,
+            trust: trustLease?.trust ?? .lasting,
             settingsVersion: version
         )
         return PreparedRequest(request, rules: rules, snapshot)
