@@ -154,6 +154,11 @@ struct HoldfastFleetTests {
         _ = await redis.run(["HDEL hf1:test:{log}:n \(young)"])
     }
 
+    /// Until it serves its store: it has read what was purged before its start.
+    private func ready(_ gateway: PurgedGateway) async throws {
+        while try await gateway.curl("/readyz").status != 200 { try Task.checkCancellation() }
+    }
+
     /// Until two are in the fleet, and have what is purged.
     private func together(_ gateway: PurgedGateway) async throws {
         var nodes: [String: Any]?
@@ -175,7 +180,10 @@ struct HoldfastFleetTests {
                         try await PurgedGateway.with(folder) { gateway in
                             for round in 1...5 {
                                 origin.respond("v\(round)")
-                                try await PurgedGateway.with(other) { try await $0.warm(Self.targets) }
+                                try await PurgedGateway.with(other) { earlier in
+                                    try await ready(earlier)
+                                    try await earlier.warm(Self.targets)
+                                }
                                 origin.respond("v\(round + 1)")
                                 let purge = try await gateway.purge(["--all", "--wait", "shared", "--within", "1m"])
                                 #expect(purge.status == 0, "\(purge)")
@@ -203,7 +211,7 @@ struct HoldfastFleetTests {
                 for _ in 0..<2 {
                     try await PurgedGateway.with(folder) { gateway in
                         // It is ready when it has given up.
-                        while try await gateway.curl("/readyz").status != 200 { try Task.checkCancellation() }
+                        try await ready(gateway)
                         try await gateway.warm(Self.targets)
                     }
                 }
@@ -229,6 +237,7 @@ struct HoldfastFleetTests {
                             }
                             try await PurgedGateway.with(folder) { first in
                                 try await PurgedGateway.with(other) { second in
+                                    for gateway in [first, second] { try await ready(gateway) }
                                     try await together(first)
                                     for (index, gateways) in [(first, second), (second, first)].enumerated() {
                                         try await purged(gateways, origin, "v\(number)-\(index)")

@@ -109,12 +109,14 @@ import Testing
         node.transport.script(EngineFixture.url, .fresh("two", etag: "\"2\""))
         #expect(node.trust.isStarting)
         #expect(try await node.get().text == "two")
-        #expect(try node.conditions() == nil)
+        let starting = try #require(node.engine.prepare(try node.request()))
+        #expect(starting.trust == .none)
         node.trust.endStart()
         #expect(!node.trust.isStarting)
         let (text, outcome) = try await node.get()
         #expect(text == "two" && outcome.isHit && outcome.detail == nil && node.transport.requests.count == 2)
-        #expect(try node.conditions() != nil)
+        let started = try #require(node.engine.prepare(try node.request()))
+        #expect(started.trust == .lasting)
     }
 
     @Test func leaseIsNeverShortened() {

@@ -145,6 +145,8 @@ import Testing
         let ended = NodeRow(report: report, seenAt: try #require(rows.first).seenAt)
         try await log.amend([NodeRowChange(ended, insteadOf: rows.first)], in: epoch.number, within: limit)
         #expect(try await log.nodes(within: limit) == [ended])
+        report.hasEnded = false
+        try await log.announce(report, in: epoch.number, within: limit)
         #expect(try await log.confirm(replicas: 0, in: epoch.number, wait: .zero, within: limit) == 0)
         let now = try await log.time(within: limit)
         let past = EngineTime(milliseconds: 1)

@@ -251,6 +251,7 @@ import Testing
         for _ in 0..<2 { for node in nodes { try await node.follow() } }
         nodes[1].link.cut()
         engine.restart(keepingData: false)
+        for node in nodes { node.link.disconnect() }
         // This one is the first in the new log, and writes what the log has lost.
         try await nodes[2].follow()
         let newcomer = try Node(3, engine, cutOff: cutOff, lease: .seconds(3600))
@@ -264,6 +265,7 @@ import Testing
         }
         // Its own restart forgets nothing either, also at a moment at which the log is empty.
         engine.restart(keepingData: false)
+        nodes[0].link.disconnect()
         let again = try Node(0, engine, cutOff: cutOff, lease: .seconds(3600), store: nodes[0].store)
         try await again.follow()
         try await again.purge()

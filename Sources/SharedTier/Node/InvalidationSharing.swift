@@ -374,9 +374,6 @@ package actor InvalidationSharing {
         guard let identity else { return }
         let report = report(follower, as: identity)
         try await engine.announce(report, in: epoch.number, within: settings.timeout)
-        // Everything that was purged while this node was down is in force, if the log was read to its
-        // end, and the others wait for this node from now on.
-        if status.state == .following { settings.trust?.endStart() }
         if settings.quorum > 0 {
             let replicas = try await engine.confirm(
                 replicas: settings.quorum,
@@ -384,8 +381,11 @@ package actor InvalidationSharing {
                 wait: settings.timeout,
                 within: settings.timeout
             )
-            guard replicas >= settings.quorum else { return }
+            guard replicas >= settings.quorum else { return giveUpStart() }
         }
+        // All purges of the time before the start are in force, if the log was read to its end, and
+        // other nodes wait for this one from now on.
+        if status.state == .following { settings.trust?.endStart() }
         // Another epoch may have begun meanwhile, which this one says nothing about.
         guard self.follower?.epoch == epoch else { return }
         self.follower?.confirm(at: time)
@@ -432,11 +432,15 @@ package actor InvalidationSharing {
 
     func begin() { startedAt = startedAt ?? uptime() }
 
+    /// Lets 'cut-off' decide if the log cannot be used for long.
+    private func giveUpStart() {
+        if let startedAt, uptime() - startedAt >= settings.startLimit { settings.trust?.endStart() }
+    }
+
     func fail(_ error: any Error) {
         status.countFailure("\(error)")
         disconnect(because: error)
-        // 'cut-off' decides from now on.
-        if let startedAt, uptime() - startedAt >= settings.startLimit { settings.trust?.endStart() }
+        giveUpStart()
         failures += 1
         // One failure is not worth a line: a connection is just being made, for example.
         guard failures == Self.failuresUntilWarning else { return }
