@@ -229,6 +229,7 @@ struct HoldfastFleetTests {
             try await PurgedGateway.Folder.with { folder in
                 try await PurgedGateway.Folder.with { other in
                     try await SampleOrigin.withOrigin { origin in
+                        origin.respond("v0")
                         // Every state that the nodes go through.
                         let states = (1..<steps.count).flatMap { [($0, $0 - 1), ($0, $0)] }
                         for (number, state) in ([(0, 0)] + states).enumerated() {
