@@ -20,13 +20,42 @@ package final class InMemoryInvalidationLog: InvalidationLog {
         return store.state.withLock { state in
             var journal = state.journal ?? InMemoryJournal(name: name)
             if journal.name != name {
-                let node = journal.node
+                let (node, notes) = (journal.node, journal.notes)
                 journal = InMemoryJournal(name: name)
-                journal.node = node
+                (journal.node, journal.notes) = (node, notes)
             }
             state.journal = journal
-            return LogPlace(node: journal.node, cursor: journal.cursor, unpublished: journal.waiting.count)
+            return LogPlace(
+                node: journal.node,
+                cursor: journal.cursor,
+                unpublished: journal.waiting.count,
+                notes: journal.notes
+            )
         }
+    }
+
+    package func renewNode() async throws -> PurgeID {
+        defer { store.makeDurable() }
+        let node = PurgeID.random()
+        return try store.state.withLock { state in
+            guard state.journal != nil else { throw InvalidationLogError.notJoined }
+            state.journal?.node = node
+            return node
+        }
+    }
+
+    package func remember(_ notes: [UInt8]) async throws {
+        try store.state.withLock { state in
+            guard state.journal != nil else { throw InvalidationLogError.notJoined }
+            state.journal?.notes = notes
+        }
+        store.makeDurable()
+    }
+
+    /// Makes this store a copy of another one, as a clone of its volume is.
+    package func takeNode(of other: InMemoryInvalidationLog) {
+        let node = other.store.state.withLock { $0.journal?.node }
+        store.state.withLock { if let node { $0.journal?.node = node } }
     }
 
     package func unpublished(limit: Int) async throws -> [SharedInvalidation] {
@@ -99,6 +128,7 @@ struct InMemoryJournal {
 
     let name: String
     var node = PurgeID.random()
+    var notes: [UInt8] = []
     var cursor = LogCursor()
     /// In the order in which they came.
     private var rows: [Row] = []

@@ -42,13 +42,7 @@ struct HoldfastFleetTests {
     }
 
     private func everywhere(_ gateway: PurgedGateway, _ second: PurgedGateway, _ origin: RunningOrigin) async throws {
-        // Until both are in the fleet.
-        var nodes: [String: Any]?
-        repeat {
-            let purge = try await gateway.purge(["--all", "--wait", "everywhere", "--within", "1m", "--format", "json"])
-            #expect(purge.status == 0, "\(purge.error)")
-            nodes = try #require(try purge.objects().first)["nodes"] as? [String: Any]
-        } while nodes?["applied"] as? Int != 2
+        try await together(gateway)
         for gateway in [gateway, second] { try await gateway.warm(Self.targets) }
         let purge = try await gateway.purge(["--tag", "news", "--wait", "everywhere", "--within", "1m"])
         #expect(purge.status == 0 && purge.text.contains("In force at all 2 nodes."), "\(purge)")
@@ -93,6 +87,218 @@ struct HoldfastFleetTests {
         #expect(status.lines.first?.contains("of this node wait") == true, "\(status)")
         let command = try await gateway.purge(["--tag", "news", "--within", "100ms"])
         #expect(command.status == 0, "\(command)")
+    }
+
+    /// By default all gateways of one host have one name.
+    @Test func gatewaysWithOneNameAreToldApart() async throws {
+        try await FleetServer.with { redis in
+            try await PurgedGateway.Folder.with { folder in
+                try await PurgedGateway.Folder.with { other in
+                    try await SampleOrigin.withOrigin { origin in
+                        origin.respond("v1")
+                        for folder in [folder, other] {
+                            try write(folder, origin, Self.shared(redis.port, node: "gw", ", lease: 2s, timeout: 10s"))
+                        }
+                        try await PurgedGateway.with(folder) { gateway in
+                            try await PurgedGateway.with(other, signal: SIGKILL) { second in
+                                try await together(gateway)
+                                second.server.signal(SIGSTOP)
+                                let purge = try await gateway.purge([
+                                    "--all", "--wait", "everywhere", "--within", "300ms",
+                                ])
+                                #expect(purge.status == 2 && purge.text.contains("\n  waiting  gw, seen "), "\(purge)")
+                                let check = try await Self.check(folder)
+                                #expect(check.text.contains("2 nodes are named 'gw': "), "\(check)")
+                                #expect(
+                                    check.status == 0 && check.text.contains("Set another 'shared.node'"),
+                                    "\(check)"
+                                )
+                                try await forgets(folder, redis)
+                                let status = try await gateway.run(["shared", "status"])
+                                #expect(
+                                    status.lines.first?.contains("'gw' is the name of several") == true,
+                                    "\(status)"
+                                )
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func check(_ folder: PurgedGateway.Folder) async throws -> Tool.Outcome {
+        try await Tool("holdfast").run(arguments: ["shared", "check", "--config", folder.file])
+    }
+
+    /// A node that is silent for 10 s, and no other.
+    private func forgets(_ folder: PurgedGateway.Folder, _ redis: FleetServer) async throws {
+        let identity = String(repeating: "0a", count: 16) + ".0000000000000001"
+        let young = String(repeating: "0b", count: 16) + ".0000000000000001"
+        _ = await redis.run([
+            #"HSET hf1:test:{log}:n \#(identity) "2 gw-old 1-1 0 0 up 1.0 1000""#,
+            #"HSET hf1:test:{log}:n \#(young) "2 gw-young 1-1 0 0 up 1.0 99999999999999""#,
+        ])
+        func forget(_ node: String) async throws -> Tool.Outcome {
+            try await Tool("holdfast").run(arguments: ["shared", "forget", node, "--config", folder.file])
+        }
+        let forgotten = try await forget("gw-old")
+        #expect(
+            forgotten.status == 0 && forgotten.text.hasPrefix("Forgot 'gw-old', \(identity), seen "),
+            "\(forgotten)"
+        )
+        let again = try await forget(identity)
+        #expect(again.status == 1 && again.error.contains("No node is named '\(identity)'."), "\(again)")
+        let running = try await forget("gw-young")
+        #expect(running.status == 1 && running.error.contains("Stop it first."), "\(running)")
+        _ = await redis.run(["HDEL hf1:test:{log}:n \(young)"])
+    }
+
+    /// Until it serves its store: it has read what was purged before its start.
+    private func ready(_ gateway: PurgedGateway) async throws {
+        while try await gateway.curl("/readyz").status != 200 { try Task.checkCancellation() }
+    }
+
+    /// Until two are in the fleet, and have what is purged.
+    private func together(_ gateway: PurgedGateway) async throws {
+        var nodes: [String: Any]?
+        repeat {
+            let purge = try await gateway.purge(["--all", "--wait", "everywhere", "--within", "1m", "--format", "json"])
+            #expect(purge.status == 0, "\(purge.error)")
+            nodes = try #require(try purge.objects().first)["nodes"] as? [String: Any]
+        } while nodes?["applied"] as? Int != 2
+    }
+
+    /// Its first responses, too: the log is read before anything of the store is served as fresh.
+    @Test func aGatewayThatStartsHasWhatWasPurgedWhileItWasDown() async throws {
+        try await FleetServer.with { redis in
+            try await PurgedGateway.Folder.with { folder in
+                try await PurgedGateway.Folder.with { other in
+                    try await SampleOrigin.withOrigin { origin in
+                        try write(folder, origin, Self.shared(redis.port, node: "gw-a"))
+                        try write(other, origin, Self.shared(redis.port, node: "gw-b", ", timeout: 10s"))
+                        try await PurgedGateway.with(folder) { gateway in
+                            for round in 1...5 {
+                                origin.respond("v\(round)")
+                                try await PurgedGateway.with(other) { earlier in
+                                    try await ready(earlier)
+                                    try await earlier.warm(Self.targets)
+                                }
+                                origin.respond("v\(round + 1)")
+                                let purge = try await gateway.purge(["--all", "--wait", "shared", "--within", "1m"])
+                                #expect(purge.status == 0, "\(purge)")
+                                try await PurgedGateway.with(other) { started in
+                                    for _ in 0..<30 {
+                                        let response = try await started.get("/news/1")
+                                        #expect(response.hasSuffix("v\(round + 1)"), "round \(round): \(response)")
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A server that is not there delays no response of the store.
+    @Test func aGatewayStartsWithoutTheServer() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                origin.respond("v1")
+                let port = try ListeningSocket().port
+                try write(folder, origin, Self.shared(port, node: "gw-a"))
+                for _ in 0..<2 {
+                    try await PurgedGateway.with(folder) { gateway in
+                        // It is ready when it has given up.
+                        try await ready(gateway)
+                        try await gateway.warm(Self.targets)
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: Secrets
+
+    /// Each step of 'Replace the secret' in the manual, one node after the other, loses no purge.
+    @Test func theSecretIsReplacedAsTheManualSays() async throws {
+        let steps = try Self.stepsOfTheManual()
+        #expect(steps.count == 4 && steps.allSatisfy { $0.contains("secret: ") }, "\(steps)")
+        try await FleetServer.with { redis in
+            try await PurgedGateway.Folder.with { folder in
+                try await PurgedGateway.Folder.with { other in
+                    try await SampleOrigin.withOrigin { origin in
+                        origin.respond("v0")
+                        // Every state that the nodes go through.
+                        let states = (1..<steps.count).flatMap { [($0, $0 - 1), ($0, $0)] }
+                        for (number, state) in ([(0, 0)] + states).enumerated() {
+                            for (folder, name, step) in [(folder, "gw-a", state.0), (other, "gw-b", state.1)] {
+                                try configure(folder, origin, redis, name, steps[step])
+                            }
+                            try await PurgedGateway.with(folder) { first in
+                                try await PurgedGateway.with(other) { second in
+                                    for gateway in [first, second] { try await ready(gateway) }
+                                    try await together(first)
+                                    for (index, gateways) in [(first, second), (second, first)].enumerated() {
+                                        try await purged(gateways, origin, "v\(number)-\(index)")
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func purged(
+        _ gateways: (PurgedGateway, PurgedGateway),
+        _ origin: RunningOrigin,
+        _ text: String
+    ) async throws {
+        for gateway in [gateways.0, gateways.1] { try await gateway.warm(Self.targets) }
+        origin.respond(text)
+        let purge = try await gateways.0.purge(["--tag", "news", "--wait", "everywhere", "--within", "1m"])
+        #expect(purge.status == 0 && purge.text.contains("In force at all 2 nodes."), "\(purge)")
+        #expect(try await gateways.1.get("/news/1").hasSuffix(text))
+    }
+
+    private func configure(
+        _ folder: PurgedGateway.Folder,
+        _ origin: RunningOrigin,
+        _ redis: FleetServer,
+        _ name: String,
+        _ step: String
+    ) throws {
+        let lines = step.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n")
+        let text = """
+            shared:
+              url: "redis://127.0.0.1:\(redis.port)"
+              namespace: test
+              node: \(name)
+              lease: 2s
+              timeout: 10s
+            \(lines)
+            """
+        try folder.write(origin, text)
+        for (file, byte) in [("fleet-secret", 0x61 as UInt8), ("new-fleet-secret", 0x62)] {
+            try Data(repeating: byte, count: 32).write(to: URL(fileURLWithPath: "\(folder.path)/\(file)"))
+        }
+    }
+
+    /// The settings of each step, with the files in the folder of the configuration.
+    private static func stepsOfTheManual() throws -> [String] {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("docs/shared-tier.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let section = try #require(text.components(separatedBy: "\n## Replace the secret\n").last)
+            .components(separatedBy: "\n## ")[0]
+        return section.components(separatedBy: "```yaml\n").dropFirst().map { part in
+            part.components(separatedBy: "```")[0].split(separator: "\n").dropFirst()
+                .map { $0.trimmingCharacters(in: .whitespaces).replacingOccurrences(of: "/run/secrets/", with: "") }
+                .joined(separator: "\n")
+        }
     }
 
     @Test func aGatewayThatSharesNothingSaysSo() async throws {

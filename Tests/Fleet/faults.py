@@ -6,6 +6,7 @@ import signal
 
 import load
 from relay import moody
+from wire import FAILURES
 
 # The ways in which a command to a stopped or ended server may fail.
 UNREACHABLE = (OSError, EOFError, TimeoutError)
@@ -26,6 +27,10 @@ class EngineFaults:
             for fault in (self.back_up, self.restore):
                 del self.kinds[fault]
                 self.last.remove(fault)
+
+    async def perform(self, kind):
+        async with self.world.calm:
+            return await kind()
 
     @contextlib.asynccontextmanager
     async def one_away(self):
@@ -102,7 +107,10 @@ class NodeFaults:
     def __init__(self, randomness, world):
         self.randomness, self.world = randomness, world
         moods = ("refuse", "stall", "half", "slow", "garbage")
-        self.kinds = {self.kill: 4, self.stop: 2} | {self.relayed(mood): 2 for mood in moods}
+        self.kinds = {self.kill: 4, self.stop: 2, self.miss: 3} | {self.relayed(mood): 2 for mood in moods}
+
+    async def perform(self, kind):
+        return await kind()
 
     def gateway(self):
         return self.randomness.choice(self.world.gateways)
@@ -120,6 +128,31 @@ class NodeFaults:
         await purge
         await asyncio.sleep(self.randomness.choice([0, self.randomness.uniform(0, 3)]))
         await self.world.start(gateway)
+
+    async def miss(self):
+        """A node is down while another one purges. Its first responses after a start must know that."""
+        history = self.world.history
+        gateway = self.gateway()
+        other = self.randomness.choice([node for node in self.world.gateways if node is not gateway])
+        async with self.world.calm:
+            # It follows the log, so it may be waited for.
+            if not (await self.world.follows(other, 0))[0]:
+                return False
+            await gateway.kill()
+            words, select, keys = load.selection(self.randomness, self.world.origin)
+            purge = history.begin_purge(other.name, f"{words} (expire) while {gateway.name} is down", keys)
+            try:
+                is_acknowledged, response = await other.purge(select, "expire", wait="shared")
+            except FAILURES:
+                is_acknowledged, response = False, None
+            is_shared = is_acknowledged and response.status == 200
+            history.end_purge(other.name, purge, is_acknowledged, "no response")
+            if is_shared:
+                history.miss(gateway.name, purge)
+            await self.world.start(gateway)
+            for key in keys[:20]:
+                await load.read(history, gateway, key)
+        return is_shared
 
     async def stop(self):
         gateway = self.gateway()
@@ -147,7 +180,7 @@ async def go_wrong(faults, history, ends):
         name = kind.__name__.replace("_", " ")
         history.note_fault(f"-- {name} begins")
         try:
-            if await kind() is not False:
+            if await faults.perform(kind) is not False:
                 history.counts[f"fault {name}"] += 1
         except UNREACHABLE as error:
             history.note_fault(f"-- {name}: {error!r}")

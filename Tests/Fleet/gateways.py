@@ -19,7 +19,7 @@ log: {{access: "off"}}
 shared:
   url: "redis://127.0.0.1:{port}"
   namespace: fleet
-  node: {name}
+  node: {node}
   secret: {{env: FLEET_SECRET}}
   share: {share}
 {contract}routes: [{{name: all, origin: "{origin}", tags-from: [Cache-Tag]}}]
@@ -38,14 +38,14 @@ class Ended(Exception):
 
 
 class Gateway:
-    def __init__(self, program, folder, name, origin, relay, share, cut_off="serve"):
+    def __init__(self, program, folder, name, origin, relay, share, cut_off="serve", node=None):
         self.program, self.name, self.relay, self.origin = program, name, relay, origin
         self.folder = os.path.join(folder, name)
         os.mkdir(self.folder)
         self.file, self.log = os.path.join(self.folder, "holdfast.yaml"), os.path.join(self.folder, "log")
         with open(self.file, "w") as file:
             contract = VALIDATING if cut_off == "validate" else ""
-            file.write(CONFIGURATION.format(port=relay.port, name=name, origin=origin, share=share, contract=contract))
+            file.write(CONFIGURATION.format(port=relay.port, node=node or name, origin=origin, share=share, contract=contract))
         self.socket = os.path.join(self.folder, "store", "control.sock")
         self.process, self.port = None, 0
         # Whether it serves. It may be stopped for a moment all the same.

@@ -4,11 +4,11 @@ Versions of a key only grow, and the origin has a version before the purge that 
 useless is sent. So for each node and key there is a least version that is right without a mark:
 
 I1  when a purge was acknowledged at a node, that node's is the purge's version;
-I3  when a purge was acknowledged as being everywhere, that of every node is the purge's version,
-    if nodes validate while they are cut off and a replica has to confirm;
+I3  when a purge was acknowledged as being everywhere, that of every node is the purge's version;
 I2  when a node has served a version, its is that one, also if it takes the response from another
     node;
 I5  when the fleet has come to rest, all nodes' are those of all acknowledged purges;
+I6  when a node starts, its is that of each purge that was in the log before, if the log can be read;
 I7  no URL, tag or secret is readable in the engine.
 
 A request is held against the least version of the moment before it was sent. A response that says
@@ -81,6 +81,11 @@ class History:
             if is_everywhere:
                 for other in self.nodes:
                     self.raise_least(other, key, version, f"I3: purge of {purge.words}, everywhere")
+
+    def miss(self, node, purge):
+        """A purge is in the log while a node is down."""
+        for key, version in purge.versions.items():
+            self.raise_least(node, key, version, f"I6: purge of {purge.words}, before its start")
 
     def come_to_rest(self, nodes):
         """Every acknowledged purge is in force at every node from now on."""

@@ -32,13 +32,17 @@ class World:
         self.history = History(self.origin, NODES)
         self.gateways = []
         self.environment = {**os.environ, "FLEET_SECRET": self.randomness("secret").randbytes(32).hex()}
+        # By default all gateways of a host have its name.
+        self.node = "gw" if self.randomness("names").random() < 0.5 else None
+        # Held by a fault of the servers, and by who must not meet one.
+        self.calm = asyncio.Lock()
         # The longest time to come to rest.
         self.rest = 0
 
     @property
     def levels(self):
-        """How far purges have to come. Only with a replica and leases is 'everywhere' a promise."""
-        return [load.EVERYWHERE, load.EVERYWHERE, None] if self.cut_off == "validate" else [None]
+        """How far purges have to come. That one is everywhere is said of nodes that serve on, too, and more seldom."""
+        return [load.EVERYWHERE, load.EVERYWHERE, None] if self.cut_off == "validate" else [load.EVERYWHERE, None, None]
 
     def randomness(self, name):
         return random.Random(f"{self.seed} {name}")
@@ -55,7 +59,7 @@ class World:
         for name in NODES:
             relay = await Relay(self.randomness(f"relay {name}"), self.engines.primary.port).start()
             program = os.path.join(self.bin, "holdfast")
-            self.gateways.append(Gateway(program, self.folder, name, self.origin.url, relay, self.share, self.cut_off))
+            self.gateways.append(Gateway(program, self.folder, name, self.origin.url, relay, self.share, self.cut_off, self.node))
         await asyncio.gather(*map(self.start, self.gateways))
 
     async def start(self, gateway):

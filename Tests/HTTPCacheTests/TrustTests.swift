@@ -10,11 +10,12 @@ import Testing
 /// `cut-off: validate`: fresh responses of a node that may have missed purges.
 @Suite(.timeLimit(.minutes(20))) struct TrustTests {
     private struct Node {
-        let trust = TrustLease()
+        let trust: TrustLease
         let transport = ScriptedTransport()
         let engine: CacheEngine
 
-        init() {
+        init(_ term: TrustLease.Term = .whileConfirmed) {
+            trust = TrustLease(term)
             var options = EngineOptions()
             options.hardTimeout = nil
             engine = CacheEngine(
@@ -97,6 +98,25 @@ import Testing
         gate.open()
         let texts = try await [first.text, second.text]
         #expect(texts == ["one", "one"])
+    }
+
+    /// A node that starts validates until it has read what was purged while it was down. Then its
+    /// hits are as fast as without other nodes.
+    @Test func startingNodeServesNothingFreshWithoutValidation() async throws {
+        let node = Node(.fromStart)
+        node.transport.script(EngineFixture.url, .fresh("one", etag: "\"1\""))
+        _ = try await node.get()
+        node.transport.script(EngineFixture.url, .fresh("two", etag: "\"2\""))
+        #expect(node.trust.isStarting)
+        #expect(try await node.get().text == "two")
+        let starting = try #require(node.engine.prepare(try node.request()))
+        #expect(starting.trust == .none)
+        node.trust.endStart()
+        #expect(!node.trust.isStarting)
+        let (text, outcome) = try await node.get()
+        #expect(text == "two" && outcome.isHit && outcome.detail == nil && node.transport.requests.count == 2)
+        let started = try #require(node.engine.prepare(try node.request()))
+        #expect(started.trust == .lasting)
     }
 
     @Test func leaseIsNeverShortened() {

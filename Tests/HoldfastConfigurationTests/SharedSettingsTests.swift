@@ -12,7 +12,7 @@ import Testing
     @Test func everySettingIsReadAndShown() throws {
         let text = """
             {url: "rediss://user@cache.internal:6380", namespace: shop-1, node: "gw:1", secret: {env: FLEET}, \
-            previous-secret: {file: old}, password: {file: /run/p}, tls: {ca: ca.pem, certificate: c.pem, key: /k.pem, \
+            previous-secret: {file: old}, next-secret: {env: NEXT}, password: {file: /run/p}, tls: {ca: ca.pem, certificate: c.pem, key: /k.pem, \
             server-name: cache}, share: invalidations, timeout: 20 ms, quorum: 2, retention: {time: 2 h, entries: 5000}}
             """
         var configuration = try Self.configuration(text)
@@ -21,6 +21,7 @@ import Testing
             shared.url == "rediss://user@cache.internal:6380" && shared.namespace == "shop-1" && shared.node == "gw:1"
         )
         #expect(shared.secret == .environment("FLEET") && shared.previousSecret == .file("old"))
+        #expect(shared.nextSecret == .environment("NEXT"))
         #expect(shared.password == .file("/run/p") && shared.timeout == .milliseconds(20) && shared.quorum == 2)
         #expect(shared.retentionTime == .seconds(7200) && shared.retentionEntries == 5000)
         configuration.file = "/etc/holdfast/holdfast.yaml"

@@ -63,5 +63,8 @@ import Testing
             #expect(report.checks["shared"]?.detail == "cut off")
         }
         #expect(HealthReport.readiness(.serving, .usable, [], mode).checks["shared"] == nil)
+        // A balancer waits until a start has read what was purged before.
+        let starting = SharedCondition(isFollowing: false, detail: "connecting", isStarting: true)
+        #expect(HealthReport.readiness(.serving, .usable, [], mode, shared: starting).httpStatus == 503)
     }
 }

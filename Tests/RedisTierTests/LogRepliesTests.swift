@@ -111,10 +111,13 @@ import Testing
     }
 
     @Test func foreignRowsAreLeftOut() throws {
+        func identity(_ number: Int) -> String { "\(NodeIdentity(store: .random(), process: UInt64(number)))" }
         let rows = [
-            ("gw-2", "1 5-1 0 1.0 70"), ("gw-1", "1 5-2 3 1.0 71"), ("gw 3", "1 5-1 0 1.0 70"), ("gw-4", "1 5-1 0 1.0"),
-            ("gw-5", "2 5-1 0 1.0 70"), ("gw-6", "1 5-1 0 1.0 x"), ("gw-7", ""),
-            ("gw-8", "1 5-1 0 1.0 " + String(repeating: "7", count: 200)),
+            (identity(2), "2 gw-2 5-1 0 0 up 1.0 70"), (identity(1), "2 gw-1 5-2 3 4 ended 1.0 71"),
+            ("gw-3", "2 gw-3 5-1 0 0 up 1.0 70"), (identity(4), "2 gw-4 5-1 0 0 up 1.0"),
+            (identity(5), "3 gw-5 5-1 0 0 up 1.0 70"), (identity(6), "2 gw-6 5-1 0 0 up 1.0 x"), (identity(7), ""),
+            (identity(8), "2 gw-8 5-1 0 0 up 1.0 " + String(repeating: "7", count: 300)),
+            ("gw-9", "1 5-1 0 1.0 70"),
         ]
         let map = RESPValue.map(rows.map { RESPEntry(key: .bulk($0.0), value: .bulk($0.1)) })
         let array = RESPValue.array(rows.flatMap { [.bulk($0.0), .bulk($0.1)] })
@@ -122,6 +125,7 @@ import Testing
             let read = try LogReplies.rows(reply)
             #expect(read.map(\.report.name.text) == ["gw-1", "gw-2"])
             #expect(read.map(\.seenAt.milliseconds) == [71, 70] && read[0].report.unpublished == 3)
+            #expect(read.map(\.report.hasEnded) == [true, false] && read[0].report.unopened == 4)
         }
         #expect(fault { () throws(SharedLogError) in try LogReplies.rows(.bulk("x")) } == .malformed("the rows"))
     }

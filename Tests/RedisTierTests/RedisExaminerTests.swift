@@ -132,14 +132,21 @@ import Testing
         #expect(batch.entries.count == 2 && batch.epoch == epoch)
         #expect(try await log.entry(at: places[0], within: limit) != nil)
         #expect(try await log.bounds(within: limit)?.last == places[0])
-        let report = NodeReport(
+        var report = NodeReport(
+            identity: NodeIdentity(store: .random(), process: 1),
             name: try #require(NodeName("gw-1")),
             applied: places[0],
             unpublished: 0,
             version: "1"
         )
         try await log.announce(report, in: epoch.number, within: limit)
-        #expect(try await log.nodes(within: limit).count == 1)
+        let rows = try await log.nodes(within: limit)
+        report.hasEnded = true
+        let ended = NodeRow(report: report, seenAt: try #require(rows.first).seenAt)
+        try await log.amend([NodeRowChange(ended, insteadOf: rows.first)], in: epoch.number, within: limit)
+        #expect(try await log.nodes(within: limit) == [ended])
+        report.hasEnded = false
+        try await log.announce(report, in: epoch.number, within: limit)
         #expect(try await log.confirm(replicas: 0, in: epoch.number, wait: .zero, within: limit) == 0)
         let now = try await log.time(within: limit)
         let past = EngineTime(milliseconds: 1)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCache
+import HTTPCacheSemantics
 import HoldfastTesting
 import NIOCore
 import NIOPosix
@@ -210,7 +211,13 @@ import Testing
             let position = try await append(log, 1, epoch)
             #expect(try await append(log, 1, epoch) == position)
             let name = try #require(NodeName("gw-1"))
-            let report = NodeReport(name: name, applied: position, unpublished: 0, version: "1")
+            let report = NodeReport(
+                identity: NodeIdentity(store: .random(), process: 1),
+                name: name,
+                applied: position,
+                unpublished: 0,
+                version: "1"
+            )
             try await log.announce(report, in: epoch.number, within: limit)
             #expect(try await log.nodes(within: limit).map(\.report) == [report])
             #expect(try await log.bounds(within: limit)?.last == position)
@@ -251,7 +258,8 @@ import Testing
                     node: try #require(NodeName("gw-1")),
                     effect: .remove,
                     selector: selector,
-                    issuedAt: try await log.time(within: limit)
+                    issuedAt: try await log.time(within: limit),
+                    issuedLocally: Timestamp(seconds: 1_767_225_600)
                 )
                 let sealed = try sealer.seal(record, using: &random)
                 _ = try await log.append(sealed, purge: record.id, in: epoch.number, within: limit)

@@ -181,7 +181,8 @@ import Testing
     private func log(_ change: (inout ServerFacts.LogFacts) -> Void = { _ in }) -> ServerFacts {
         var facts = facts()
         var log = ServerFacts.LogFacts()
-        (log.count, log.epoch, log.isOfThisServer, log.nodes) = (40, "17", true, 2)
+        (log.count, log.epoch, log.isOfThisServer) = (40, "17", true)
+        log.rows = [Self.row("gw-1", 1), Self.row("gw-2", 2)].compactMap { $0 }
         (log.firstAt, log.now) = (EngineTime(milliseconds: 0), EngineTime(milliseconds: 2 * 3_600_000))
         (log.openedCount, log.isTrimmed) = (16, true)
         change(&log)
@@ -204,5 +205,37 @@ import Testing
         #expect(try findings(log())["secret"]?.level == .ok)
         #expect(try findings(log { $0.unreadableCount = 3 })["secret"]?.level == .warning)
         #expect(try findings(log { $0.unreadableCount = 16 })["secret"]?.level == .error)
+    }
+
+    private static func row(_ name: String, _ store: UInt8, unopened: UInt64 = 0) -> NodeRow? {
+        guard let name = NodeName(name), let store = PurgeID([UInt8](repeating: store, count: 16)) else { return nil }
+        let report = NodeReport(
+            identity: NodeIdentity(store: store, process: 1),
+            name: name,
+            applied: .zero,
+            unpublished: 0,
+            unopened: unopened,
+            version: "1"
+        )
+        return NodeRow(report: report, seenAt: EngineTime(milliseconds: 0))
+    }
+
+    @Test func nodesWithOneNameAreNamed() throws {
+        #expect(try findings(log())["nodes"] == nil)
+        let rows = [Self.row("gw", 1), Self.row("gw", 2), Self.row("other", 3)].compactMap { $0 }
+        let found = try #require(try findings(log { $0.rows = rows })["nodes"])
+        #expect(found.level == .warning && found.message.hasPrefix("2 nodes are named 'gw': "), "\(found)")
+        for row in rows[..<2] { #expect(found.message.contains("\(row.report.identity)")) }
+        #expect(found.remedy?.contains("'shared.node'") == true)
+    }
+
+    @Test func aNodeWithAnotherSecretIsNamed() throws {
+        let rows = [Self.row("gw-1", 1), Self.row("gw-2", 2, unopened: 3)].compactMap { $0 }
+        let facts = log {
+            $0.rows = rows
+            $0.openedCount = 0
+        }
+        let found = try #require(try findings(facts)["secret"])
+        #expect(found.level == .error && found.message.contains("'gw-2' cannot open 3 entries"), "\(found)")
     }
 }

@@ -11,7 +11,7 @@ import Testing
 
     /// The clocks of two nodes, ten minutes fast or slow, and an engine.
     @Test(arguments: [-600_000, 0, 600_000] as [Int64], [-600_000, 0, 600_000] as [Int64])
-    func ageIsRightWhateverTheClocksOfNodes(_ sender: Int64, _ receiver: Int64) throws {
+    func ageIsNeverLessWhateverTheClocksOfNodes(_ sender: Int64, _ receiver: Int64) throws {
         let bench = try Bench()
         // The sender received it at the engine's time 'now'.
         let engine = Bench.now.milliseconds
@@ -30,14 +30,38 @@ import Testing
         let envelope = ResponseEnvelope(draft, fence: bench.fence, body: .inline(bench.body), sent)
         #expect(envelope.respondedAt.milliseconds == engine)
         let opened = try bench.opened(bench.sealed(envelope))
-        // Twelve seconds later at the receiver, whose estimate is half a second off.
+        // Twelve seconds later at the receiver, whose estimate is half a second off. By the nodes'
+        // own clocks it may be older, and the greater age counts.
+        let more = max(0, receiver - sender)
         let now = Timestamp(milliseconds: engine + receiver + 12_000)
         for error in [-500, 0, 500] as [Int64] {
             let received = opened.draft(at: now, EngineOffset(milliseconds: -receiver + error))
             let age = policy.freshness(of: received.head, at: now).age.milliseconds
-            #expect(abs(age - 42_000) <= 1000, "\(age) ms")
-            #expect(abs(received.freshUntil.milliseconds(since: now) - 18_000) <= 1000)
+            #expect(abs(age - 42_000 - more) <= 1000, "\(age) ms")
+            #expect(abs(received.freshUntil.milliseconds(since: now) - 18_000 + more) <= 1000)
         }
+    }
+
+    /// The engine tells the sender one time and the receiver another, so that the response looks
+    /// younger by up to an hour.
+    @Test(arguments: [-3_600_000, -1000, 0, 1000, 3_600_000] as [Int64], [0, 3_600_000] as [Int64])
+    func anEngineThatLiesMakesNoResponseYounger(_ sender: Int64, _ receiver: Int64) throws {
+        let bench = try Bench()
+        let draft = bench.draft {
+            $0.fields[.age] = nil
+            $0.fields[.date] = nil
+            $0.requestTime = Bench.now
+            $0.responseTime = Bench.now
+        }
+        let told = EngineOffset(milliseconds: sender)
+        let envelope = ResponseEnvelope(draft, fence: bench.fence, body: .inline(bench.body), told)
+        let opened = try bench.opened(bench.sealed(envelope))
+        let now = Bench.now.adding(milliseconds: 3_600_000)
+        let received = opened.draft(at: now, EngineOffset(milliseconds: receiver))
+        let age = policy.freshness(of: received.head, at: now).age.milliseconds
+        #expect(age >= 3_600_000 && age == 3_600_000 + max(0, receiver - sender), "\(age) ms")
+        #expect(received.freshUntil <= now.adding(milliseconds: -3_540_000))
+        #expect(received.head.explicitExpiry.map { $0 <= now } ?? true)
     }
 
     @Test func nothingComesFromTheFuture() throws {

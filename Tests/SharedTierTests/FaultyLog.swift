@@ -8,6 +8,7 @@ struct FaultyLog: SharedLog {
         case oneEpochForEver, markerForgetsWhatItInherited, anyEpochIsAccepted, countIsIgnored, cursorIsIncluded
         case cursorIsNotLookedAt, trimRemovesAll, replicasAreNotCounted, rowsOfAnyEpoch, lengthIsNotBounded
         case epochOfAnotherServer, purgesAreAddedTwice, anyNumberAtOnce, backwards
+        case oneRowForAName, rowsAreReplaced, rowsAreLost, amendsInAnyEpoch
 
         /// A part of the sentence that it breaks.
         var rule: String {
@@ -26,6 +27,10 @@ struct FaultyLog: SharedLog {
             case .purgesAreAddedTwice: "is not added again"
             case .anyNumberAtOnce: "none and too many are rejected"
             case .backwards: "in their order"
+            case .oneRowForAName: "one name have two rows"
+            case .rowsAreReplaced: "only if it is the expected one"
+            case .rowsAreLost: "writes a row that is missing"
+            case .amendsInAnyEpoch: "'amend' in another epoch"
             }
         }
     }
@@ -135,9 +140,30 @@ struct FaultyLog: SharedLog {
     }
 
     func announce(_ report: NodeReport, in epoch: UInt64, within limit: Duration) async throws(SharedLogError) {
-        var number = epoch
+        var (number, report) = (epoch, report)
+        if defect == .oneRowForAName {
+            report.identity.store = PurgeID(Array(repeating: 1, count: 16)) ?? report.identity.store
+        }
+        if defect == .oneRowForAName { report.identity.process = 1 }
         if defect == .rowsOfAnyEpoch, let present = try await log.epoch(within: limit) { number = present.number }
         try await log.announce(report, in: number, within: limit)
+    }
+
+    func amend(
+        _ changes: [NodeRowChange],
+        in epoch: UInt64,
+        within limit: Duration
+    ) async throws(SharedLogError) {
+        var (number, changes) = (epoch, changes)
+        if defect == .rowsAreLost { return }
+        if defect == .amendsInAnyEpoch { number = try await log.epoch(within: limit)?.number ?? epoch }
+        if defect == .rowsAreReplaced {
+            let rows = try await log.nodes(within: limit)
+            for index in changes.indices {
+                changes[index].expected = rows.first { $0.report.identity == changes[index].row.report.identity }
+            }
+        }
+        try await log.amend(changes, in: number, within: limit)
     }
 
     func nodes(within limit: Duration) async throws(SharedLogError) -> [NodeRow] { try await log.nodes(within: limit) }

@@ -43,7 +43,8 @@ import Testing
     private func invalidation(_ number: UInt8) -> SharedInvalidation {
         var random = SeededRandom(seed: UInt64(number))
         let now = Timestamp(seconds: 0)
-        return SharedInvalidation(id: PurgeID(using: &random), scope: .all, effect: .remove, issuedAt: now)
+        let scope: InvalidationScope = number == 98 ? .tag("t") : .all
+        return SharedInvalidation(id: PurgeID(using: &random), scope: scope, effect: .remove, issuedAt: now)
     }
 
     private func decide(
@@ -100,7 +101,66 @@ import Testing
             [entry(position(4), .unreadable), entry(position(5), .purge([99])), entry(position(6))]
         )
         let reading = try reading(decision)
-        #expect(reading.steps == [.apply(invalidation(6), position(6))] && reading.unreadable == 2 && !reading.hasGap)
+        #expect(reading.steps == [.apply(invalidation(6), position(6))] && !reading.hasGap)
+        #expect(reading.unopened == [position(4), position(5)])
+        // A purge of everything covers what they were about.
+        #expect(reading.hold == nil && reading.kept == reading.cursor)
+    }
+
+    /// A purge that cannot be opened is not in force, and comes again after a start: perhaps with
+    /// the secret that was missing.
+    @Test func entriesThatCannotBeOpenedHoldThePlaceThatIsKeptAndTold() throws {
+        var follower = follower(at: 3)
+        let before = follower.cursor
+        var decision = decide(&follower, [entry(position(4), .purge([99])), entry(position(5), .purge([98]))])
+        var reading = try reading(decision)
+        #expect(reading.kept == before && reading.cursor.position == position(5))
+        follower.commit(reading)
+        #expect(follower.applied == position(3) && follower.cursor.position == position(5))
+        decision = decide(&follower, [entry(position(6), .unreadable), entry(position(7), .purge([98]))])
+        reading = try self.reading(decision)
+        #expect(reading.kept == before && reading.hold?.count == 2 && reading.hold?.first == position(4))
+        follower.commit(reading)
+        // A contact of now does not say that this node has heard everything.
+        follower.confirm(at: EngineTime(milliseconds: 1000))
+        decision = decide(&follower, [marker(9, inherits: nil)], epoch: 8)
+        #expect(try self.reading(decision).hasGap)
+    }
+
+    @Test func aGapOrAPurgeOfEverythingEndsAHold() throws {
+        for last in [entry(position(5)), entry(position(7), .purge([98]))] {
+            var follower = follower(at: 3)
+            let decision = decide(&follower, [entry(position(4), .purge([99])), last])
+            #expect(try reading(decision).hold == nil, "\(last.position)")
+        }
+    }
+
+    /// It will not be read again.
+    @Test func whatTheLogHasDroppedUnopenedMarksEverything() throws {
+        var follower = follower(at: 3)
+        follower.commit(try reading(decide(&follower, [entry(position(4), .purge([99]))])))
+        #expect(follower.forgotten(before: position(4)) == nil)
+        let reading = try #require(follower.forgotten(before: position(5)))
+        #expect(reading.steps == Self.gap && reading.hold == nil && reading.kept == follower.cursor)
+        follower.commit(reading)
+        #expect(follower.applied == position(4) && follower.forgotten(before: position(9)) == nil)
+    }
+
+    /// The place that is kept has no knowledge of what is behind it: an entry that is gone after a
+    /// start counts as missed.
+    @Test func thePlaceThatIsKeptKnowsNothingBehindIt() throws {
+        var follower = follower(at: 3)
+        follower.commit(
+            try reading(decide(&follower, [entry(position(4), .purge([99])), entry(position(5), .purge([98]))]))
+        )
+        var later = Follower(cursor: try #require(follower.hold).cursor, lease: Self.lease)
+        later.begin(epoch(8))
+        guard case .readAgain = decide(&later, [entry(position(5), .purge([98]))], hasCursor: false) else {
+            Issue.record("it goes on behind an entry that is gone")
+            return
+        }
+        let decision = decide(&later, [entry(position(5), .purge([98]))], hasCursor: false)
+        #expect(try reading(decision).hasGap)
     }
 
     @Test func anotherEpochIsBegunFirst() {

@@ -228,6 +228,7 @@ import Testing
             try await other.purge(.all)
             try await ours.wait { $0.sharing.status.counts.unreadable == 1 }
             #expect(ours.isMarked(key) == false)
+            try await ours.wait { $0.sharing.status.unopened == 1 }
         }
     }
 
@@ -249,6 +250,25 @@ import Testing
         try await nodes[1].sharing.read(wait: .zero)
         #expect(nodes[0].isMarked(key) == nil)
         #expect(nodes[1].isMarked(key) == (isRemoved ? nil : true))
+    }
+
+    /// An engine whose clock stands still makes no purge younger.
+    @Test func anEngineThatLiesAboutItsTimeLetsNoOldPurgeRemove() async throws {
+        let clock = ManualClock()
+        let engine = InMemoryLogEngine(clock: ContinuousClock()) { EngineTime(milliseconds: 1_767_225_600_000) }
+        let nodes = try (0..<2).map { try Node($0, engine, wall: clock) }
+        let key = try key("/removed")
+        for node in nodes {
+            try await node.sharing.connect()
+            try await node.sharing.read(wait: .zero)
+            try await node.put(key)
+        }
+        _ = try await nodes[0].store.invalidate(.key(key), .remove, at: clock.now())
+        clock.advance(by: .seconds(3600))
+        for node in nodes { try await node.sharing.connect() }
+        try await nodes[0].sharing.publish()
+        try await nodes[1].sharing.read(wait: .zero)
+        #expect(nodes[1].isMarked(key) == true)
     }
 
     @Test func unconfirmedPurgesAreKept() async throws {
@@ -342,7 +362,8 @@ import Testing
         try await again.sharing.read(wait: .zero)
         #expect(again.isMarked(key) == true && again.sharing.status.counts.gaps == 0)
         try await again.sharing.confirm()
-        let told = try await again.link.nodes(within: .seconds(600)).first { $0.report.name.text == "gw-1" }
+        let identity = await again.sharing.identity
+        let told = try await again.link.nodes(within: .seconds(600)).first { $0.report.identity == identity }
         #expect(told?.report.applied.number == 2)
         again.store.cutPower()
         #expect(again.isMarked(key) == true)

@@ -32,7 +32,8 @@ import Testing
             node: try #require(NodeName("gw-1")),
             effect: effect,
             selector: scope,
-            issuedAt: EngineTime(milliseconds: 1_767_225_600_123)
+            issuedAt: EngineTime(milliseconds: 1_767_225_600_123),
+            issuedLocally: Timestamp(milliseconds: 1_767_225_599_999)
         )
     }
 
@@ -131,6 +132,29 @@ import Testing
     }
 
     /// Two secrets of which one key id is the same by chance.
+    /// So that no node seals what another one cannot open yet.
+    @Test func nextSecretOpensAndDoesNotSeal() throws {
+        let (old, new) = ([UInt8](repeating: 7, count: 32), [UInt8](repeating: 8, count: 32))
+        let namespace = try #require(FleetNamespace("shop"))
+        func sealer(_ secret: [UInt8], previous: [UInt8]? = nil, next: [UInt8]? = nil) throws -> LogSealer {
+            LogSealer(
+                keys: try #require(FleetKeys(secret: secret, previous: previous, next: next)),
+                namespace: namespace
+            )
+        }
+        let steps = try [sealer(old), sealer(old, next: new), sealer(new, previous: old), sealer(new)]
+        var random = SeededRandom(seed: 1)
+        for (number, step) in steps.enumerated() {
+            let sealed = try step.seal(record(), using: &random)
+            for (other, opener) in steps.enumerated() {
+                // The old secret seals in the first two steps.
+                let opens = number < 2 ? other <= 2 : other >= 1
+                #expect(((try? opener.open(sealed)) != nil) == opens, "\(number), \(other)")
+            }
+        }
+        #expect(FleetKeys(secret: old, next: [UInt8](repeating: 1, count: 31)) == nil)
+    }
+
     @Test func previousSecretOpensWithTheSameKeyID() throws {
         let first = try #require(FleetKeys(secret: Self.secret)).present.id
         let twin = try #require(
@@ -159,5 +183,5 @@ import Testing
         #expect(PurgeRecord(id: try record().id, content: content) == nil)
     }
 
-    private static let time = [UInt8](repeating: 0, count: 8)
+    private static let time = [UInt8](repeating: 0, count: 16)
 }

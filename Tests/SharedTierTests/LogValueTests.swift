@@ -91,20 +91,41 @@ import Testing
     }
 
     @Test func reportsAreReadAsTheyAreWritten() throws {
-        let name = try #require(NodeName("gw-1"))
-        let report = NodeReport(
-            name: name,
+        var random = SeededRandom(seed: 1)
+        let identity = NodeIdentity(store: PurgeID(using: &random), process: 5)
+        var report = NodeReport(
+            identity: identity,
+            name: try #require(NodeName("gw-1")),
             applied: LogPosition(epoch: .max, number: .max),
             unpublished: .max,
+            unopened: .max,
             version: "1.2 \n" + String(repeating: "x", count: 99)
         )
         #expect(report.version.utf8.count <= 32 && report.version.hasPrefix("1.2x"))
-        #expect(NodeReport(name: name, encoded: report.encoded) == report)
+        #expect(NodeReport(identity: identity, encoded: report.encoded) == report)
+        report.hasEnded = true
+        #expect(NodeReport(identity: identity, encoded: report.encoded) == report)
         for text in [
-            "", "1", "2 0-0 0 1", "1 0-0 0", "1 0-0 0 1 1", "1 00-0 0 1", "1 0-0 -1 1", "1 0-0 0 ä", "1  0-0 0 1",
-            "1 0-0 0 " + String(repeating: "1", count: 200),
+            "", "2", "1 gw 0-0 0 0 up 1", "2 gw 0-0 0 up 1", "2 gw 0-0 0 0 up 1 1", "2 gw 00-0 0 0 up 1",
+            "2 gw 0-0 -1 0 up 1", "2 gw 0-0 0 x up 1", "2 gw 0-0 0 0 down 1", "2 gw 0-0 0 0 up ä", "2  0-0 0 0 up 1",
+            "2 g/w 0-0 0 0 up 1", "2 gw 0-0 0 0 up " + String(repeating: "1", count: 300),
         ] {
-            #expect(NodeReport(name: name, encoded: text) == nil, "\(text)")
+            #expect(NodeReport(identity: identity, encoded: text) == nil, "\(text)")
+        }
+    }
+
+    @Test func identitiesHaveOneText() throws {
+        var random = SeededRandom(seed: 1)
+        for process in [0, 1, 1 << 63, UInt64.max, random.next()] {
+            let identity = NodeIdentity(store: PurgeID(using: &random), process: process)
+            #expect(NodeIdentity("\(identity)") == identity && "\(identity)".utf8.count == 49)
+        }
+        let store = String(repeating: "a", count: 32)
+        for text in [
+            "", store, "\(store).", "\(store).1", "\(store).000000000000000G", "A\(store.dropFirst()).0000000000000001",
+            "\(store).0000000000000001.", "gw-1",
+        ] {
+            #expect(NodeIdentity(text) == nil, "\(text)")
         }
     }
 }

@@ -1,4 +1,5 @@
 import HTTPCache
+import HoldfastTesting
 import Testing
 
 @testable import SharedTier
@@ -8,14 +9,25 @@ import Testing
     private let now = EngineTime(milliseconds: 1_767_225_600_000)
 
     private func row(_ name: String, _ applied: LogPosition, _ millisecondsAgo: Int64 = 0) throws -> NodeRow {
-        let report = NodeReport(name: try #require(NodeName(name)), applied: applied, unpublished: 0, version: "1")
+        let report = NodeReport(
+            identity: identity(name),
+            name: try #require(NodeName(name)),
+            applied: applied,
+            unpublished: 0,
+            version: "1"
+        )
         return NodeRow(report: report, seenAt: EngineTime(milliseconds: now.milliseconds - millisecondsAgo))
+    }
+
+    private func identity(_ name: String) -> NodeIdentity {
+        var random = SeededRandom(seed: name.utf8.reduce(1) { $0 &* 31 &+ UInt64($1) })
+        return NodeIdentity(store: PurgeID(using: &random), process: 1)
     }
 
     private func progress(_ rows: [NodeRow], _ cutOff: CutOff = .serve) throws -> NodeProgress {
         NodeProgress(
             rows,
-            own: try #require(NodeName("own")),
+            own: identity("own"),
             position: position,
             at: now,
             cutOff: cutOff,
@@ -36,6 +48,25 @@ import Testing
         let behind = try progress(rows + [row("c", position.previous)])
         #expect(!behind.isEverywhere && behind.nodes.behind == 1)
         #expect(behind.nodes.waiting == [.init(node: "c", seenSeconds: 0, behind: 1)])
+    }
+
+    /// Of two nodes with one name each has to have it, and so has a process on a copy of a store.
+    @Test func namesTellNoNodesApart() throws {
+        var namesake = try row("own", .zero)
+        namesake.report.identity = identity("another store")
+        var copy = try row("own", .zero)
+        copy.report.identity.process = 2
+        for other in [namesake, copy] {
+            #expect(try progress([row("own", .zero), other]).nodes.waiting.map(\.node) == ["own"])
+        }
+        copy.report.hasEnded = true
+        #expect(try progress([row("own", .zero), copy]).isEverywhere)
+    }
+
+    @Test func aNodeThatCannotOpenEntriesSaysHowMany() throws {
+        var locked = try row("a", position.previous)
+        locked.report.unopened = 3
+        #expect(try progress([locked]).nodes.waiting == [.init(node: "a", seenSeconds: 0, behind: 1, unopened: 3)])
     }
 
     @Test func aNodeInAnEarlierEpochIsBehindByAnUnknownNumber() throws {

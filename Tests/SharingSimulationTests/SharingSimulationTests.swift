@@ -33,6 +33,10 @@ import Testing
             total.takenBack += report.takenBack
             total.passed += report.passed
             total.everywhere += report.everywhere
+            total.caughtUp += report.caughtUp
+            total.clones += report.clones
+            total.unopened += report.unopened
+            total.rotations += report.rotations
             guard let first = report.violations.first else { continue }
             failed += 1
             Issue.record("seed \(seed): \(report.violations.count) violations; \(first)")
@@ -41,7 +45,8 @@ import Testing
         // The histories have everything in them that they are to have.
         #expect(total.answers > 0 && total.purges > 0 && total.failovers > 0 && total.lost > 0)
         #expect(total.powerCuts > 0 && total.takenBack > 0 && total.passed > 0)
-        #expect(total.everywhere > 0)
+        #expect(total.everywhere > 0 && total.caughtUp > 0 && total.clones > 0)
+        #expect(total.unopened > 0 && total.rotations > 0)
         #expect(total.flushes > 0 && total.gaps > 0 && total.published > total.purges)
         if ProcessInfo.processInfo.environment["HOLDFAST_SEEDS"] != nil {
             print("\(Self.seeds.count) histories: \(total)")

@@ -28,6 +28,24 @@ final class SharingWorld {
         var passed = 0
         /// How often all nodes had what one had published.
         var everywhere = 0
+        /// Starts after which purges of before were in force.
+        var caughtUp = 0
+        /// Copies of stores that were started while the original ran.
+        var clones = 0
+        /// Entries that a node met that had not got the new secret.
+        var unopened = 0
+        /// Secrets that were replaced as the manual says, by all nodes.
+        var rotations = 0
+    }
+
+    /// The properties of a history that do not change.
+    private struct Plan {
+        /// Whether all nodes have one name.
+        var sharesName: Bool
+        /// Whether the secret is replaced, and whether nodes may skip the step in which the new one
+        /// only opens.
+        var rotates: Bool
+        var skipsSteps: Bool
     }
 
     private struct Purge {
@@ -50,6 +68,13 @@ final class SharingWorld {
         let log: any InvalidationLog
         let link: InMemorySharedLog
         var sharing: InvalidationSharing
+        var trust = TrustLease(.fromStart)
+        /// The step of the replacement of the secret.
+        var secret = Secret.old
+        /// When it starts again; `nil` if it runs.
+        var startsAt: Int?
+        /// Purges that were in the log when it started.
+        var heard: Set<Int> = []
         var allowance = TimeOutAllowance()
         var isConnected = false
         var isCut = false
@@ -64,12 +89,31 @@ final class SharingWorld {
             _ number: Int,
             _ pair: InvalidationLogContract.Pair,
             _ link: InMemorySharedLog,
-            _ sharing: InvalidationSharing
+            _ sharing: (InvalidationSharing, TrustLease)
         ) {
             self.number = number
             (store, log) = (pair.store, pair.log)
             self.link = link
-            self.sharing = sharing
+            (self.sharing, trust) = sharing
+        }
+
+        /// Whether it serves what is fresh.
+        var serves: Bool { startsAt == nil && trust.holds }
+    }
+
+    /// The settings of a node while the fleet's secret is replaced, in the order of the manual.
+    private enum Secret: Int, Comparable {
+        case old, both, new
+
+        static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+        var keys: FleetKeys? {
+            let (old, new) = ([UInt8](repeating: 5, count: 32), [UInt8](repeating: 6, count: 32))
+            switch self {
+            case .old: return FleetKeys(secret: old)
+            case .both: return FleetKeys(secret: old, next: new)
+            case .new: return FleetKeys(secret: new, previous: old)
+            }
         }
     }
 
@@ -87,9 +131,17 @@ final class SharingWorld {
     private var places: [PurgeID: Int] = [:]
     private var report = Report()
     private var time = 0
+    private let plan: Plan
+    /// The processes that another node has seen in the log.
+    private var seen: Set<NodeIdentity> = []
 
     private init(seed: UInt64, _ make: (Int) async throws -> InvalidationLogContract.Pair) async throws {
         random = SeededRandom(seed: seed)
+        plan = Plan(
+            sharesName: random.chance(0.3),
+            rotates: random.chance(0.4),
+            skipsSteps: random.chance(0.5)
+        )
         let clock = clock
         engine = InMemoryLogEngine(clock: ContinuousClock()) { EngineTime(milliseconds: clock.now().milliseconds) }
         engine.setReplication(.onDemand)
@@ -97,7 +149,9 @@ final class SharingWorld {
         for number in 0..<Self.nodeCount {
             let pair = try await make(number)
             let link = engine.makeLog()
-            nodes.append(Node(number, pair, link, try sharing(number, pair.log, link)))
+            // A store journals from its first start on.
+            _ = try await pair.log.join("shop", at: clock.now())
+            nodes.append(Node(number, pair, link, try sharing(number, .old, pair.log, link)))
         }
     }
 
@@ -116,23 +170,31 @@ final class SharingWorld {
         return .init(store: store, log: InMemoryInvalidationLog(store))
     }
 
-    private func sharing(_ number: Int, _ log: any InvalidationLog, _ link: InMemorySharedLog) throws
-        -> InvalidationSharing
-    {
-        guard let keys = FleetKeys(secret: [UInt8](repeating: 5, count: 32)), let namespace = FleetNamespace("shop"),
-            let name = NodeName("gw-\(number)")
+    private func sharing(
+        _ number: Int,
+        _ secret: Secret,
+        _ log: any InvalidationLog,
+        _ link: InMemorySharedLog
+    ) throws -> (InvalidationSharing, TrustLease) {
+        guard let keys = secret.keys, let namespace = FleetNamespace("shop"),
+            let name = NodeName(plan.sharesName ? "gw" : "gw-\(number)")
         else { throw Unexpected() }
         var settings = InvalidationSharing.Settings(namespace: namespace, node: name, quorum: 1)
         settings.settledTime = 24
-        return InvalidationSharing(
+        let trust = TrustLease(.fromStart)
+        settings.trust = trust
+        let clock = clock
+        let sharing = InvalidationSharing(
             log: log,
             engine: link,
             sealer: LogSealer(keys: keys, namespace: namespace),
             settings: settings,
             wall: clock,
+            uptime: { .milliseconds(clock.now().milliseconds) },
             generator: SeededRandom(seed: random.next()),
             logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
         )
+        return (sharing, trust)
     }
 
     struct Unexpected: Error {}
@@ -150,19 +212,33 @@ final class SharingWorld {
             } else if random.chance(0.06) {
                 try await fault()
             }
+            if step % 200 == 161, random.chance(0.3) { try await clone() }
+            if step % 200 == 163, plan.rotates, !plan.skipsSteps { try await rotate() }
+            for node in nodes where node.startsAt.map({ $0 <= step }) ?? false { try await start(node) }
+            // Each running node confirms once in a second.
+            for node in nodes where step % 5 == node.number { await confirm(node) }
             for _ in 0..<3 { try await act(isCalm: isCalm) }
             try await judgeEverywhere(nodes[step % Self.nodeCount])
             if step % 200 == 199 { try await meet() }
         }
-        for node in nodes {
-            let counts = node.sharing.status.counts
-            report.gaps += counts.gaps
-            report.published += counts.published
+        for node in nodes { count(node) }
+        if plan.rotates, !plan.skipsSteps {
+            report.rotations += nodes.allSatisfy { $0.secret == .new } ? 1 : 0
+            // Nothing that is sealed by the steps of the manual stays closed to any node.
+            if report.unopened > 0 { report.violations.append("\(report.unopened) entries could not be opened") }
         }
+    }
+
+    private func count(_ node: Node) {
+        let counts = node.sharing.status.counts
+        report.gaps += counts.gaps
+        report.published += counts.published
+        report.unopened += counts.unreadable
     }
 
     private func act(isCalm: Bool) async throws {
         let node = nodes[random.below(Self.nodeCount)]
+        guard node.startsAt == nil else { return }
         switch random.below(1000) {
         case ..<25 where !isCalm: try await purge(random.below(Self.keyCount), at: node)
         case ..<150:
@@ -208,24 +284,18 @@ final class SharingWorld {
         }
     }
 
-    /// I3: when all nodes have told that they have what a node has published, none serves anything
-    /// of before as fresh.
+    /// I3: when a node says that all nodes have what it has published, none serves anything of
+    /// before as fresh, whatever the log has forgotten.
     private func judgeEverywhere(_ node: Node) async throws {
-        guard node.isConnected, let position = await node.sharing.publishedPosition,
-            let epoch = await node.sharing.presentEpoch(), let rows = try? await node.link.nodes(within: .seconds(1)),
-            // A server that has lost its log does not know all nodes.
-            rows.count == Self.nodeCount, (try? await node.link.epoch(within: .seconds(1)))?.number == epoch,
-            NodeProgress(
-                rows,
-                own: node.sharing.settings.node,
-                position: position,
-                at: EngineTime(milliseconds: clock.now().milliseconds),
-                cutOff: .serve,
-                lease: .seconds(5)
-            ).isEverywhere
+        guard random.chance(0.5), node.isConnected, node.startsAt == nil,
+            await node.sharing.publishedPosition != nil,
+            await node.sharing.presentEpoch() != nil,
+            await node.sharing.look(.everywhere, within: .seconds(1)).level == .everywhere
         else { return }
         report.everywhere += 1
-        for other in nodes {
+        for other in nodes where other.serves {
+            // One that was not seen by any other before the log was lost is known to none.
+            guard let identity = await other.sharing.identity, seen.contains(identity) else { continue }
             for key in keys.indices {
                 guard let version = try await fresh(other, key) else { continue }
                 for number in node.own where purges[number].key == key && version < purges[number].least {
@@ -237,12 +307,17 @@ final class SharingWorld {
 
     /// Confirms. If the node has told others what it has applied, that is durable.
     private func confirm(_ node: Node) async {
-        guard node.isConnected else { return }
+        guard node.isConnected, node.startsAt == nil else { return }
         let rows = try? await node.link.nodes(within: .seconds(1))
         await perform(node) { try await $0.confirm() }
+        let own = await node.sharing.identity
         let after = try? await node.link.nodes(within: .seconds(1))
         // It has told nothing if it was not in a position to.
-        if let rows, let after, after != rows { node.durable = node.applied }
+        func told(_ rows: [NodeRow]) -> NodeRow? { rows.first { $0.report.identity == own } }
+        guard let rows, let after, told(after) != told(rows) else { return }
+        node.durable = node.applied
+        // It has written down all rows of its server before.
+        seen.formUnion(rows.map(\.report.identity).filter { $0 != own })
     }
 
     private func publish(_ node: Node) async {
@@ -273,8 +348,11 @@ final class SharingWorld {
     // MARK: Answers
 
     private func answer(_ node: Node, _ key: Int) async throws {
-        if let version = try await fresh(node, key) {
+        if node.serves, let version = try await fresh(node, key) {
             judge(node, key, version)
+            for number in node.heard where purges[number].key == key && version < purges[number].least {
+                violate("after a start with purge \(number) in the log", node, key, version)
+            }
         } else if !node.fills.contains(where: { $0.key == key }) {
             node.fills.append(Fill(key: key, fence: node.store.invalidationSequence))
         }
@@ -344,27 +422,91 @@ final class SharingWorld {
         case ..<62: node.link.loseReplies(1 + random.below(3))
         case ..<64: engine.evictNames()
         case ..<67: engine.restart(keepingData: random.chance(0.5))
+        case ..<69: engine.evictNodes()
         case ..<84: node.link.disconnect()
-        case ..<92: try restart(node)
-        default: try cutPower(node)
+        case ..<92: try await stop(node, inOrder: random.chance(0.5))
+        default: try await cutPower(node)
         }
+        // Entries of the log may be lost before a node that starts has read it.
+        for node in nodes where !node.trust.holds { node.heard = [] }
     }
 
-    private func cutPower(_ node: Node) throws {
+    private func cutPower(_ node: Node) async throws {
         if let store = node.store as? InMemoryResponseStore {
             report.powerCuts += 1
             report.takenBack += node.applied.subtracting(node.durable).count
             store.cutPower()
             node.applied = node.durable
         }
-        try restart(node)
+        try await stop(node)
     }
 
-    private func restart(_ node: Node) throws {
+    /// Ends a process. It starts again at once, or later.
+    private func stop(_ node: Node, inOrder: Bool = false) async throws {
+        guard node.startsAt == nil else { return }
+        if inOrder { await node.sharing.end() }
         node.fills = []
         node.isConnected = false
-        node.sharing = try sharing(node.number, node.log, node.link)
         node.link.disconnect()
+        node.startsAt = time + (random.chance(0.5) ? 0 : 1 + random.below(40))
+        if node.startsAt == time { try await start(node) }
+    }
+
+    private func start(_ node: Node) async throws {
+        count(node)
+        node.heard = []
+        if plan.rotates { advanceSecret(of: node) }
+        node.startsAt = nil
+        (node.sharing, node.trust) = try sharing(node.number, node.secret, node.log, node.link)
+        guard !node.isCut else { return }
+        // One that skips steps cannot open all of it.
+        guard !plan.skipsSteps || !plan.rotates || node.secret == .new else { return }
+        node.heard = try await purgesInLog()
+        report.caughtUp += node.heard.isEmpty ? 0 : 1
+    }
+
+    /// The purges that the present primary has.
+    private func purgesInLog() async throws -> Set<Int> {
+        let log = engine.makeLog()
+        let batch = try? await log.follow(after: .zero, count: LogBatch.mostEntries, wait: .zero, within: .seconds(1))
+        // One without an epoch of its own is about to be replaced in part.
+        guard let batch, batch.epoch != nil else { return [] }
+        return Set(
+            batch.entries.compactMap { entry in
+                guard case .purge(let sealed) = entry.content else { return nil }
+                return SealedPurge.id(of: sealed).flatMap { places[$0] }
+            }
+        )
+    }
+
+    /// A step of the manual at all nodes, one after the other.
+    private func rotate() async throws {
+        for node in nodes {
+            try await stop(node, inOrder: true)
+            if node.startsAt != nil { try await start(node) }
+        }
+    }
+
+    /// By the manual, no node takes a step before all have taken the one before.
+    private func advanceSecret(of node: Node) {
+        switch node.secret {
+        case .old: node.secret = plan.skipsSteps ? .new : .both
+        case .both: if !nodes.contains(where: { $0.secret == .old }) { node.secret = .new }
+        case .new: break
+        }
+    }
+
+    /// A copy of a node's store runs in the place of another one, beside the original.
+    private func clone() async throws {
+        let (original, copy) = (nodes[random.below(Self.nodeCount)], nodes[random.below(Self.nodeCount)])
+        guard original !== copy, let source = original.log as? InMemoryInvalidationLog,
+            let log = copy.log as? InMemoryInvalidationLog
+        else { return }
+        for node in nodes where node.startsAt != nil { try await start(node) }
+        log.takeNode(of: source)
+        try await stop(copy)
+        if copy.startsAt != nil { try await start(copy) }
+        report.clones += 1
     }
 
     private func mend() {
@@ -379,8 +521,17 @@ final class SharingWorld {
     /// All nodes meet. Then none has as fresh what any purge was about: I5 of the design.
     private func meet() async throws {
         mend()
-        for node in nodes { node.link.disconnect() }
+        for node in nodes {
+            if node.startsAt != nil { try await start(node) }
+            // An operator who skipped a step has to give all nodes the new secret now.
+            if plan.rotates, plan.skipsSteps, node.secret == .old {
+                try await stop(node)
+                if node.startsAt != nil { try await start(node) }
+            }
+            node.link.disconnect()
+        }
         for _ in 0..<8 {
+            clock.advance(by: .seconds(1))
             for node in nodes {
                 await perform(node) {
                     try await $0.connect()
@@ -400,6 +551,9 @@ final class SharingWorld {
                 for (number, purge) in purges.enumerated() where purge.key == key && version < purge.least {
                     violate("after all have met; purge \(number) was at node \(purge.node)", node, key, version)
                 }
+            }
+            if node.sharing.status.unopened > 0 {
+                report.violations.append("step \(time): node \(node.number) cannot open entries after all have met")
             }
             let waiting = try await waiting(node).count
             if waiting > 0 { report.violations.append("step \(time): \(waiting) purges of node \(node.number) wait") }

@@ -29,6 +29,15 @@ package protocol InvalidationLog: Sendable {
     /// - Parameter name: the namespace of the shared log.
     func join(_ name: String, at now: Timestamp) async throws -> LogPlace
 
+    /// Gives this node's store another name: another process runs on a copy of it.
+    ///
+    /// - Returns: the name, which outlasts this process.
+    func renewNode() async throws -> PurgeID
+
+    /// Keeps notes about the other nodes beside the store, for the next ``join(_:at:)``. They are
+    /// durable when this returns.
+    func remember(_ notes: [UInt8]) async throws
+
     /// The journaled invalidations that wait to be published, in the order in which they came.
     ///
     /// - Throws: ``InvalidationLogError/notJoined``, as any method may that needs the journal.
@@ -98,13 +107,17 @@ package struct LogCursor: Hashable, Sendable {
 
 /// Where a store stands when it joins a shared log.
 package struct LogPlace: Hashable, Sendable {
-    /// The name of this node's store: 16 random bytes, made when it first joined.
+    /// The name of this node's store: 16 random bytes, made when it first joined. A folder that was
+    /// copied file by file gets a new one.
     package var node: PurgeID
     package var cursor: LogCursor
     /// How many invalidations wait to be published.
     package var unpublished: Int
+    /// The notes of ``InvalidationLog/remember(_:)``.
+    package var notes: [UInt8]
 
-    package init(node: PurgeID, cursor: LogCursor, unpublished: Int) {
+    package init(node: PurgeID, cursor: LogCursor, unpublished: Int, notes: [UInt8] = []) {
+        self.notes = notes
         self.node = node
         self.cursor = cursor
         self.unpublished = unpublished

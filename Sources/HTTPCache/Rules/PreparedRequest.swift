@@ -305,7 +305,7 @@ extension CacheEngine {
             mode: mode,
             staleness: staleness,
             selectsByScheme: selectsByScheme,
-            trust: trustLease.map { $0.holds ? .leased : .none } ?? .lasting,
+            trust: trustLease?.trust ?? .lasting,
             settingsVersion: version
         )
         return PreparedRequest(request, rules: rules, snapshot)

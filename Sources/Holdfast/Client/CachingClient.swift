@@ -285,6 +285,7 @@ public final class CachingClient: Sendable {
             logger: logger,
             member: member
         ) {
+            await member?.end()
             sharing?.cancel()
             await sharing?.value
             // The folder is released even if the connections cannot be closed.

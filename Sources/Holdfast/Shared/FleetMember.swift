@@ -22,14 +22,18 @@ package final class FleetMember: SharingOperations {
     /// The results of looks and offers; `nil` if only invalidations are shared.
     package var valueCounts: SharedValueCounts? { responses?.counts }
 
-    /// For how long the engine may serve what is fresh; `nil` if always.
-    package let trust: TrustLease?
+    /// From when on, and for how long the engine may serve what is fresh.
+    package let trust: TrustLease
 
     /// The state, for metrics and health.
     package var status: SharingStatus { sharing.status }
 
     /// The state for health reports.
-    package var condition: SharedCondition { status.condition }
+    package var condition: SharedCondition {
+        var condition = status.condition
+        condition.isStarting = trust.isStarting
+        return condition
+    }
 
     /// - Parameters:
     ///   - environment: the variables that may hold secrets.
@@ -52,13 +56,19 @@ package final class FleetMember: SharingOperations {
         var policy = KeeperPolicy()
         policy.longestPause = .milliseconds(500)
         let news = FailureNews(logger)
+        let trust = TrustLease(file.shared.cutOff == .validate ? .whileConfirmed : .fromStart)
+        self.trust = trust
         log = RedisLog(
             connector,
             namespace: namespace,
             policy: policy,
             clock: ContinuousClock(),
             random: { Double.random(in: 0..<1) },
-            onFailure: { news.report($0) }
+            onFailure: { error in
+                news.report(error)
+                // A node that starts does not wait for a server that is not there.
+                trust.endStart()
+            }
         )
         let purges = file.shared.share == .responses ? PurgeView() : nil
         let values = purges.map { _ in
@@ -85,7 +95,6 @@ package final class FleetMember: SharingOperations {
                 )
             }
         }
-        trust = file.shared.cutOff == .validate ? TrustLease() : nil
         sharing = InvalidationSharing(
             log: store.invalidationLog,
             engine: log,
@@ -100,7 +109,7 @@ package final class FleetMember: SharingOperations {
         _ shared: HoldfastConfiguration.Configuration.Shared,
         _ parts: FleetParts,
         _ version: String,
-        _ trust: TrustLease?
+        _ trust: TrustLease
     ) -> InvalidationSharing.Settings {
         var settings = InvalidationSharing.Settings(
             namespace: parts.namespace,
@@ -112,7 +121,7 @@ package final class FleetMember: SharingOperations {
         )
         settings.lease = shared.lease
         settings.trust = trust
-        settings.cutOff = trust == nil ? .serve : .validate
+        settings.cutOff = shared.cutOff == .validate ? .validate : .serve
         return settings
     }
 
@@ -125,6 +134,9 @@ package final class FleetMember: SharingOperations {
             if let responses = self.responses { group.addTask { await responses.run() } }
         }
     }
+
+    /// Ends the membership in order. Call it before the store is closed.
+    package func end() async { await sharing.end() }
 
     /// Waits until what was purged here has come as far as a level.
     package func reach(_ level: PurgeLevel, within limit: Duration) async -> PurgeReach {

@@ -24,7 +24,8 @@ struct FleetParts: Sendable {
         guard let url = file.shared.url else { return nil }
         let secrets = try file.sharedSecrets(environment: environment)
         let (secret, previous) = (Array(secrets.secret.utf8), secrets.previous.map { Array($0.utf8) })
-        guard let keys = FleetKeys(secret: secret, previous: previous) else {
+        let next = secrets.next.map { Array($0.utf8) }
+        guard let keys = FleetKeys(secret: secret, previous: previous, next: next) else {
             throw Self.refusal(file, "shared.secret", "It is too short.")
         }
         guard let namespace = file.shared.namespace.flatMap({ FleetNamespace($0) }) else {

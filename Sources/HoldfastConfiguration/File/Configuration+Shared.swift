@@ -19,6 +19,8 @@ extension Configuration {
         public var secret: Secret?
         /// `previous-secret`: where the secret is found that it replaces. It still opens.
         public var previousSecret: Secret?
+        /// `next-secret`: where the secret is found that will replace it. It already opens.
+        public var nextSecret: Secret?
         /// `share`: the things that are shared.
         public var share = Share.invalidations
         /// `timeout`: for one call of the server.
@@ -136,7 +138,7 @@ extension Configuration {
     ///   short. No message holds a secret.
     package func sharedSecrets(
         environment: [String: String]
-    ) throws -> (password: String?, secret: String, previous: String?) {
+    ) throws -> (password: String?, secret: String, previous: String?, next: String?) {
         func value(_ setting: String, _ secret: Shared.Secret?) throws -> String? {
             guard let secret else { return nil }
             let folder = file.flatMap { file in file.lastIndex(of: "/").map { String(file[..<$0]) } }
@@ -154,7 +156,11 @@ extension Configuration {
         }
         let secret = try value("shared.secret", shared.secret) ?? ""
         let previous = try value("shared.previous-secret", shared.previousSecret)
-        for (setting, secret) in [("shared.secret", secret), ("shared.previous-secret", previous ?? secret)] {
+        let next = try value("shared.next-secret", shared.nextSecret)
+        for (setting, secret) in [
+            ("shared.secret", secret), ("shared.previous-secret", previous ?? secret),
+            ("shared.next-secret", next ?? secret),
+        ] {
             guard secret.utf8.count >= Self.shortestSharedSecret else {
                 throw ConfigurationError([
                     .init(
@@ -167,7 +173,7 @@ extension Configuration {
                 ])
             }
         }
-        return (try value("shared.password", shared.password), secret, previous)
+        return (try value("shared.password", shared.password), secret, previous, next)
     }
 
     /// The shortest secret of a fleet, in bytes.

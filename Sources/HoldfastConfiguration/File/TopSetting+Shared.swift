@@ -45,6 +45,11 @@ extension TopSetting {
             written: { $0.shared.previousSecret.map(written) }
         ),
         TopSetting(
+            "shared.next-secret",
+            read: { (value, configuration) throws(Refusal) in configuration.shared.nextSecret = try secret(value) },
+            written: { $0.shared.nextSecret.map(written) }
+        ),
+        TopSetting(
             "shared.share",
             read: { (value, configuration) throws(Refusal) in
                 configuration.shared.share = try value.word(

@@ -46,7 +46,10 @@ extension HealthReport {
             "serving": serving(phase), "store": Check(store), "origins": unreachable(origins), "mode": Check(mode),
         ]
         if let shared {
-            checks["shared"] = Check(status: shared.isFollowing ? .ok : .degraded, detail: shared.detail)
+            checks["shared"] = Check(
+                status: shared.isStarting ? .failing : shared.isFollowing ? .ok : .degraded,
+                detail: shared.detail
+            )
         }
         return HealthReport(checks)
     }

@@ -75,6 +75,30 @@ extension InvalidationLogContract {
             bench.findings.equal(other.cursor, LogCursor(), "the place in the other log")
             bench.findings.equal(other.unpublished, 0, "what waits for the other log")
         },
+        Rule("A store's own name and its notes outlast a start, and a new name replaces the old one for good.") {
+            bench in
+            let first = try await bench.join()
+            bench.findings.equal(first.notes, [], "the notes at first")
+            let notes = Array("one line\nanother\n".utf8)
+            try await bench.log.remember(notes)
+            let again = try await bench.join()
+            bench.findings.equal(again.node, first.node, "the store's name")
+            bench.findings.equal(again.notes, notes, "the notes")
+            let renewed = try await bench.log.renewNode()
+            bench.findings.expect(renewed != first.node, "the new name is the old one")
+            let last = try await bench.join()
+            bench.findings.equal(last.node, renewed, "the name after it was renewed")
+            bench.findings.equal(last.notes, notes, "the notes after it was renewed")
+            try await bench.log.remember([])
+            bench.findings.equal(try await bench.join().notes, [], "the notes after others replaced them")
+            guard let reopen = bench.reopen else { return }
+            let reopened = try await reopen(bench.pair)
+            bench.findings.equal(
+                try await reopened.log.join("shop", at: InvalidationLogBench.now).node,
+                renewed,
+                "the name"
+            )
+        },
         Rule("A store that has not joined takes nothing.") { bench in
             do {
                 try await bench.log.append([.distrust], through: bench.cursor(1), at: InvalidationLogBench.now)

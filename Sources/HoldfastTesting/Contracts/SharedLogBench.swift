@@ -37,8 +37,15 @@ struct SharedLogBench: Sendable {
         return (node, try await node.begin())
     }
 
+    /// The same for the same name.
+    func identity(_ name: String) -> NodeIdentity {
+        var random = SeededRandom(seed: name.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) })
+        return NodeIdentity(store: PurgeID(using: &random), process: random.next())
+    }
+
     func report(_ name: String, _ applied: LogPosition = .zero, unpublished: UInt64 = 0) throws -> NodeReport {
         NodeReport(
+            identity: identity(name),
             name: try findings.unwrap(NodeName(name), "'\(name)' is no name"),
             applied: applied,
             unpublished: unpublished,
@@ -154,6 +161,12 @@ struct SharedLogNode: Sendable {
     func announce(_ report: NodeReport, in epoch: LogEpoch) async throws {
         try await reach { () async throws(SharedLogError) in
             try await log.announce(report, in: epoch.number, within: limit)
+        }
+    }
+
+    func amend(_ changes: [NodeRowChange], in epoch: LogEpoch) async throws {
+        try await reach { () async throws(SharedLogError) in
+            try await log.amend(changes, in: epoch.number, within: limit)
         }
     }
 

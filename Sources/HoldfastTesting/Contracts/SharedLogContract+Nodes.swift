@@ -51,6 +51,57 @@ extension SharedLogContract {
                 bench.findings.equal(try await node.nodes().map(\.report), [report], "the rows after number \(number)")
             }
         },
+        Rule("Two nodes with one name have two rows.") { bench in
+            let (node, epoch) = try await bench.begunNode()
+            var reports = [try bench.report("gw-1"), try bench.report("gw-1"), try bench.report("gw-1")]
+            // A copy of the store, and another one.
+            reports[1].identity.process &+= 1
+            reports[2].identity.store = bench.purge(3)
+            for report in reports { try await node.announce(report, in: epoch) }
+            let rows = try await node.nodes()
+            bench.findings.equal(Set(rows.map(\.report)), Set(reports), "the rows")
+            bench.findings.equal(rows, rows.inOrder, "the order")
+        },
+        Rule("'amend' writes a row that is missing, with its time, and leaves one that is there.") { bench in
+            let (node, epoch) = try await bench.begunNode()
+            let time = EngineTime(milliseconds: try await node.time().milliseconds - 90_000)
+            let lost = NodeRow(report: try bench.report("lost", unpublished: 5), seenAt: time)
+            try await node.announce(try bench.report("there", unpublished: 1), in: epoch)
+            let there = try bench.findings.unwrap(try await node.nodes().first, "there is no row")
+            var older = there
+            older.report.unpublished = 7
+            try await node.amend([NodeRowChange(lost), NodeRowChange(older)], in: epoch)
+            bench.findings.equal(try await node.nodes(), [lost, there], "the rows")
+        },
+        Rule("'amend' changes a row only if it is the expected one.") { bench in
+            let (node, epoch) = try await bench.begunNode()
+            try await node.announce(try bench.report("gw-1"), in: epoch)
+            let first = try bench.findings.unwrap(try await node.nodes().first, "there is no row")
+            var ended = first
+            ended.report.hasEnded = true
+            try await node.wait(past: first.seenAt)
+            try await node.announce(try bench.report("gw-1"), in: epoch)
+            let second = try await node.nodes()
+            try await node.amend([NodeRowChange(ended, insteadOf: first)], in: epoch)
+            bench.findings.equal(try await node.nodes(), second, "the rows after a report that came meanwhile")
+            try await node.amend([NodeRowChange(ended, insteadOf: second.first)], in: epoch)
+            bench.findings.equal(try await node.nodes(), [ended], "the rows")
+        },
+        Rule("'amend' in another epoch than the present one is rejected, and so are none and too many rows.") { bench in
+            let (node, epoch) = try await bench.begunNode()
+            let change = NodeRowChange(NodeRow(report: try bench.report("gw-1"), seenAt: try await node.time()))
+            for (number, changes, expected) in [
+                (epoch.number - 1, [change], SharedLogError.wrongEpoch), (epoch.number + 1, [change], .wrongEpoch),
+                (epoch.number, [], .limit("rows")),
+                (epoch.number, Array(repeating: change, count: NodeRowChange.most + 1), .limit("rows")),
+            ] {
+                let error = await bench.error { () async throws(SharedLogError) in
+                    try await node.log.amend(changes, in: number, within: bench.limit)
+                }
+                bench.findings.equal(error, expected, "epoch \(number), \(changes.count) rows")
+            }
+            bench.findings.equal(try await node.nodes(), [], "the rows")
+        },
         Rule("A row in another epoch than the present one is rejected, and not written.") { bench in
             let (node, epoch) = try await bench.begunNode()
             let report = try bench.report("gw-1")

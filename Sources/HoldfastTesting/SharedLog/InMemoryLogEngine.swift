@@ -119,6 +119,9 @@ package final class InMemoryLogEngine: Sendable {
     /// Evicts the names of purges alone, so that one may be added twice.
     package func evictNames() { perform { $0.names = [:] } }
 
+    /// Evicts the rows of nodes alone.
+    package func evictNodes() { perform { $0.nodes = [:] } }
+
     /// Removes the oldest entries; one stays.
     package func trim(to count: Int) {
         state.withLock { $0.servers[$0.primary].trim(LogRetention(count: count)) }

@@ -10,7 +10,7 @@ struct LogData: Sendable {
     /// The server that began the epoch.
     var owner: Int?
     var names: [PurgeID: LogPosition] = [:]
-    var nodes: [NodeName: NodeRow] = [:]
+    var nodes: [NodeIdentity: NodeRow] = [:]
 
     func index(of position: LogPosition) -> Int? {
         let index = entries.partitioningIndex { $0.position >= position }

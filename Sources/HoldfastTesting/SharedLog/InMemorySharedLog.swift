@@ -149,13 +149,30 @@ package final class InMemorySharedLog: SharedLog {
     ) async throws(SharedLogError) {
         try perform { server, now throws(SharedLogError) in
             try server.check(epoch)
-            server.perform { $0.nodes[report.name] = NodeRow(report: report, seenAt: now) }
+            server.perform { $0.nodes[report.identity] = NodeRow(report: report, seenAt: now) }
+        }
+    }
+
+    package func amend(
+        _ changes: [NodeRowChange],
+        in epoch: UInt64,
+        within limit: Duration
+    ) async throws(SharedLogError) {
+        try NodeRowChange.check(changes)
+        try perform { server, _ throws(SharedLogError) in
+            try server.check(epoch)
+            // By what this server has: a replica gets the result.
+            let nodes = server.data.nodes
+            let rows = changes.filter { nodes[$0.row.report.identity] == $0.expected }.map(\.row)
+            server.perform { data in
+                for row in rows { data.nodes[row.report.identity] = row }
+            }
         }
     }
 
     package func nodes(within limit: Duration) async throws(SharedLogError) -> [NodeRow] {
         try perform { server, _ throws(SharedLogError) in
-            server.data.nodes.values.sorted { $0.report.name < $1.report.name }
+            server.data.nodes.values.inOrder
         }
     }
 }

@@ -12,6 +12,7 @@
 /// - `CURRENT`, a text file that names the database in use,
 /// - `lock`, which the writing process locks,
 /// - `sequence`, the number of the last invalidation,
+/// - `node`, the name of the store among the nodes of a fleet, if it shares purges,
 /// - `mode` and `staleness`, settings that an operator set for a time, until that is over,
 /// - `control.sock`, while a gateway with a control plane runs: its socket, or a link to it.
 ///
@@ -23,6 +24,7 @@ package struct StoreFolder: Sendable {
     package var currentPath: String { path + "/CURRENT" }
     package var lockPath: String { path + "/lock" }
     package var sidecarPath: String { path + "/sequence" }
+    package var nodePath: String { path + "/node" }
 
     /// The names of settings that operators set for a time, each kept in a file of that name.
     static let temporarySettings = ["mode", "staleness"]
@@ -124,7 +126,7 @@ package struct StoreFolder: Sendable {
     }
 
     private static func isOurs(_ name: String) -> Bool {
-        let others = ["lock", "sequence", "CURRENT", "CURRENT.new", "control.sock"]
+        let others = ["lock", "sequence", "node", "node.new", "CURRENT", "CURRENT.new", "control.sock"]
         if others.contains(name) { return true }
         if temporarySettings.contains(where: { name == $0 || name == $0 + ".new" }) { return true }
         for ending in ["", "-wal", "-shm", "-journal"] where name.hasSuffix(ending) {

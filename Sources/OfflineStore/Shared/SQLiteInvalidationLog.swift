@@ -19,9 +19,20 @@ final class SQLiteInvalidationLog: InvalidationLog {
     func join(_ name: String, at now: Timestamp) async throws -> LogPlace {
         let database = try core.database()
         let replacesAnother = database.number > 1
-        return try await core.write(to: database, isDurable: true) {
-            try $0.join(name, replacesAnother: replacesAnother, at: now)
+        let (node, notes) = try NodeFile(core.folder).make()
+        var place = try await core.write(to: database, isDurable: true) {
+            try $0.join(name, as: node, replacesAnother: replacesAnother, at: now)
         }
+        place.notes = notes
+        return place
+    }
+
+    func remember(_ notes: [UInt8]) async throws { try NodeFile(core.folder).write(notes: notes) }
+
+    func renewNode() async throws -> PurgeID {
+        let node = try NodeFile(core.folder).renew()
+        try await write(mayRunHere: true) { try $0.setNode(node) }
+        return node
     }
 
     func unpublished(limit: Int) async throws -> [SharedInvalidation] {

@@ -125,18 +125,17 @@ extension WriteContext {
 
     /// Joins a log of that name, or goes on with it.
     ///
-    /// - Parameter replacesAnother: whether the database took the place of a damaged one, which may
-    ///   have had a journal.
-    func join(_ name: String, replacesAnother: Bool, at now: Timestamp) throws -> LogPlace {
-        let statement = try connection.prepare("SELECT name, node FROM shared_log")
-        var node: PurgeID?
-        var isAnother = false
-        if try statement.step() {
-            isAnother = statement.bytes(0) != Array(name.utf8)
-            node = PurgeID(statement.bytes(1))
-        }
+    /// - Parameters:
+    ///   - node: the name of this store among the nodes.
+    ///   - replacesAnother: whether the database took the place of a damaged one, which may have
+    ///     had a journal.
+    func join(_ name: String, as node: PurgeID, replacesAnother: Bool, at now: Timestamp) throws -> LogPlace {
+        let statement = try connection.prepare("SELECT name FROM shared_log")
+        let isKnown = try statement.step() && statement.bytes(0) == Array(name.utf8)
         statement.reset()
-        if isAnother || node == nil {
+        if isKnown {
+            try setNode(node)
+        } else {
             for table in ["shared_log", "shared_epoch", "shared_invalidation"] {
                 try connection.run("DELETE FROM \(table)")
             }
@@ -144,12 +143,18 @@ extension WriteContext {
                 "INSERT INTO shared_log (id, name, node, epoch, number) VALUES (1, CAST(?1 AS TEXT), ?2, 0, 0)"
             )
             insertion.bind(1, Array(name.utf8))
-            insertion.bind(2, (node ?? .random()).bytes)
+            insertion.bind(2, node.bytes)
             try insertion.run()
             if replacesAnother { try journalEverything(at: now) }
         }
         memory.isShared = true
         return try place()
+    }
+
+    func setNode(_ node: PurgeID) throws {
+        let statement = try connection.prepare("UPDATE shared_log SET node = ?1")
+        statement.bind(1, node.bytes)
+        try statement.run()
     }
 
     /// Where the store stands in the shared log.

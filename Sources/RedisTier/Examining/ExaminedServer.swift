@@ -104,7 +104,7 @@ struct ExaminedServer: Sendable {
         log.epoch = meta[0].text
         log.isOfThisServer = meta[1].text != nil && meta[1].text == facts.information?["run_id"]
         log.now = try? LogReplies.time(time)
-        log.nodes = (try? LogReplies.rows(rows).count) ?? 0
+        log.rows = ((try? LogReplies.rows(rows)) ?? []).filter { !$0.report.hasEnded }
         for entry in stream.entries ?? [] {
             switch (entry.key.text, entry.value) {
             case ("length", .integer(let count)): log.count = Int(clamping: count)

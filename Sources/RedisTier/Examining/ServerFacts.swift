@@ -39,7 +39,8 @@ struct ServerFacts: Sendable {
         /// How many of the last entries were opened, and how many of these could not be.
         var openedCount = 0
         var unreadableCount = 0
-        var nodes = 0
+        /// Of the nodes that have not ended.
+        var rows: [NodeRow] = []
     }
 
     func number(_ name: String) -> Int64? { information?[name].flatMap { Int64($0) } }

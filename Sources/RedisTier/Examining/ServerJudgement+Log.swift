@@ -14,7 +14,7 @@ extension ServerJudgement {
                 )
             ]
         }
-        return [state(log), reach(log), secret(log)].compactMap { $0 }
+        return [state(log), reach(log), secret(log)].compactMap { $0 } + names(log) + secretsOfNodes(log)
     }
 
     private func state(_ log: ServerFacts.LogFacts) -> EngineFinding {
@@ -28,7 +28,7 @@ extension ServerJudgement {
                 remedy: "Find out who flushes the server, and see 'memory' and 'persistence' above."
             )
         }
-        let nodes = "\(log.nodes) \(log.nodes == 1 ? "node" : "nodes")"
+        let nodes = "\(log.rows.count) \(log.rows.count == 1 ? "node" : "nodes")"
         let began = log.isOfThisServer ? "" : " This server did not begin it: the next node begins another."
         return EngineFinding(
             .ok,
@@ -69,8 +69,46 @@ extension ServerJudgement {
             "secret",
             server: server,
             "\(log.unreadableCount) of the last \(log.openedCount) purges cannot be opened: they are sealed with another secret.",
-            remedy: "Give all nodes the same 'shared.secret', and the one before as 'shared.previous-secret'."
+            remedy: Self.rotation
         )
+    }
+
+    private static let rotation =
+        "Give all nodes the same 'shared.secret', the one before as 'shared.previous-secret', and the one to come as "
+        + "'shared.next-secret'."
+
+    /// Nodes that tell themselves apart, and have one name for an operator.
+    private func names(_ log: ServerFacts.LogFacts) -> [EngineFinding] {
+        Dictionary(grouping: log.rows, by: \.report.name).filter { $0.value.count > 1 }
+            .sorted { $0.key < $1.key }
+            .map { name, rows in
+                let places = rows.map { row in
+                    "\(row.report.identity) \(log.now.map { "seen \(row.secondsAgo(at: $0)) s ago" } ?? "")"
+                }
+                return EngineFinding(
+                    .warning,
+                    "nodes",
+                    server: "\(facts.endpoint)",
+                    "\(rows.count) nodes are named '\(name)': \(places.joined(separator: ", ")). A purge is everywhere "
+                        + "only if all of them have it.",
+                    remedy: "Set another 'shared.node' at each of them. One that has not been seen for long was a node "
+                        + "with another store: its row goes after 7 days."
+                )
+            }
+    }
+
+    private func secretsOfNodes(_ log: ServerFacts.LogFacts) -> [EngineFinding] {
+        log.rows.filter { $0.report.unopened > 0 }
+            .map { row in
+                EngineFinding(
+                    .error,
+                    "secret",
+                    server: "\(facts.endpoint)",
+                    "The node '\(row.report.name)' cannot open \(row.report.unopened) entries, so these purges are not in "
+                        + "force there.",
+                    remedy: Self.rotation
+                )
+            }
     }
 
     /// Such as `3 h 20 min`.

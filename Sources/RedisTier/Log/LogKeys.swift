@@ -16,7 +16,7 @@ struct LogKeys: Sendable {
     var log: RedisCommand.Argument { .text(base + "s") }
     /// The present epoch, its name, and the server that began it.
     var epoch: RedisCommand.Argument { .text(base + "m") }
-    /// Nodes and their rows.
+    /// Rows of nodes, by their identities.
     var nodes: RedisCommand.Argument { .text(base + "n") }
     /// The place of a purge.
     func name(_ purge: PurgeID) -> RedisCommand.Argument { .text(base + "u:\(purge)") }

@@ -114,14 +114,15 @@ enum LogReplies {
     /// The rows of `HGETALL`.
     static func rows(_ reply: RESPValue) throws(SharedLogError) -> [NodeRow] {
         guard let entries = reply.entries else { throw .malformed("the rows") }
-        return entries.compactMap { row($0) }.sorted { $0.report.name < $1.report.name }
+        return entries.compactMap { row($0) }.inOrder
     }
 
     private static func row(_ entry: RESPEntry) -> NodeRow? {
-        guard let name = entry.key.text.flatMap({ NodeName($0) }), let text = entry.value.text, text.utf8.count <= 160,
+        guard let identity = entry.key.text.flatMap({ NodeIdentity($0) }), let text = entry.value.text,
+            text.utf8.count <= 288,
             let space = text.lastIndex(of: " "),
             let seen = LogPosition.number(text[text.index(after: space)...].utf8).flatMap({ Int64(exactly: $0) }),
-            let report = NodeReport(name: name, encoded: text[..<space])
+            let report = NodeReport(identity: identity, encoded: text[..<space])
         else { return nil }
         return NodeRow(report: report, seenAt: EngineTime(milliseconds: seen))
     }

@@ -83,11 +83,24 @@ extension RedisScript {
             """
     )
 
-    /// KEYS: log, epoch, nodes. ARGV: epoch, name, row.
+    /// KEYS: log, epoch, nodes. ARGV: epoch, identity, row.
     static let announce = RedisScript(
         common + """
             if present() ~= ARGV[1] then return {'EPOCH'} end
             redis.call('HSET', KEYS[3], ARGV[2], ARGV[3] .. ' ' .. now())
+            return {'OK'}
+            """
+    )
+
+    /// KEYS: log, epoch, nodes. ARGV: epoch; then for each row: identity, the expected row, the new
+    /// one.
+    static let amend = RedisScript(
+        common + """
+            if present() ~= ARGV[1] then return {'EPOCH'} end
+            for i = 2, #ARGV, 3 do
+              local row = redis.call('HMGET', KEYS[3], ARGV[i])[1] or ''
+              if row == ARGV[i + 1] then redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 2]) end
+            end
             return {'OK'}
             """
     )

@@ -152,7 +152,28 @@ package final class RedisLog: SharedLog {
         let reply = try await run(
             .announce,
             keys: [keys.log, keys.epoch, keys.nodes],
-            [.text(String(epoch)), .text(report.name.text), .text(report.encoded)],
+            [.text(String(epoch)), .text("\(report.identity)"), .text(report.encoded)],
+            within: limit
+        )
+        _ = try LogReplies.written(reply)
+    }
+
+    package func amend(
+        _ changes: [NodeRowChange],
+        in epoch: UInt64,
+        within limit: Duration
+    ) async throws(SharedLogError) {
+        try NodeRowChange.check(changes)
+        let rows = changes.flatMap { change -> [RedisCommand.Argument] in
+            [
+                .text("\(change.row.report.identity)"), .text(change.expected?.encoded ?? ""),
+                .text(change.row.encoded),
+            ]
+        }
+        let reply = try await run(
+            .amend,
+            keys: [keys.log, keys.epoch, keys.nodes],
+            [.text(String(epoch))] + rows,
             within: limit
         )
         _ = try LogReplies.written(reply)

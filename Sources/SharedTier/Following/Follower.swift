@@ -26,12 +26,30 @@ package struct Follower: Sendable {
         package var hasGap = false
         /// The epochs that began.
         package var markers = 0
-        /// The entries that could not be read.
-        package var unreadable = 0
+        /// The places of entries that could not be opened.
+        package var unopened: [LogPosition] = []
+        /// The first entry that is not in force here, because it could not be opened.
+        package var hold: Hold?
+
+        /// The place that the store keeps. Behind it, everything is read again after a start:
+        /// perhaps with the secret that was missing.
+        package var kept: LogCursor { hold?.cursor ?? cursor }
     }
 
-    /// How far the store has read.
+    /// Entries that could not be opened, so that they may be purges that are not in force here.
+    package struct Hold: Sendable, Hashable {
+        /// The place before the first of them.
+        package var cursor: LogCursor
+        /// The first of them.
+        package var first: LogPosition
+        /// How many there are.
+        package var count: UInt64
+    }
+
+    /// How far the log was read.
     package private(set) var cursor: LogCursor
+    /// The entries that were read and could not be opened.
+    package private(set) var hold: Hold?
     /// The epoch in which the node believes the log to be; `nil` before one was begun.
     package private(set) var epoch: LogEpoch?
     /// When the log last confirmed this node's contact, by the engine's clock. It is a fact of
@@ -54,6 +72,9 @@ package struct Follower: Sendable {
     /// counts as confirmed.
     package var isFollowing: Bool { epoch.map { cursor.position.epoch == $0.number } ?? false }
 
+    /// Everything up to here is in force at this node, and other nodes may rely on it.
+    package var applied: LogPosition { hold?.cursor.position ?? cursor.position }
+
     /// The position behind which to read.
     package var readsAfter: LogPosition { readsAgain ? .zero : cursor.position }
 
@@ -70,7 +91,8 @@ package struct Follower: Sendable {
 
     /// The log has confirmed what was written before an instant, in the present epoch.
     package mutating func confirm(at time: EngineTime) {
-        guard isFollowing else { return }
+        // Who could not open an entry has not heard everything.
+        guard isFollowing, hold == nil else { return }
         contactAt = max(time, contactAt ?? time)
     }
 
@@ -80,7 +102,19 @@ package struct Follower: Sendable {
     /// A reading is in force in the store.
     package mutating func commit(_ reading: Reading) {
         cursor = reading.cursor
+        hold = reading.hold
         readsAgain = false
+    }
+
+    /// The log has no entries before a position any more. One that could not be opened will not be
+    /// read again, so everything that is stored is marked.
+    ///
+    /// - Returns: `nil` if nothing is held up by such an entry.
+    package func forgotten(before first: LogPosition) -> Reading? {
+        guard let hold, hold.first < first else { return nil }
+        var reading = Reading(steps: [], cursor: cursor)
+        reading.addGap()
+        return reading
     }
 
     /// Decides about a batch that was read behind ``readsAfter``.
@@ -95,7 +129,7 @@ package struct Follower: Sendable {
             readsAgain = true
             return .readAgain
         }
-        var reading = Reading(steps: [], cursor: cursor)
+        var reading = Reading(steps: [], cursor: cursor, hold: hold)
         if readsAgain {
             guard let first = batch.entries.first else { return .begin }
             // Known invalidations are known by their names, so reading them twice does no harm. But
@@ -103,6 +137,8 @@ package struct Follower: Sendable {
             let inherited = first.inherited
             if !hasRead(first.position), !(first.isMarker && inherited.map(hasRead) ?? true) { reading.addGap() }
             reading.cursor.position = first.isMarker ? inherited ?? .zero : first.position.previous
+            // It is met again.
+            if let held = hold?.first, batch.entries.contains(where: { $0.position == held }) { reading.hold = nil }
         }
         for entry in batch.entries { take(entry, &reading, open: open) }
         return .apply(reading)
@@ -120,12 +156,14 @@ package struct Follower: Sendable {
         if !entry.isMarker, position != before.next { reading.addGap() }
         switch entry.content {
         case .purge(let sealed):
-            if let invalidation = open(sealed, entry) {
-                reading.steps.append(.apply(invalidation, position))
-            } else {
-                reading.unreadable += 1
+            guard let invalidation = open(sealed, entry) else {
+                reading.holdUp(at: position)
+                break
             }
-        case .unreadable: reading.unreadable += 1
+            reading.steps.append(.apply(invalidation, position))
+            // It covers everything that an entry before it may be about.
+            if invalidation.scope == .all { reading.hold = nil }
+        case .unreadable: reading.holdUp(at: position)
         case .marker(let marker):
             reading.markers += 1
             // The server has lost what lies between: what it has confirmed to this node, and what
@@ -155,7 +193,16 @@ extension Follower.Reading {
     /// Purges may have been missed, and the log may have lost some of this node's.
     fileprivate mutating func addGap() {
         hasGap = true
+        // Everything stored is marked, whatever the entries before were about.
+        hold = nil
         steps += [.republish(after: .zero, before: nil), .distrust]
+    }
+
+    /// Notes an entry that cannot be opened. Call it before the place moves.
+    fileprivate mutating func holdUp(at position: LogPosition) {
+        unopened.append(position)
+        if hold == nil { hold = Follower.Hold(cursor: cursor.before(position), first: position, count: 0) }
+        hold?.count += 1
     }
 }
 
@@ -170,6 +217,16 @@ extension LogEntry {
 }
 
 extension LogCursor {
+    /// This place, without knowledge of an entry and of what is behind it.
+    fileprivate func before(_ position: LogPosition) -> LogCursor {
+        var cursor = self
+        cursor.epochs = epochs.filter { $0.key <= position.epoch }
+        if let last = cursor.epochs[position.epoch], last >= position.number {
+            cursor.epochs[position.epoch] = position.previous.number
+        }
+        return cursor
+    }
+
     /// The place behind an entry. The oldest epochs are forgotten.
     fileprivate func moved(to position: LogPosition) -> LogCursor {
         var moved = self

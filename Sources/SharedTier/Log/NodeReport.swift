@@ -30,20 +30,64 @@ package struct FleetNamespace: Sendable, Hashable, CustomStringConvertible {
     package var description: String { text }
 }
 
+/// The process that a row is about, of the store that it has open. Two nodes may have one name, and
+/// a copy of a store has the original's identity: the two parts tell all of them apart.
+package struct NodeIdentity: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// Made when a store first joins a log. It outlasts restarts.
+    package var store: PurgeID
+    /// Made at random at each start.
+    package var process: UInt64
+
+    package init(store: PurgeID, process: UInt64) {
+        self.store = store
+        self.process = process
+    }
+
+    /// `<32 hexadecimal digits>.<16 hexadecimal digits>`; `nil` for any other text.
+    package init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, let store = SixteenBytes(hex: parts[0].utf8).flatMap({ PurgeID($0.bytes) }),
+            let process = SixteenBytes(hex: Array(repeating: UInt8(ascii: "0"), count: 16) + Array(parts[1].utf8))
+        else { return nil }
+        self.init(store: store, process: process.bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
+    package var description: String {
+        let digits = String(process, radix: 16)
+        return "\(store).\(String(repeating: "0", count: 16 - digits.count))\(digits)"
+    }
+
+    package static func < (left: Self, right: Self) -> Bool { left.description < right.description }
+}
+
 /// The state of a node, as it tells others.
 package struct NodeReport: Sendable, Hashable {
+    package var identity: NodeIdentity
     package var name: NodeName
     /// Everything up to here is in force at the node.
     package var applied: LogPosition
     /// How many of its purges it has not published.
     package var unpublished: UInt64
+    /// How many entries it cannot open, so that they are not in force there.
+    package var unopened: UInt64
+    /// Whether the process has ended. Other nodes write that, once they are sure.
+    package var hasEnded = false
     /// The program's version, of which 32 bytes are kept.
     package var version: String
 
-    package init(name: NodeName, applied: LogPosition, unpublished: UInt64, version: String) {
+    package init(
+        identity: NodeIdentity,
+        name: NodeName,
+        applied: LogPosition,
+        unpublished: UInt64,
+        unopened: UInt64 = 0,
+        version: String
+    ) {
+        self.identity = identity
         self.name = name
         self.applied = applied
         self.unpublished = unpublished
+        self.unopened = unopened
         self.version = String(decoding: version.utf8.prefix(32).filter(\.isNameByte), as: UTF8.self)
     }
 }
@@ -58,21 +102,65 @@ package struct NodeRow: Sendable, Hashable {
         self.report = report
         self.seenAt = seenAt
     }
+
+    /// The row's value: the report and the time.
+    package var encoded: String { "\(report.encoded) \(seenAt.milliseconds)" }
+}
+
+extension Sequence<NodeRow> {
+    /// In the order of names, and of identities where names are equal.
+    package var inOrder: [NodeRow] {
+        sorted { ($0.report.name, $0.report.identity) < ($1.report.name, $1.report.identity) }
+    }
+}
+
+/// A row to be written about another node: one that the log has lost, or of a process that has
+/// ended.
+package struct NodeRowChange: Sendable, Hashable {
+    /// The most of one call.
+    package static let most = 64
+
+    /// The row that must be there; `nil`: none.
+    package var expected: NodeRow?
+    package var row: NodeRow
+
+    package init(_ row: NodeRow, insteadOf expected: NodeRow? = nil) {
+        self.row = row
+        self.expected = expected
+    }
+
+    /// - Throws: ``SharedLogError/limit(_:)`` if there are too many, or none.
+    package static func check(_ changes: [NodeRowChange]) throws(SharedLogError) {
+        guard (1...most).contains(changes.count) else { throw .limit("rows") }
+    }
 }
 
 extension NodeReport {
-    /// The row's value without the time: `1 <applied> <unpublished> <version>`.
-    package var encoded: String { "1 \(applied) \(unpublished) \(version)" }
+    /// The row's value without the time:
+    /// `2 <name> <applied> <unpublished> <unopened> <up or ended> <version>`.
+    package var encoded: String {
+        "2 \(name) \(applied) \(unpublished) \(unopened) \(hasEnded ? "ended" : "up") \(version)"
+    }
 
     /// - Returns: `nil` for any text that is not one of ``encoded``.
-    package init?(name: NodeName, encoded: some StringProtocol) {
-        guard encoded.utf8.count <= 128 else { return nil }
+    package init?(identity: NodeIdentity, encoded: some StringProtocol) {
+        guard encoded.utf8.count <= 256 else { return nil }
         let parts = encoded.split(separator: " ", omittingEmptySubsequences: false)
-        guard parts.count == 4, parts[0] == "1", let applied = LogPosition(String(parts[1])),
-            let unpublished = LogPosition.number(parts[2].utf8)
+        guard parts.count == 7, parts[0] == "2", let name = NodeName(String(parts[1])),
+            let applied = LogPosition(String(parts[2])),
+            let unpublished = LogPosition.number(parts[3].utf8),
+            let unopened = LogPosition.number(parts[4].utf8), parts[5] == "up" || parts[5] == "ended"
         else { return nil }
-        self.init(name: name, applied: applied, unpublished: unpublished, version: String(parts[3]))
-        guard version == parts[3] else { return nil }
+        self.init(
+            identity: identity,
+            name: name,
+            applied: applied,
+            unpublished: unpublished,
+            unopened: unopened,
+            version: String(parts[6])
+        )
+        hasEnded = parts[5] == "ended"
+        guard version == parts[6] else { return nil }
     }
 }
 

@@ -87,6 +87,14 @@ package protocol SharedLog: Sendable {
     /// - Throws: ``SharedLogError/wrongEpoch`` if the log is in another one; nothing was written.
     func announce(_ report: NodeReport, in epoch: UInt64, within limit: Duration) async throws(SharedLogError)
 
+    /// Writes rows about other nodes, with the times that they have.
+    ///
+    /// A row is written only in the place of the expected one, so that no report is lost.
+    ///
+    /// - Parameter changes: from 1 to ``NodeRowChange/most``.
+    /// - Throws: ``SharedLogError/wrongEpoch`` if the log is in another one; nothing was written.
+    func amend(_ changes: [NodeRowChange], in epoch: UInt64, within limit: Duration) async throws(SharedLogError)
+
     /// The rows of all nodes, in the order of their names. Rows that cannot be read are left out.
     func nodes(within limit: Duration) async throws(SharedLogError) -> [NodeRow]
 }

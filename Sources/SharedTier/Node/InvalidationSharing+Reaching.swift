@@ -43,7 +43,7 @@ extension InvalidationSharing {
     }
 
     /// One look at how far the published purges have come.
-    private func look(_ level: PurgeLevel, within left: Duration) async -> PurgeReach {
+    package func look(_ level: PurgeLevel, within left: Duration) async -> PurgeReach {
         var reach = PurgeReach(level: .shared, position: "\(published)")
         guard left > .zero, let epoch = await presentEpoch() else { return reach }
         let position = published
@@ -64,15 +64,19 @@ extension InvalidationSharing {
         else { return reach }
         let progress = NodeProgress(
             rows.rows,
-            own: settings.node,
+            own: identity,
             position: position,
             at: rows.time,
             cutOff: settings.cutOff,
             lease: settings.lease
         )
         reach.nodes = progress.nodes
-        // A node that the log has lost may have a lease from before.
-        let isNamed = settings.cutOff == .serve || reaching.hasOutlasted(settings.lease * 1.02, before: epoch)
+        // Nodes that the log has lost are named again by those that remember them, or have no lease
+        // any more.
+        let time = settings.lease * 1.02
+        let isNamed =
+            rows.beganAt.map { $0.adding(time) < rows.time } ?? false
+            || reaching.hasOutlasted(time, before: epoch, at: uptime())
         if progress.isEverywhere, isNamed { reach.level = .everywhere }
         return reach
     }
@@ -90,18 +94,18 @@ extension InvalidationSharing {
 
     /// Asks the log, unless another call asks the same now or did a moment ago.
     private func ask(
-        _ asked: WritableKeyPath<ReachState, ContinuousClock.Instant?>,
+        _ asked: WritableKeyPath<ReachState, Duration?>,
         within left: Duration,
         _ question: (Duration) async throws -> Void
     ) async {
-        let now = ContinuousClock.now
+        let now = uptime()
         if let earlier = reaching[keyPath: asked], now - earlier < Self.askingPauses.first { return }
         let limit = min(settings.timeout, left)
         // While it is asked, too.
         reaching[keyPath: asked] = now + limit
         // Those who follow the log find out that it does not answer.
         try? await question(limit)
-        reaching[keyPath: asked] = .now
+        reaching[keyPath: asked] = uptime()
     }
 
     private func askReplicas(_ epoch: UInt64, _ limit: Duration) async throws {
@@ -118,8 +122,23 @@ extension InvalidationSharing {
     private func askNodes(_ epoch: UInt64, _ limit: Duration) async throws {
         let rows = try await engine.nodes(within: limit)
         let time = try await engine.time(within: limit)
+        // An epoch's first entry does not change.
+        let marker: LogEntry?
+        if let known = reaching.rows, known.epoch == epoch, known.beganAt != nil {
+            marker = nil
+        } else {
+            marker = try await engine.entry(at: LogPosition(epoch: epoch, number: 1), within: limit)
+        }
         guard try await engine.epoch(within: limit)?.number == epoch else { throw SharedLogError.wrongEpoch }
-        reaching.rows = ReachState.Rows(epoch: epoch, rows: rows, time: time)
+        // Rows that the log has lost are written to it with the next confirmation.
+        _ = roster.note(rows, at: time)
+        let earlier = reaching.rows.flatMap { $0.epoch == epoch ? $0.beganAt : nil }
+        reaching.rows = ReachState.Rows(
+            epoch: epoch,
+            rows: roster.rows,
+            time: time,
+            beganAt: earlier ?? marker?.addedAt
+        )
     }
 
     /// Waits for a change, at most for a time.
@@ -161,12 +180,17 @@ extension InvalidationSharing {
             guard let nodes = reach.nodes else { return "The shared log did not say which nodes have it." }
             if nodes.behind == 0 {
                 return
-                    "The log began anew within the last \(settings.lease): a node that it does not name yet may serve "
-                    + "what it has until its lease is over."
+                    "The log began anew within the last \(settings.lease): a node that it does not name yet may "
+                    + (settings.cutOff == .validate
+                        ? "serve what it has until its lease is over." : "serve what it has.")
             }
             let first = nodes.waiting.first
             let who = first.map { ", first '\($0.node)', seen \($0.seenSeconds) s ago" } ?? ""
+            let unopened = first?.unopened.map {
+                " It cannot open \($0) entries: give it the fleet's secret ('shared.secret', 'shared.next-secret')."
+            }
             return "\(nodes.behind) of \(nodes.behind + nodes.applied) nodes have not applied it\(who)."
+                + (unopened ?? "")
         }
     }
 
@@ -184,19 +208,32 @@ extension InvalidationSharing {
             epochs: status.counts.epochs,
             gaps: status.counts.gaps
         )
-        guard status.state == .following, let rows = try? await engine.nodes(within: settings.timeout),
+        fleet.unopened = status.unopened == 0 ? nil : Int64(clamping: status.unopened)
+        fleet.namesakes = status.namesakes.isEmpty ? nil : status.namesakes
+        guard status.state == .following, let present = try? await engine.nodes(within: settings.timeout),
             let now = try? await engine.time(within: settings.timeout),
             let end = try? await engine.bounds(within: settings.timeout)?.last
         else { return fleet }
-        fleet.nodes = rows.filter { $0.report.name != settings.node }.prefix(FleetState.limit).map { row in
-            FleetState.Node(
-                name: row.report.name.text,
-                version: row.report.version,
-                seenSeconds: row.secondsAgo(at: now),
-                behind: row.report.applied.distance(to: end),
-                waiting: Int64(clamping: row.report.unpublished)
-            )
-        }
+        _ = roster.note(present, at: now)
+        let others = roster.rows.filter { $0.report.identity != identity && !$0.report.hasEnded }
+        fleet.nodes = others.prefix(FleetState.limit).map { FleetState.Node($0, at: now, end: end) }
         return fleet
+    }
+}
+
+extension FleetState.Node {
+    /// - Parameters:
+    ///   - now: by the clock of the log's server.
+    ///   - end: of the log; `nil` if it is empty.
+    package init(_ row: NodeRow, at now: EngineTime, end: LogPosition?) {
+        self.init(
+            name: row.report.name.text,
+            version: row.report.version,
+            seenSeconds: row.secondsAgo(at: now),
+            behind: end.flatMap { row.report.applied.distance(to: $0) },
+            waiting: Int64(clamping: row.report.unpublished),
+            unopened: row.report.unopened == 0 ? nil : Int64(clamping: row.report.unopened),
+            identity: "\(row.report.identity)"
+        )
     }
 }

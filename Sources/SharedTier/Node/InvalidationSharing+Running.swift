@@ -15,12 +15,14 @@ extension InvalidationSharing {
     package func run() async {
         var delay = Self.waits.first
         var epochs = 0
+        begin()
         while !Task.isCancelled {
             do {
                 // Before the first look at what waits, so that nothing comes between.
                 let additions = additions()
                 try await connect()
                 while try await read(wait: .zero) > 0 {}
+                try await confirm()
                 try await publish()
                 (delay, epochs) = (Self.waits.first, 0)
                 try await stay(publishing: additions)

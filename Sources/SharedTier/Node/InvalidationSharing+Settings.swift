@@ -18,8 +18,12 @@ extension InvalidationSharing {
         /// How long a confirmed contact counts: of a log that is lost within that time, this node
         /// has heard everything. 5 s by default
         package var lease = Duration.seconds(5)
-        /// Is extended by ``lease`` with each confirmed contact; `nil` if none wants to know.
+        /// Is extended by ``lease`` with each confirmed contact, and told when the log was read for
+        /// the first time; `nil` if none wants to know.
         package var trust: TrustLease?
+        /// How long a node that starts waits for a log that does not answer: ten calls, and at
+        /// least a second.
+        package var startLimit: Duration { max(timeout * 10, .seconds(1)) }
         /// How long the journal keeps what the log has confirmed, in seconds. 600 by default
         package var settledTime: Int64 = 600
 

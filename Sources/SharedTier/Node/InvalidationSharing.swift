@@ -30,13 +30,24 @@ package actor InvalidationSharing {
     package nonisolated let settings: Settings
     let clock: any Clock<Duration>
     private let wall: any WallClock
-    private let logger: Logger
+    let uptime: @Sendable () -> Duration
+    let logger: Logger
     package nonisolated let status: SharingStatus
     /// By which responses of other nodes are judged; `nil` if only invalidations are shared.
     private let purges: PurgeView?
     private var generator: any RandomNumberGenerator & Sendable
 
     private(set) var follower: Follower?
+    /// Tells this process from all others; `nil` before the store has joined.
+    package private(set) var identity: NodeIdentity?
+    private let process: UInt64
+    /// The nodes of the fleet as this one has seen them.
+    var roster = NodeRoster()
+    var watch = NodeWatch()
+    /// Nothing is reported any more.
+    var isEnding = false
+    /// When ``run()`` began.
+    private var startedAt: Duration?
     /// The engine's time less the node's, in milliseconds, as it was measured last.
     private var offset: Int64 = 0
     /// Whether the log was followed since the start.
@@ -64,9 +75,13 @@ package actor InvalidationSharing {
         purges: PurgeView? = nil,
         clock: any Clock<Duration> = ContinuousClock(),
         wall: any WallClock = SystemWallClock(),
+        uptime: @escaping @Sendable () -> Duration = InvalidationSharing.systemUptime,
         generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator(),
         logger: Logger = Logger(label: "holdfast.shared")
     ) {
+        var generator = generator
+        process = generator.next()
+        self.uptime = uptime
         self.log = log
         self.engine = engine
         self.sealer = sealer
@@ -79,6 +94,15 @@ package actor InvalidationSharing {
         status = SharingStatus()
     }
 
+    private static let start = ContinuousClock.now
+    /// The time since an instant of the past, by a clock that is never set.
+    package static let systemUptime: @Sendable () -> Duration = { ContinuousClock.now - start }
+
+    /// Now, by the engine's clock as it was measured last.
+    var engineTime: EngineTime { EngineTime(milliseconds: wall.now().milliseconds + offset) }
+
+    func setIdentity(_ identity: NodeIdentity) { self.identity = identity }
+
     // MARK: Steps
 
     /// Joins the log, and begins an epoch if the server has none of its own.
@@ -89,6 +113,8 @@ package actor InvalidationSharing {
         if follower == nil {
             let place = try await log.join(settings.namespace.text, at: wall.now())
             follower = Follower(cursor: place.cursor, lease: settings.lease)
+            identity = NodeIdentity(store: place.node, process: process)
+            if roster.rows.isEmpty { roster = NodeRoster(notes: place.notes) }
             durable = nil
         }
         status.setWaiting(try await log.unpublishedCount())
@@ -135,8 +161,7 @@ package actor InvalidationSharing {
             wait: wait,
             within: settings.timeout
         )
-        let now = EngineTime(milliseconds: wall.now().milliseconds + offset)
-        let decision = follower?.decide(batch) { sealed, entry in self.open(sealed, entry, at: now) }
+        let decision = follower?.decide(batch) { sealed, _ in self.open(sealed) }
         switch decision {
         case .apply(let reading):
             try await apply(reading)
@@ -171,9 +196,10 @@ package actor InvalidationSharing {
         // Before the journal knows, so that none is told of too early a position.
         if mayHaveOwn(reading) { published = max(published, reading.cursor.position) }
         if !reading.steps.isEmpty || reading.cursor != follower?.cursor {
-            let fresh = try await log.append(reading.steps, through: reading.cursor, at: wall.now())
+            let fresh = try await log.append(reading.steps, through: reading.kept, at: wall.now())
             status.count(reading, fresh: fresh)
         }
+        if reading.hold != nil, follower?.hold == nil { reportHold(reading) }
         follower?.commit(reading)
         purges?.apply(reading)
         if reading.hasGap, reading.steps != [.distrust] {
@@ -182,6 +208,19 @@ package actor InvalidationSharing {
                 metadata: ["shared.position": "\(reading.cursor.position)"]
             )
         }
+    }
+
+    private func reportHold(_ reading: Follower.Reading) {
+        logger.error(
+            """
+            entries of the shared log cannot be opened, so purges of other nodes are not in force here; \
+            give this node the secret that the others have ('shared.secret', 'shared.next-secret')
+            """,
+            metadata: [
+                "shared.position": "\(reading.hold?.first ?? .zero)", "shared.node": "\(settings.node)",
+                "shared.entries": "\(reading.hold?.count ?? 0)",
+            ]
+        )
     }
 
     /// Whether something that waited may be among what was read: the reply to the call that
@@ -198,7 +237,6 @@ package actor InvalidationSharing {
             let bounds = try await engine.bounds(within: settings.timeout)
         else { return }
         var known = KnownPurges(floor: bounds.first.previous)
-        let now = EngineTime(milliseconds: wall.now().milliseconds + offset)
         var after = LogPosition.zero
         while after < end {
             let batch = try await engine.follow(after: after, count: Self.batch, wait: .zero, within: settings.timeout)
@@ -208,10 +246,13 @@ package actor InvalidationSharing {
             // Some may have been trimmed meanwhile.
             if after == .zero { known.raiseFloor(to: first.position.previous) }
             for entry in batch.entries {
-                guard case .purge(let sealed) = entry.content, let purge = open(sealed, entry, at: now) else {
-                    continue
+                switch entry.content {
+                case .marker: break
+                // It may be about anything.
+                case .unreadable: known.note(.all, at: entry.position)
+                case .purge(let sealed):
+                    known.note(open(sealed)?.scope ?? .all, at: entry.position)
                 }
-                known.note(purge.scope, at: entry.position)
             }
             after = last.position
         }
@@ -219,11 +260,13 @@ package actor InvalidationSharing {
     }
 
     /// Opens a sealed purge; `nil` if it is none of this fleet, which is counted.
-    private func open(_ sealed: [UInt8], _ entry: LogEntry, at now: EngineTime) -> SharedInvalidation? {
+    private func open(_ sealed: [UInt8]) -> SharedInvalidation? {
         guard let record = try? sealer.open(sealed), let scope = record.selector.scope else { return nil }
         var effect = record.effect
-        if effect == .remove, record.issuedAt < now.adding(.zero - Self.removalTime) { effect = .mark(.unspecified) }
-        let issuedAt = Timestamp(milliseconds: record.issuedAt.adding(milliseconds: -offset).milliseconds)
+        // By the engine's clock and by those of both nodes: the engine may lie about its own.
+        let issuedAt = min(EngineOffset(milliseconds: offset).timestamp(record.issuedAt), record.issuedLocally)
+        let oldest = wall.now().adding(.zero - Self.removalTime)
+        if effect == .remove, issuedAt < oldest { effect = .mark(.unspecified) }
         return SharedInvalidation(id: record.id, scope: scope, effect: effect, issuedAt: issuedAt)
     }
 
@@ -310,28 +353,26 @@ package actor InvalidationSharing {
             node: settings.node,
             effect: invalidation.effect,
             selector: ScopeSelector(invalidation.scope),
-            issuedAt: issuedAt
+            issuedAt: issuedAt,
+            issuedLocally: invalidation.issuedAt
         )
         return try sealer.seal(record, using: &generator)
     }
 
     /// Tells other nodes how far this one is, and has the log confirm what was written before.
     package func confirm() async throws {
-        guard let follower, let epoch = follower.epoch, follower.isFollowing else { return }
+        guard let follower, let epoch = follower.epoch, follower.isFollowing, !isEnding else { return }
         let through = max(follower.cursor.position, published)
         let start = wall.now()
         // A clock that is never set, and goes on while the process is stopped.
         let contact = ContinuousClock.now
         let time = EngineTime(milliseconds: start.milliseconds + offset)
-        let waiting = status.waiting
-        reaching.note(following: epoch.number, at: contact)
+        reaching.note(following: epoch.number, at: uptime())
         try await makeDurable()
-        let report = NodeReport(
-            name: settings.node,
-            applied: follower.cursor.position,
-            unpublished: UInt64(waiting),
-            version: settings.version
-        )
+        // Before others count this one: they must know of all nodes that it knows.
+        try await tendNodes(in: epoch.number, at: follower)
+        guard let identity else { return }
+        let report = report(follower, as: identity)
         try await engine.announce(report, in: epoch.number, within: settings.timeout)
         if settings.quorum > 0 {
             let replicas = try await engine.confirm(
@@ -340,12 +381,16 @@ package actor InvalidationSharing {
                 wait: settings.timeout,
                 within: settings.timeout
             )
-            guard replicas >= settings.quorum else { return }
+            guard replicas >= settings.quorum else { return giveUpStart() }
         }
+        // All purges of the time before the start are in force, if the log was read to its end, and
+        // other nodes wait for this one from now on.
+        if status.state == .following { settings.trust?.endStart() }
         // Another epoch may have begun meanwhile, which this one says nothing about.
         guard self.follower?.epoch == epoch else { return }
         self.follower?.confirm(at: time)
-        settings.trust?.extend(from: contact, by: settings.lease)
+        // A purge that cannot be opened may be about everything.
+        if self.follower?.hold == nil { settings.trust?.extend(from: contact, by: settings.lease) }
         try await log.settle(
             through: through,
             at: start,
@@ -362,15 +407,20 @@ package actor InvalidationSharing {
 
     /// Removes old entries of the log, which any node may do.
     package func trim() async throws {
-        let now = EngineTime(milliseconds: wall.now().milliseconds + offset)
+        let now = engineTime
         try await engine.trim(
             LogRetention(
                 since: now.adding(.zero - settings.retention.time),
                 count: settings.retention.entries,
-                nodesSince: now.adding(.seconds(-7 * 24 * 3600))
+                nodesSince: now.adding(.zero - NodeRoster.lifetime)
             ),
             within: settings.timeout
         )
+        // One that could not be opened will not come again.
+        guard follower?.hold != nil, let bounds = try await engine.bounds(within: settings.timeout),
+            let reading = follower?.forgotten(before: bounds.first)
+        else { return }
+        try await apply(reading)
     }
 
     func additions() -> AsyncStream<Void> { log.additions() }
@@ -380,9 +430,17 @@ package actor InvalidationSharing {
         try await clock.sleep(for: duration * Double.random(in: 0.8...1.2, using: &generator), tolerance: nil)
     }
 
+    func begin() { startedAt = startedAt ?? uptime() }
+
+    /// Lets 'cut-off' decide if the log cannot be used for long.
+    private func giveUpStart() {
+        if let startedAt, uptime() - startedAt >= settings.startLimit { settings.trust?.endStart() }
+    }
+
     func fail(_ error: any Error) {
         status.countFailure("\(error)")
         disconnect(because: error)
+        giveUpStart()
         failures += 1
         // One failure is not worth a line: a connection is just being made, for example.
         guard failures == Self.failuresUntilWarning else { return }

@@ -10,13 +10,13 @@ package struct NodeProgress: Sendable, Hashable {
     /// The node that asks has performed its own purges, so its own row does not matter.
     ///
     /// - Parameters:
-    ///   - rows: of all nodes, as the log's server has them.
-    ///   - own: the name of the node that asks.
+    ///   - rows: of all nodes.
+    ///   - own: the identity of the node that asks.
     ///   - now: by the clock of that server.
     ///   - lease: how long a contact counts. Clocks may differ in rate by two percent.
     package init(
         _ rows: [NodeRow],
-        own: NodeName,
+        own: NodeIdentity?,
         position: LogPosition,
         at now: EngineTime,
         cutOff: CutOff,
@@ -24,7 +24,7 @@ package struct NodeProgress: Sendable, Hashable {
     ) {
         var applied = 1
         var waiting: [PurgeReach.WaitingNode] = []
-        for row in rows where row.report.name != own {
+        for row in rows where row.report.identity != own && !row.report.hasEnded {
             let hasStopped = cutOff == .validate && row.seenAt.adding(lease * 1.02) < now
             if row.report.applied >= position || hasStopped {
                 applied += 1
@@ -34,7 +34,8 @@ package struct NodeProgress: Sendable, Hashable {
                 PurgeReach.WaitingNode(
                     node: row.report.name.text,
                     seenSeconds: row.secondsAgo(at: now),
-                    behind: row.report.applied.distance(to: position)
+                    behind: row.report.applied.distance(to: position),
+                    unopened: row.report.unopened == 0 ? nil : Int64(clamping: row.report.unopened)
                 )
             )
         }

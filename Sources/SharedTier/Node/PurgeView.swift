@@ -64,6 +64,8 @@ package final class PurgeView: Sendable {
             for case .apply(let invalidation, let position) in reading.steps {
                 state.known?.note(invalidation.scope, at: position)
             }
+            // They may be about anything.
+            for position in reading.unopened { state.known?.note(.all, at: position) }
             // Some were missed, so the log has to be read again from its first entry.
             if reading.hasGap { state.known = nil }
             state.position = reading.cursor.position

@@ -11,24 +11,27 @@ struct ReachState {
         var replicas: Int
     }
 
-    /// The rows of all nodes. The log was in the epoch after they were read.
+    /// The rows of all nodes, also of those that the log has lost. The log was in the epoch after
+    /// they were read.
     struct Rows {
         var epoch: UInt64
         var rows: [NodeRow]
         var time: EngineTime
+        /// When the epoch began; `nil` if its first entry was removed.
+        var beganAt: EngineTime?
     }
 
     var waiters = Waiters()
     var confirmation: Confirmation?
     var rows: Rows?
     /// When the log was asked for its replicas, or until when an answer is waited for.
-    var replicasAsked: ContinuousClock.Instant?
+    var replicasAsked: Duration?
     /// The same for the nodes.
-    var nodesAsked: ContinuousClock.Instant?
+    var nodesAsked: Duration?
     /// The epoch in which this node follows, and since when it does.
-    private var followed: (epoch: UInt64, since: ContinuousClock.Instant)?
+    private var followed: (epoch: UInt64, since: Duration)?
 
-    mutating func note(following epoch: UInt64, at now: ContinuousClock.Instant) {
+    mutating func note(following epoch: UInt64, at now: Duration) {
         if followed?.epoch != epoch { followed = (epoch, now) }
     }
 
@@ -37,9 +40,9 @@ struct ReachState {
     ///
     /// The rows of nodes do not tell: a log that was lost has none, and another server has another
     /// clock.
-    func hasOutlasted(_ contact: Duration, before epoch: UInt64) -> Bool {
+    func hasOutlasted(_ contact: Duration, before epoch: UInt64, at now: Duration) -> Bool {
         guard let followed, followed.epoch == epoch else { return false }
-        return ContinuousClock.now - followed.since > contact
+        return now - followed.since > contact
     }
 }
 

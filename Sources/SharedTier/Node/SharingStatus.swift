@@ -47,6 +47,8 @@ package final class SharingStatus: Sendable {
         var position: String?
         var contact: ContinuousClock.Instant?
         var problem: String?
+        var unopened: UInt64 = 0
+        var namesakes: [String] = []
     }
 
     private let content = Mutex(Content())
@@ -64,13 +66,26 @@ package final class SharingStatus: Sendable {
     /// The reason for which the engine cannot be used now.
     package var problem: String? { content.withLock { $0.problem } }
 
+    /// How many entries are not in force here, because they could not be opened.
+    package var unopened: UInt64 { content.withLock { $0.unopened } }
+    /// The identities of living nodes with this one's name.
+    package var namesakes: [String] { content.withLock { $0.namesakes } }
+
     /// The state for people.
     package var condition: SharedCondition {
-        let (state, problem, waiting) = content.withLock { ($0.state, $0.problem, $0.waiting) }
-        let waits = waiting > 0 ? "; \(waiting) purges of this node wait" : ""
-        let why = state == .following ? "" : problem.map { ": \($0)" } ?? ""
-        let words = state == .following ? "purges of other nodes are followed" : "\(state.name)\(why)"
-        return SharedCondition(isFollowing: state == .following, detail: words + waits)
+        let content = content.withLock { $0 }
+        let (state, waiting) = (content.state, content.waiting)
+        var words = state == .following ? "purges of other nodes are followed" : state.name
+        if state != .following, let problem = content.problem { words += ": \(problem)" }
+        if content.unopened > 0 {
+            words += "; \(content.unopened) entries of the log cannot be opened: another secret is in use"
+        }
+        if !content.namesakes.isEmpty { words += "; another node has the same name" }
+        if waiting > 0 { words += "; \(waiting) purges of this node wait" }
+        return SharedCondition(
+            isFollowing: state == .following && content.unopened == 0,
+            detail: words
+        )
     }
 
     func enter(_ state: State) {
@@ -81,6 +96,8 @@ package final class SharingStatus: Sendable {
     }
 
     func countConnection() { content.withLock { $0.counts.connections += 1 } }
+
+    func setNamesakes(_ identities: [String]) { content.withLock { $0.namesakes = identities } }
 
     func setWaiting(_ count: Int) { content.withLock { $0.waiting = count } }
 
@@ -93,7 +110,8 @@ package final class SharingStatus: Sendable {
             $0.counts.applied += fresh
             $0.counts.gaps += reading.hasGap ? 1 : 0
             $0.counts.epochs += reading.markers
-            $0.counts.unreadable += reading.unreadable
+            $0.counts.unreadable += reading.unopened.count
+            $0.unopened = reading.hold?.count ?? 0
             $0.position = "\(reading.cursor.position)"
         }
     }

@@ -22,22 +22,30 @@ package struct FleetKeys: Sendable, CustomStringConvertible, CustomReflectable {
     let present: Keys
     /// Opens alone, until all nodes have the new secret and the log no old record.
     let previous: Keys?
+    /// Opens alone, so that no node seals what another one cannot open while the secret is
+    /// replaced.
+    let next: Keys?
 
-    /// - Parameter previous: the secret that was replaced.
+    /// - Parameters:
+    ///   - previous: the secret that was replaced.
+    ///   - next: the secret that will replace it.
     /// - Returns: `nil` if a secret is shorter than ``shortestSecret``.
-    package init?(secret: [UInt8], previous: [UInt8]? = nil) {
-        guard secret.count >= Self.shortestSecret, previous.map({ $0.count >= Self.shortestSecret }) ?? true else {
+    package init?(secret: [UInt8], previous: [UInt8]? = nil, next: [UInt8]? = nil) {
+        guard [secret, previous ?? secret, next ?? secret].allSatisfy({ $0.count >= Self.shortestSecret }) else {
             return nil
         }
         present = Keys(secret)
         self.previous = previous.map { Keys($0) }
+        self.next = next.map { Keys($0) }
     }
 
     /// The keys that seal for one purpose.
     func sealing(_ purpose: KeyPath<Keys, SymmetricKey>) -> SealingKeys {
         SealingKeys(
             present: SealingKeys.Key(key: present[keyPath: purpose], id: present.id),
-            previous: previous.map { SealingKeys.Key(key: $0[keyPath: purpose], id: $0.id) }
+            others: [previous, next].compactMap { $0 }.map {
+                SealingKeys.Key(key: $0[keyPath: purpose], id: $0.id)
+            }
         )
     }
 

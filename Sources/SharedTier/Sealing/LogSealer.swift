@@ -57,8 +57,8 @@ package struct LogSealer: Sendable {
 package enum SealedPurge {
     static let version: UInt8 = 1
     static let headerLength = 18
-    /// Kind, scope, time, and a name of one byte with its length.
-    static let shortestContent = 12
+    /// Kind, scope, two times, and a name of one byte with its length.
+    static let shortestContent = 20
 
     /// The longest record, in bytes.
     package static let longest =

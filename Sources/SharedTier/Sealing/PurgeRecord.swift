@@ -1,4 +1,5 @@
 package import HTTPCache
+package import HTTPCacheSemantics
 
 /// A purge as the nodes tell it one another.
 package struct PurgeRecord: Sendable, Hashable {
@@ -9,14 +10,18 @@ package struct PurgeRecord: Sendable, Hashable {
     package var selector: ScopeSelector
     /// When it was asked for, by the engine's clock.
     package var issuedAt: EngineTime
+    /// The same by the clock of the node that sealed it, which an engine cannot lie about.
+    package var issuedLocally: Timestamp
 
     package init(
         id: PurgeID,
         node: NodeName,
         effect: InvalidationEffect,
         selector: ScopeSelector,
-        issuedAt: EngineTime
+        issuedAt: EngineTime,
+        issuedLocally: Timestamp
     ) {
+        self.issuedLocally = issuedLocally
         self.id = id
         self.node = node
         self.effect = effect
@@ -26,12 +31,14 @@ package struct PurgeRecord: Sendable, Hashable {
 }
 
 extension PurgeRecord {
-    /// The sealed part: effect, kind of scope, time, length of the node's name, the name, the
+    /// The sealed part: effect, kind of scope, both times, length of the node's name, the name, the
     /// selector.
     var content: [UInt8] {
         var bytes: [UInt8] = [effect.number, selector.kind.rawValue]
-        let time = UInt64(bitPattern: issuedAt.milliseconds)
-        bytes += (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * $0)) }
+        for time in [issuedAt.milliseconds, issuedLocally.milliseconds] {
+            let bits = UInt64(bitPattern: time)
+            bytes += (0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * $0)) }
+        }
         // At most 64.
         bytes.append(UInt8(node.text.utf8.count))
         bytes += node.text.utf8
@@ -42,10 +49,14 @@ extension PurgeRecord {
     init?(id: PurgeID, content: some RandomAccessCollection<UInt8>) {
         var rest = content[...]
         guard let effect = rest.popFirst().flatMap({ InvalidationEffect(number: $0) }),
-            let kind = rest.popFirst().flatMap({ ScopeSelector.Kind(rawValue: $0) }), rest.count >= 9
+            let kind = rest.popFirst().flatMap({ ScopeSelector.Kind(rawValue: $0) }), rest.count >= 17
         else { return nil }
-        let time = rest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        rest = rest.dropFirst(8)
+        func popTime() -> Int64 {
+            let time = rest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            rest = rest.dropFirst(8)
+            return Int64(bitPattern: time)
+        }
+        let (issuedAt, issuedLocally) = (popTime(), popTime())
         guard let nameLength = rest.popFirst().map({ Int($0) }), rest.count >= nameLength,
             let node = NodeName(String(decoding: rest.prefix(nameLength), as: UTF8.self))
         else { return nil }
@@ -58,7 +69,8 @@ extension PurgeRecord {
             node: node,
             effect: effect,
             selector: selector,
-            issuedAt: EngineTime(milliseconds: Int64(bitPattern: time))
+            issuedAt: EngineTime(milliseconds: issuedAt),
+            issuedLocally: Timestamp(milliseconds: issuedLocally)
         )
     }
 }

@@ -10,7 +10,8 @@ package enum SealFault: Error, Sendable, Hashable {
     case forged
 }
 
-/// Seals with the key of the present secret, and opens with that of the previous one as well:
+/// Seals with the key of the present secret, and opens with those of the previous and the next one,
+/// too:
 /// AES-256-GCM (NIST SP 800-38D). All that a fleet seals goes through it.
 struct SealingKeys: Sendable {
     struct Key: Sendable {
@@ -25,7 +26,8 @@ struct SealingKeys: Sendable {
     static let overhead = nonceLength + tagLength
 
     let present: Key
-    let previous: Key?
+    /// Open alone.
+    let others: [Key]
 
     /// The parts of something sealed.
     struct Box {
@@ -67,7 +69,7 @@ struct SealingKeys: Sendable {
         authenticating header: [UInt8]
     ) -> Result<[UInt8], SealFault> {
         guard combined.count >= Self.overhead else { return .failure(.malformed) }
-        let candidates = [present, previous].compactMap { $0 }.filter { $0.id == id }
+        let candidates = ([present] + others).filter { $0.id == id }
         guard !candidates.isEmpty else { return .failure(.unknownKey) }
         guard let box = try? AES.GCM.SealedBox(combined: combined) else { return .failure(.forged) }
         for candidate in candidates {

@@ -5,7 +5,8 @@ import NIOCore
 // The sealed contents. Numbers are little-endian, and parts of any length come behind it. Each
 // length is compared with its limit before something is made of it.
 //
-// A response:  key, tags, freshUntil, whether it is usable stale, storedAt, head, body
+// A response:  key, tags, freshUntil, whether it is usable stale, storedAt, when it was received by
+//              the node's own clock, head, body
 // A body:      its bytes, or: length, number of chunks, id, digest
 // A list:      key, lists of names
 
@@ -22,6 +23,7 @@ extension ResponseEnvelope {
         writer.write(content.freshUntil.milliseconds)
         writer.write(content.isUsableStale ? 1 : 0 as UInt8)
         writer.write(content.storedAt.milliseconds)
+        writer.write(receivedLocally.milliseconds)
         writer.write(prefixed: head)
         switch body {
         case .inline(let bytes):
@@ -51,6 +53,7 @@ extension ResponseEnvelope {
                 let freshUntil = reader.read(Int64.self),
                 let isUsableStale = reader.read(UInt8.self), isUsableStale <= 1,
                 let storedAt = reader.read(Int64.self),
+                let receivedLocally = reader.read(Int64.self),
                 let head = reader.readBounded(EnvelopeSealer.longestHead).flatMap({ HeadCodec.decode($0) }),
                 ValueHeader(
                     kind: header.kind,
@@ -69,6 +72,7 @@ extension ResponseEnvelope {
                     storedAt: Timestamp(milliseconds: storedAt),
                     tags: tags
                 ),
+                receivedLocally: Timestamp(milliseconds: receivedLocally),
                 fence: header.fence,
                 body: body
             )

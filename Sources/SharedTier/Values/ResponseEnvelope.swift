@@ -21,6 +21,9 @@ package struct ResponseEnvelope: Sendable {
     package let body: Body
     /// With instants of the engine's clock.
     let content: ResponseDraft
+    /// When the response was received, by the clock of the node that sealed it. An engine that lies
+    /// about its time makes it no younger.
+    let receivedLocally: Timestamp
 
     /// - Parameters:
     ///   - draft: with instants of the node's clock.
@@ -28,11 +31,17 @@ package struct ResponseEnvelope: Sendable {
     package init(_ draft: ResponseDraft, fence: LogPosition, body: Body, _ offset: EngineOffset) {
         var content = draft
         content.move { Timestamp(milliseconds: offset.engineTime($0).milliseconds) }
-        self.init(content: content, fence: fence, body: body)
+        self.init(
+            content: content,
+            receivedLocally: draft.head.responseTime,
+            fence: fence,
+            body: body
+        )
     }
 
     /// - Parameter content: with instants of the engine's clock.
-    init(content: ResponseDraft, fence: LogPosition, body: Body) {
+    init(content: ResponseDraft, receivedLocally: Timestamp, fence: LogPosition, body: Body) {
+        self.receivedLocally = receivedLocally
         var content = content
         content.expectedLength = StatedLength(clamping: body.length)
         content.isPinned = false
@@ -48,10 +57,12 @@ package struct ResponseEnvelope: Sendable {
 
     /// The response with instants of a node's clock, to be stored there.
     ///
-    /// An offset is an estimate. If the response would come from the future by it, all instants
-    /// move so that it was received now: no age is negative, and no interval changes.
+    /// An offset is an estimate, and the engine may lie about its clock. So of the ages by the
+    /// engine's clock and by those of both nodes the greater one counts, and none is negative. All
+    /// instants move alike: no interval changes.
     package func draft(at now: Timestamp, _ offset: EngineOffset) -> ResponseDraft {
-        let ahead = max(0, offset.timestamp(respondedAt).milliseconds(since: now))
+        let latest = min(now, receivedLocally)
+        let ahead = max(0, offset.timestamp(respondedAt).milliseconds(since: latest))
         var draft = content
         draft.move {
             let moved = offset.timestamp(EngineTime(milliseconds: $0.milliseconds))

@@ -53,6 +53,12 @@ private struct SharingMetrics: MetricsCollector {
                 status.contactAge.map { $0 / .seconds(1) } ?? -1
             ),
             gauge("outbox", "Purges of this node that the shared log has not got yet.", Double(status.waiting)),
+            gauge(
+                "unopened",
+                "Entries of the shared log that are not in force, because another secret has sealed them.",
+                Double(status.unopened)
+            ),
+            gauge("namesakes", "Other nodes with this one's name.", Double(status.namesakes.count)),
             counter("applied", "Purges of other nodes that were put in force.", counts.applied),
             counter("published", "Purges that were written to the shared log.", counts.published),
             counter("gaps", "Times at which purges of other nodes may have been missed.", counts.gaps),

@@ -238,7 +238,13 @@ struct GatewayProcess: Sendable {
         // fetches end, then the store closes. Each part limits how long its own end takes.
         // Operators steer until the engine has ended.
         let services = ServiceGroup(
-            services: [Ending { await accessLog.close() }, Ending { try await store.close() }]
+            services: [
+                Ending { await accessLog.close() },
+                Ending {
+                    await member?.end()
+                    try await store.close()
+                },
+            ]
                 + (control.map { [$0] } ?? []) + [
                     Ending {
                         await engine.shutDown()

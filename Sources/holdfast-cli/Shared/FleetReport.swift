@@ -29,6 +29,7 @@ struct FleetReport: Encodable {
     var problem: String?
     var epochs: Int?
     var gaps: Int?
+    var unopened: Int64?
     var nodes: [FleetState.Node]
     var history: [Epoch]?
 
@@ -43,6 +44,7 @@ struct FleetReport: Encodable {
         problem = fleet.problem
         epochs = fleet.epochs
         gaps = fleet.gaps
+        unopened = fleet.unopened
         nodes = fleet.nodes ?? []
         summary = makeSummary()
     }
@@ -51,15 +53,7 @@ struct FleetReport: Encodable {
     init(rows: [NodeRow], at now: EngineTime, end: LogPosition?, epochs: [LogEpochReport]) {
         source = "server"
         position = end.map { "\($0)" }
-        nodes = rows.map { row in
-            FleetState.Node(
-                name: row.report.name.text,
-                version: row.report.version,
-                seenSeconds: row.secondsAgo(at: now),
-                behind: end.flatMap { row.report.applied.distance(to: $0) },
-                waiting: Int64(clamping: row.report.unpublished)
-            )
-        }
+        nodes = rows.filter { !$0.report.hasEnded }.map { FleetState.Node($0, at: now, end: end) }
         history = epochs.map { epoch in
             Epoch(
                 epoch: "\(epoch.epoch.number)",
@@ -78,15 +72,24 @@ struct FleetReport: Encodable {
         }
         let silent = nodes.filter(Self.isSilent).count
         let behind = nodes.filter { !Self.isSilent($0) && $0.behind != 0 }.count
+        let locked = nodes.filter { $0.unopened != nil }.count + (unopened == nil ? 0 : 1)
         let unsent = nodes.filter { $0.waiting > 0 }.count + (waiting ?? 0 > 0 ? 1 : 0)
         let count = nodes.count + (node == nil ? 0 : 1)
         guard count > 0 else { return "No node has reported yet." }
         let problems = [
             silent > 0 ? "\(silent) silent" : nil, behind > 0 ? "\(behind) behind" : nil,
             unsent > 0 ? "\(unsent) with purges that wait" : nil,
+            locked > 0 ? "\(locked) with another secret" : nil,
+            sameNames.isEmpty ? nil : "'\(sameNames[0])' is the name of several",
         ].compactMap { $0 }
         let words = "\(count) \(count == 1 ? "node" : "nodes")"
         return problems.isEmpty ? "\(words), all up to date." : "\(words): \(problems.joined(separator: ", "))."
+    }
+
+    /// The names that several nodes have.
+    private var sameNames: [String] {
+        let names = nodes.map(\.name) + (node.map { [$0] } ?? [])
+        return Dictionary(grouping: names) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
     }
 
     private static func isSilent(_ node: FleetState.Node) -> Bool { node.seenSeconds >= silentSeconds }
@@ -102,11 +105,13 @@ struct FleetReport: Encodable {
                 waiting: waiting ?? 0,
                 problem: problem
             )
-            lines.append("  \(node.padded(16))  this node, \(own)")
+            let locked = unopened.map { ", \($0) that it cannot open (another secret)" } ?? ""
+            lines.append("  \(node.padded(16))  this node, \(own)\(locked)")
         }
         for node in nodes {
             let silence = Self.isSilent(node) ? "silent: stopped, or cut off; " : ""
-            let version = node.version.isEmpty ? "" : ", version \(node.version)"
+            var version = node.version.isEmpty ? "" : ", version \(node.version)"
+            if sameNames.contains(node.name), let identity = node.identity { version += ", identity \(identity)" }
             lines.append("  \(node.name.padded(16))  \(silence)\(FleetWords.other(node))\(version)")
         }
         if let epochs, let gaps {
@@ -139,7 +144,8 @@ enum FleetWords {
     }
 
     static func other(_ node: FleetState.Node) -> String {
-        let lag = node.behind.map { "\($0) behind" } ?? "in another epoch"
+        var lag = node.behind.map { "\($0) behind" } ?? "in another epoch"
+        if let unopened = node.unopened { lag += ", \(unopened) that it cannot open (another secret)" }
         return "seen \(node.seenSeconds) s ago, \(lag), \(node.waiting) waiting"
     }
 }

@@ -11,7 +11,7 @@ struct SharedCheck: AsyncParsableCommand {
         discussion: """
             Connects to the server of 'shared.url', and writes a line for each finding: 'ok', 'warning' (the fleet works, and less is promised than could be) or 'error' (it does not work). \
             It looks at the version, the topology, encryption, memory and its policy, persistence, replicas against 'shared.quorum', the user's rights, \
-            the clock, 200 pings against 'shared.timeout', the log, how far it reaches back against 'shared.longest', and whether 'shared.secret' opens it. \
+            the clock, 200 pings against 'shared.timeout', the log, how far it reaches back against 'shared.longest', whether 'shared.secret' opens it, and the nodes: those with one name, and those with another secret. \
             Of a cluster, all primaries that are used are examined.
 
             The rights are found out by trying each command on a key of its own within the namespace. The key is removed at the end, and would vanish after 10 s. \

@@ -7,8 +7,10 @@ struct SharedCommand: AsyncParsableCommand {
         abstract: "Examines the Redis or Valkey that several gateways share, and shows their log of purges.",
         discussion: """
             'check' examines the server before a fleet relies on it. 'status' shows the nodes, 'log' the purges, and 'audit' asks all nodes whether a purge has come to them. \
-            No command changes anything, but for 'audit --purge'.
+            'forget' ends the wait for a node that is gone. No other command changes anything, but for 'audit --purge'.
             """,
-        subcommands: [SharedCheck.self, SharedStatus.self, SharedLogCommand.self, SharedAudit.self]
+        subcommands: [
+            SharedCheck.self, SharedStatus.self, SharedLogCommand.self, SharedAudit.self, SharedForget.self,
+        ]
     )
 }

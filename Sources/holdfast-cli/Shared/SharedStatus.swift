@@ -13,11 +13,11 @@ struct SharedStatus: AsyncParsableCommand {
         abstract: "Shows the nodes that share purges: who is behind, silent, or has purges that wait.",
         discussion: """
             A running gateway is asked through its control socket. If none runs here, the server of 'shared.url' is asked, as the file of '--config' names it. \
-            The first line says in words whether all is well. A node is silent if it has not reported for 10 s; its row goes after 7 days.
+            The first line says in words whether all is well. A node is silent if it has not reported for 10 s; its row goes after 7 days. Nodes with one name are told apart by their identities.
 
             \(GatewayPlace.help)
 
-            JSON: one object, with the keys summary, source ('gateway' or 'server'), node, state, position, contactSeconds, waiting, problem, epochs, gaps, nodes (name, version, seenSeconds, behind, waiting) and, \
+            JSON: one object, with the keys summary, source ('gateway' or 'server'), node, state, position, contactSeconds, waiting, problem, epochs, gaps, unopened (entries that another secret has sealed), nodes (name, identity, version, seenSeconds, behind, waiting, unopened) and, \
             from the server, history (epoch, name, beganAt, inherited: the epochs that the log still has).
 
             The exit status is 0 if the gateway or the server responds, 1 if neither does or nothing is shared, 64 if the command line is wrong.

@@ -40,7 +40,9 @@ private func texts(_ text: String) {
     if let position = LogPosition(text) { require("\(position)" == text, "\(position) is read from '\(text)'") }
     if let name = EpochName(text) { require("\(name)" == text, "\(name) is read from '\(text)'") }
     if let name = NodeName(text) { require(name.text == text && text.utf8.count <= 64, "\(name)") }
-    if let node = NodeName("gw-1"), let report = NodeReport(name: node, encoded: text) {
+    if let identity = NodeIdentity(text) { require("\(identity)" == text, "\(identity) is read from '\(text)'") }
+    let identity = NodeIdentity(store: .random(), process: 1)
+    if let report = NodeReport(identity: identity, encoded: text) {
         require(report.encoded == text, "\(report.encoded) is read from '\(text)'")
     }
 }

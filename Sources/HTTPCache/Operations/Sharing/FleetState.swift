@@ -12,9 +12,24 @@ public struct FleetState: Sendable, Hashable, Codable {
         public var behind: Int64?
         /// How many of its purges the log has not got.
         public var waiting: Int64
+        /// How many entries of the log it cannot open, because it has another secret; `nil` if
+        /// none.
+        public var unopened: Int64?
+        /// Its identity, which tells it from others with its name: that of its store, and of the
+        /// process.
+        public var identity: String?
 
         /// A node.
-        public init(name: String, version: String, seenSeconds: Int64, behind: Int64?, waiting: Int64) {
+        public init(
+            name: String,
+            version: String,
+            seenSeconds: Int64,
+            behind: Int64?,
+            waiting: Int64,
+            unopened: Int64? = nil,
+            identity: String? = nil
+        ) {
+            (self.unopened, self.identity) = (unopened, identity)
             self.name = name
             self.version = version
             self.seenSeconds = seenSeconds
@@ -40,6 +55,10 @@ public struct FleetState: Sendable, Hashable, Codable {
     public var epochs: Int?
     /// How often since its start this node may have missed purges, so that it marked everything.
     public var gaps: Int?
+    /// How many entries of the log this node cannot open; `nil` if none.
+    public var unopened: Int64?
+    /// The identities of living nodes with this one's name; `nil` if there are none.
+    public var namesakes: [String]?
     /// The other nodes, in the order of their names, at most ``limit``; `nil` if the server did not
     /// say.
     public var nodes: [Node]?

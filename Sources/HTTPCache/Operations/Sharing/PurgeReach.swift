@@ -8,9 +8,12 @@ public struct PurgeReach: Sendable, Hashable, Codable {
         public var seenSeconds: Int64
         /// How many entries of the log it has not applied; `nil` if it is in an earlier epoch.
         public var behind: Int64?
+        /// How many entries it cannot open, because it has another secret; `nil` if none.
+        public var unopened: Int64?
 
         /// A node that is behind.
-        public init(node: String, seenSeconds: Int64, behind: Int64?) {
+        public init(node: String, seenSeconds: Int64, behind: Int64?, unopened: Int64? = nil) {
+            self.unopened = unopened
             self.node = node
             self.seenSeconds = seenSeconds
             self.behind = behind

@@ -30,7 +30,7 @@ function draw({ shared }) {
       note: "A node that is behind has not applied that many entries of the log.",
       columns: [
         { name: "Node", kind: "wide", by: (row) => row.name, cell: (row) => shown(row.name) },
-        { name: "State", by: (row) => row.behind, cell: (row) => badge(row.behind > 0 ? "behind" : "applied") },
+        { name: "State", by: (row) => row.behind, cell: (row) => badge(row.unopened > 0 ? "another secret" : row.behind > 0 ? "behind" : "applied") },
         { name: "Behind", kind: "number", by: (row) => row.behind, cell: (row) => count(row.behind) },
         { name: "Waiting", kind: "number", by: (row) => row.waiting, cell: (row) => count(row.waiting) },
         { name: "Seen", kind: "number", by: (row) => row.seenSeconds, cell: (row) => `${length(row.seenSeconds * 1000)} ago` },

@@ -1,0 +1,73 @@
+package import HTTPCache
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The name of a store among the nodes of a fleet, in a file of its folder: it outlasts the
+/// database, which may be replaced when it is damaged.
+///
+/// The file says in which file it was written, by its inode. So a folder that was copied file by
+/// file is known to be a copy, and gets a name of its own.
+///
+/// ```
+/// holdfast node 1 <32 hexadecimal digits> <inode>
+/// notes about other nodes
+/// ```
+package struct NodeFile: Sendable {
+    /// The longest notes, in bytes.
+    static let longestNotes = 1 << 20
+
+    private let folder: StoreFolder
+
+    package init(_ folder: StoreFolder) { self.folder = folder }
+
+    /// The store's name, and what it knows of other nodes. The name is `nil` if it has none, or if
+    /// it is that of the folder from which this one was copied.
+    package func read() throws -> (name: PurgeID?, notes: [UInt8]) {
+        guard let status = try FileStatus(path: folder.nodePath) else { return (nil, []) }
+        let file = try FileHandle(path: folder.nodePath, flags: O_RDONLY | O_NOFOLLOW)
+        let bytes = try file.read(count: 128 + Self.longestNotes, at: 0)
+        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return (nil, []) }
+        let parts = String(decoding: bytes[..<end], as: UTF8.self).split(separator: " ")
+        guard parts.count == 5, parts[..<3].elementsEqual(["holdfast", "node", "1"]),
+            let name = SixteenBytes(hex: parts[3].utf8)
+        else { return (nil, []) }
+        let isHere = parts[4] == "\(status.inode)"
+        return (isHere ? PurgeID(name.bytes) : nil, Array(bytes[bytes.index(after: end)...]))
+    }
+
+    /// The store's name, which is made if it has none, and the notes. They are durable when this
+    /// returns.
+    package func make() throws -> (name: PurgeID, notes: [UInt8]) {
+        let (name, notes) = try read()
+        if let name { return (name, notes) }
+        return (try renew(), notes)
+    }
+
+    /// Gives the store a new name. It is durable when this returns.
+    package func renew() throws -> PurgeID {
+        let name = PurgeID.random()
+        try write(name, try read().notes)
+        return name
+    }
+
+    /// Replaces the notes. They are durable when this returns.
+    package func write(notes: [UInt8]) throws {
+        guard let name = try read().name, notes.count <= Self.longestNotes else { return }
+        try write(name, notes)
+    }
+
+    private func write(_ name: PurgeID, _ notes: [UInt8]) throws {
+        let next = folder.nodePath + ".new"
+        // It keeps its inode when it is renamed.
+        try FileHandle(path: next, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW).synchronize()
+        guard let status = try FileStatus(path: next) else { throw SystemFailure("examine", next) }
+        let line = Array("holdfast node 1 \(name) \(status.inode)\n".utf8)
+        try folder.replace(folder.nodePath, with: line + notes)
+    }
+}

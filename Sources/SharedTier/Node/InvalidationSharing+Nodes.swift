@@ -1,0 +1,86 @@
+import HTTPCache
+import Logging
+
+/// The rows about the nodes of the fleet.
+extension InvalidationSharing {
+    func report(_ follower: Follower, as identity: NodeIdentity) -> NodeReport {
+        NodeReport(
+            identity: identity,
+            name: settings.node,
+            applied: follower.applied,
+            unpublished: UInt64(status.waiting),
+            unopened: follower.hold?.count ?? 0,
+            version: settings.version
+        )
+    }
+
+    /// Ends this process in order, before its store is closed: the next one on the store replaces
+    /// its row at once. The other nodes wait for it until then.
+    package func end() async {
+        guard let identity, let follower, !isEnding else { return }
+        isEnding = true
+        roster.end(report(follower, as: identity))
+        if let notes = roster.notes() { try? await log.remember(notes) }
+    }
+
+    /// Looks at the rows of all nodes: writes those that the log has lost, removes this node's own
+    /// past, and finds out whether another process is in its place.
+    ///
+    /// - Parameter follower: of whose place everything is durable.
+    func tendNodes(in epoch: UInt64, at follower: Follower) async throws {
+        guard let identity, !isEnding else { return }
+        let rows = try await engine.nodes(within: settings.timeout)
+        var changes = roster.note(rows, at: engineTime)
+        let findings = watch.look(
+            at: rows,
+            own: identity,
+            name: settings.node,
+            lease: settings.lease,
+            now: uptime()
+        )
+        changes += findings.ended.map { roster.end($0) }
+        // Of two on one store's copies, one takes a new identity.
+        if let twin = findings.twin, identity.process > twin.process {
+            changes += try await takeNewIdentity(instead: identity, rows, in: epoch, at: follower)
+        }
+        note(namesakes: findings.namesakes)
+        // A full disk must not keep it from following.
+        if !isEnding, let notes = roster.notes() { try? await log.remember(notes) }
+        while !changes.isEmpty {
+            try await engine.amend(
+                Array(changes.prefix(NodeRowChange.most)),
+                in: epoch,
+                within: settings.timeout
+            )
+            changes.removeFirst(min(NodeRowChange.most, changes.count))
+        }
+    }
+
+    /// - Returns: the end of the row under the old identity, which the new one replaces.
+    private func takeNewIdentity(
+        instead old: NodeIdentity,
+        _ rows: [NodeRow],
+        in epoch: UInt64,
+        at follower: Follower
+    ) async throws -> [NodeRowChange] {
+        let new = NodeIdentity(store: try await log.renewNode(), process: old.process)
+        setIdentity(new)
+        logger.warning(
+            "another process runs on a copy of this node's store; this node has taken a new identity",
+            metadata: ["shared.node": "\(settings.node)", "shared.identity": "\(new)"]
+        )
+        // Before the end of the old row: at no time is this node missing.
+        try await engine.announce(report(follower, as: new), in: epoch, within: settings.timeout)
+        return rows.filter { $0.report.identity == old }.map { roster.end($0) }
+    }
+
+    private func note(namesakes: [NodeIdentity]) {
+        let known = status.namesakes
+        status.setNamesakes(namesakes.map { "\($0)" })
+        guard known.isEmpty, let first = namesakes.first else { return }
+        logger.warning(
+            "another node has the same name; give each its own 'shared.node'",
+            metadata: ["shared.node": "\(settings.node)", "shared.identity": "\(first)"]
+        )
+    }
+}
