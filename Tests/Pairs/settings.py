@@ -65,6 +65,7 @@ TOP = {
     "clients.purgers": [None, [PROXY]],
     "clients.cache-status": [None, "trusted"],
     "clients.underscored-fields": [None, "pass"],
+    "clients.trace": [None, "forward"],
     "clients.request-id": [None, "on"],
     "health.path": [None, "/gateway-health"],
     "metrics.listen": [None, "127.0.0.1:0"],
@@ -92,6 +93,7 @@ TOP = {
     "limits.waiting-per-origin": [None, 64],
     "limits.keyed-content": [None, "64 KiB"],
     "limits.request-head": [None, "32 KiB"],
+    "limits.response-memory": [None, "32 MiB"],
     "limits.tunnels": [None, 10],
     "drain.delay": [None, "off"],
     "timeouts.drain": [None, "2 s"],
@@ -130,6 +132,7 @@ ORIGIN = {
     "verify": [None, False],
     "addresses": [None, ["{origin}"]],
     "mirrors": [None, ["{mirror}"], ["{mirror}/base"]],
+    "credentials": [None, True],
     "health": [None, {"path": "/healthz", "interval": "100 ms", "timeout": "100 ms"}],
     "timeouts": [None, {"connect": "1 s", "first-byte": "5 s", "idle": "50 ms"}],
 }
@@ -181,7 +184,8 @@ FIXED = {
 } | {
     f"top:shared.{name}": "make fleet checks histories of nodes that share"
     for name in [
-        "acknowledge", "collapse", "cut-off", "largest-body", "lease", "longest", "namespace", "node", "password",
+        "acknowledge", "collapse", "cut-off", "largest-body", "lease", "longest", "namespace", "next-secret", "node",
+        "password",
         "previous-secret", "quorum", "retention", "secret", "share", "timeout", "tls", "url",
     ]
 }
@@ -210,6 +214,7 @@ def excluded():
         yield (name, 1), without_control
     for mirrors in except_default("origin:mirrors"):
         yield ("route:preserve-host", 1), mirrors
+    yield ("origin:credentials", 1), ("origin:mirrors", 0)
     # An origin has TLS if one of these is set; they make each other useless.
     yield ("origin:ca", 1), ("origin:verify", 1)
     for name in ("origin:certificate", "origin:server-name"):
