@@ -138,9 +138,20 @@ class Oracle:
             if taint.party == asked.party or taint.kind == OPERATOR or self.is_own(asked, token, taint):
                 continue
             origins = [one for one in made if token in one.tokens]
+            if any(self.is_confirmed(asked, one, made) for one in origins):
+                continue
             reasons = [self.forbids(taint, one) for one in origins] or ["no response of the origin holds it"]
             if reason := next(filter(None, reasons), None):
                 yield Finding("token", f"{asked.party} gets the {taint}: {reason}", taint, reason)
+
+    def is_confirmed(self, asked, made, visible):
+        """Whether the origin has said, in a 304 to this client or to one without credentials, that it is theirs."""
+        return any(
+            one.confirms and one.number > made.number and (one.party == asked.party or not self.has_secrets(one)) for one in visible
+        )
+
+    def has_secrets(self, made):
+        return any(self.tokens.of(token).kind == SECRET for token in self.tokens.within(str(made.request.fields)))
 
     def is_own(self, asked, token, taint):
         """Whether the client sent it itself. What it says about itself counts only if it is trusted."""

@@ -57,7 +57,7 @@ class Made:
     def __init__(self, number, server, request, at):
         self.number, self.server, self.request, self.at = number, server, request, at
         self.tokens, self.control, self.vary, self.party = set(), "", [], None
-        self.rules = None
+        self.rules, self.confirms = None, False
         self.scheme = request.value("x-forwarded-proto", "")
         self.method = request.first.split()[0]
 
@@ -167,6 +167,7 @@ class Answer:
         validators = dict(fields)
         tag, known = validators.get("ETag"), made.value("if-none-match", "")
         if tag and tag in known or not tag and made.value("if-modified-since") == validators.get("Last-Modified", ""):
+            made.confirms = True
             return head("HTTP/1.1 304 Not Modified", fields)
         content = text.encode("latin-1")
         if self.coded:
