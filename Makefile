@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash soak fleet restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-shared benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash soak fleet pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-shared benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -94,6 +94,9 @@ soak: ## Load the built gateway for SECONDS (600), with faults; an oracle judges
 
 fleet: ## Check the history of gateways that share purges, under faults, for SECONDS (600)
 	@scripts/fleet $(or $(SECONDS),600) $(or $(SEED),1)
+
+pairs: ## Look for what breaks between two settings, for SECONDS (600), with an origin that lies
+	@scripts/pairs $(or $(SECONDS),600) $(or $(SEED),1)
 
 restarts: ## Restart the built gateway under load: 0 of REQUESTS (10000) may be refused
 	@scripts/restarts $(or $(REQUESTS),10000)
