@@ -197,6 +197,47 @@ import Testing
         #expect(ControlResponder.operations.contains { $0.path == "/v1/explain" && $0.scope == .operate })
     }
 
+    /// Selectors that reach into a query, in every place of a purge.
+    @Test(arguments: ControlScope.allCases) func queriesAreNamedByOperatorsAlone(_ scope: ControlScope) throws {
+        let client = ControlClient(name: "a", scope: scope)
+        let (plain, query) = ("http://a.test/x", "http://a.test/x?k=a")
+        func isAdmitted(urls: [String] = [], prefixes: [String] = [], dryRun: Bool) -> Bool {
+            var selection = PurgeRequest.Selection()
+            (selection.urls, selection.prefixes) = (urls, prefixes)
+            (selection.tags, selection.hosts) = (["a?b"], ["a.test"])
+            return (try? client.checkMaySelect(PurgeRequest(selection, dryRun: dryRun))) != nil
+        }
+        let sees = scope == .operate
+        for dryRun in [false, true] {
+            #expect(isAdmitted(urls: [plain], prefixes: [plain], dryRun: dryRun))
+            #expect(isAdmitted(prefixes: [plain, query], dryRun: dryRun) == sees)
+            #expect(isAdmitted(urls: [plain, query], dryRun: dryRun) == (sees || !dryRun))
+        }
+        guard !sees else { return }
+        let problem = #expect(throws: ControlProblem.self) { try client.checkMayName(query, in: "prefix") }
+        #expect(problem?.status == 403 && problem?.detail.contains("k=a") == false)
+    }
+
+    /// A new operation that selects stored responses needs a line here, and a check.
+    @Test func everyOperationBelowOperateIsKnownToRevealNoQuery() {
+        let revealing: Set<String> = [
+            // They select, and check what clients may name.
+            "GET /v1/responses", "GET /v1/responses/{id}", "GET /v1/pins", "POST /v1/purges",
+            // They show URLs that others named, without their queries.
+            "GET /v1/purges", "GET /v1/not-stored",
+        ]
+        let others: Set<String> = [
+            "GET /livez", "GET /readyz", "GET /healthz", "GET /metrics", "GET /v1/mode", "GET /v1/staleness",
+            "GET /v1/status", "GET /v1/origins", "GET /v1/configuration", "GET /v1/log-level", "GET /v1/refreshes",
+            "GET /v1/rules", "GET /v1/overview", "GET /v1/history", "GET /v1/outages", "GET /v1/events",
+            "POST /v1/inspections", "POST /v1/sessions", "GET /v1/sessions", "DELETE /v1/sessions",
+        ]
+        for operation in ControlResponder.operations where operation.scope < .operate {
+            let name = "\(operation.method) \(operation.path)"
+            #expect(revealing.contains(name) || others.contains(name), "\(name)")
+        }
+    }
+
     // MARK: Files
 
     private func withFolder(_ body: (String) throws -> Void) throws {

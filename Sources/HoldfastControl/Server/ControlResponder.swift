@@ -145,6 +145,7 @@ struct ControlResponder: HTTPResponder {
         let json = try await Self.content(of: request, upTo: PurgeRequest.maximumBytes)
         let key = try IdempotencyKey(request.head.values(of: "idempotency-key"), of: json)
         let purge = try PurgeRequest(json: json)
+        try context.client.checkMaySelect(purge)
         let (desk, client) = (desk, context.client.name)
         guard purge.dryRun else {
             let result = try await desk.purge(purge, key: key, by: client)
@@ -171,7 +172,7 @@ struct ControlResponder: HTTPResponder {
             if let last { await desk.purges(last: Int(last)) } else {
                 await desk.purges(after: after ?? 0, atMost: Int(limit ?? counts.upperBound))
             }
-        return try Self.response(.ok, Self.showsQueries(to: context.client) ? page : page.withoutQueries)
+        return try Self.response(.ok, context.client.seesQueries ? page : page.withoutQueries)
     }
 
     private func liveness() async -> HealthReport { .liveness(stuckLoops: await loops.stuckLoops()) }
