@@ -25,7 +25,7 @@ extension ControlResponder {
         let condition = await operations.storeCondition()
         let measures = await store.readingForPage()
         let past = await recorder.past()
-        let outage = OverviewReport.Outage(past.outages, past.reading.totals)
+        let outage = OverviewReport.Outage(past.outages)
         let status = StatusReport(
             about,
             operations,

@@ -81,6 +81,9 @@ final class HotResponse {
         ages = 0..<0
     }
 
+    /// Whether an outage is foreseen for such requests.
+    var isForeseen: Bool { foreseeing != nil }
+
     /// The result of such requests in an outage, as of a moment ago; `nil` if nothing is foreseen
     /// for their method. Call it for a sample of them: it counts for their rules too.
     ///
