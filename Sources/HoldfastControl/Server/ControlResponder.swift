@@ -130,12 +130,16 @@ struct ControlResponder: HTTPResponder {
     /// The content of a request that changes something.
     ///
     /// - Throws: ``ControlProblem``
-    static func content(of request: Request, upTo limit: Int = maximumContent) async throws -> [UInt8] {
+    static func content(
+        of request: Request,
+        upTo limit: Int = maximumContent,
+        within time: Duration = SlowClients.contentLimit
+    ) async throws -> [UInt8] {
         try BrowserGuard.checkContent(request.head)
         // A client that asks for a dry run in the query must not purge.
         try QueryMembers.none(in: request)
         do {
-            return try await SlowClients.content(of: request, upTo: limit)
+            return try await SlowClients.content(of: request, upTo: limit, within: time)
         } catch is NIOTooManyBytesError {
             throw ControlProblem.tooLarge(limit)
         }
