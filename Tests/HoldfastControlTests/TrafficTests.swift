@@ -211,7 +211,7 @@ import Testing
     @Test func outageAfterALongPauseOfTheProcessCountsFromTheLastLook() throws {
         var log = OutageLog()
         log.note([], second(100), at: time(100))
-        log.note([away("a", 500)], second(107), at: time(500))
+        log.note([away("a", 400)], second(107), at: time(500))
         #expect(try #require(log.outages.first).served == 7)
     }
 

@@ -32,8 +32,8 @@ struct OutageLog: Sendable {
     static let limit = 100
 
     private(set) var outages: [Outage] = []
-    /// The totals of the last seconds, the oldest first.
-    private var recent: [(at: Timestamp, totals: OutageTotals)] = []
+    /// The totals of the last seconds, the oldest first. Before the first look there is nothing.
+    private var recent = [(at: Timestamp(milliseconds: 0), totals: OutageTotals())]
     /// The number of the last ended outage that was noted.
     private var lastEnded = 0
 
@@ -53,9 +53,13 @@ struct OutageLog: Sendable {
         let new = ended.filter { $0.number > lastEnded }
         lastEnded = new.last?.number ?? lastEnded
         // Of a clock that was set back: their times are still to come.
-        if let last = recent.last, last.at > now { recent = [(now, last.totals)] }
+        if let last = recent.last, last.at > now {
+            let totals = OutageTotals(served: last.totals.served, refused: last.totals.refused, oldest: 0)
+            recent = [(now, totals)]
+        }
         // The last ones stay, however long the process has been suspended.
         while recent.count > 1, now.milliseconds(since: recent[0].at) > Self.memory { recent.removeFirst() }
+        recent.append((now, totals))
         for outage in away + new.map(Away.init) where !present.contains(where: { Away($0) == outage }) {
             var begun = Outage(origin: outage.origin, since: outage.since, start: start(outage.since))
             begun.oldestServed = recent.filter { $0.at > outage.since }.map(\.totals.oldest).max() ?? 0
@@ -72,12 +76,11 @@ struct OutageLog: Sendable {
         while outages.count > Self.limit {
             outages.remove(at: outages.firstIndex { $0.until != nil } ?? 0)
         }
-        recent.append((now, totals))
     }
 
-    /// The last totals that are no younger than an outage, else the first that are known.
+    /// The last totals that are no younger than an outage, else the first that are kept.
     private func start(_ since: Timestamp) -> OutageTotals {
-        (recent.last { $0.at <= since } ?? recent.first)?.totals ?? OutageTotals()
+        (recent.last { $0.at <= since } ?? recent[0]).totals
     }
 }
 
