@@ -28,13 +28,12 @@ import Testing
     /// all.
     @Test("The first hit of each route in a second is looked at, whatever others have") func firstIsSeen() {
         var counters = RouteCounters()
-        for _ in 0..<100 {
+        for second in 0..<100 {
             for _ in 0..<1000 { _ = counters.takeSample(of: 1) }
-            #expect(counters.takeSample(of: 2) == 1)
+            // The one that was not looked at counts with the next one.
+            #expect(counters.takeSample(of: 2) == (second == 0 ? 1 : 2))
             #expect(counters.takeSample(of: 2) == nil)
             counters.renewLooks()
-            // The one that was not looked at counts with the next one.
-            #expect(counters.takeSample(of: 2) == 2)
         }
     }
 

@@ -36,7 +36,8 @@ extension UpgradeTests {
     }
 
     private static func handshake(of client: String) -> String {
-        handshake.dropLast(2) + "X-Forwarded-For: \(client)\r\n\r\n"
+        // Carriage return and line feed are one character.
+        handshake.dropLast() + "X-Forwarded-For: \(client)\r\n\r\n"
     }
 
     /// Opens tunnels, one inside of the other, and has each carry bytes of its own.
